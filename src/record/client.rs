@@ -1,4 +1,5 @@
-//! [`Client`]: a client process that we start in order to record it. It has the terminal, as if it had been started by hand.
+//! [`Client`]: a client process that we start in order to record it. It has the terminal, as if it had been started by
+//! hand.
 
 use std::io;
 use std::path::Path;
@@ -40,8 +41,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts a command as a client of a recording, with its placeholders replaced and the variables that lead it to the
-    /// proxy, in `folder` or else in the current folder.
+    /// Starts a command as a client of a recording, with its placeholders replaced and the variables that lead it to
+    /// the proxy, in `folder` or else in the current folder.
     ///
     /// # Errors
     /// The command cannot be run.
@@ -71,8 +72,8 @@ impl Client {
         exited
     }
 
-    /// Ends the client: waits a little where it was `signalled` already, as by Ctrl-C in its terminal; then sends SIGTERM; then
-    /// SIGKILL. Processes that it started and leaves behind are killed.
+    /// Ends the client: waits a little where it was `signalled` already, as by Ctrl-C in its terminal; then sends
+    /// SIGTERM; then SIGKILL. Processes that it started and leaves behind are killed.
     pub async fn end(&mut self, recording: &Recording, signalled: bool) -> Exited {
         self.stop_requested = true;
         let signals = [None, Some(Signal::TERM), Some(Signal::KILL)];

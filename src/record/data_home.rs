@@ -1,5 +1,5 @@
-//! The data home made for a client: a [`HomeOverlay`] of the real one, in which a [`Mirror`] keeps copies of the lockfiles, with
-//! the ports of our proxy.
+//! The data home made for a client: a [`HomeOverlay`] of the real one, in which a [`Mirror`] keeps copies of the
+//! lockfiles, with the ports of our proxy.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
@@ -227,8 +227,8 @@ impl Mirror {
     }
 }
 
-/// The edition of the servers that run now, according to their lockfiles: the first edition of the protocol in which a lockfile
-/// is valid. None where there is no such edition.
+/// The edition of the servers that run now, according to their lockfiles: the first edition of the protocol in which a
+/// lockfile is valid. None where there is no such edition.
 pub fn edition_of(protocol: &Protocol, reach: &Reach, homes: &[PathBuf]) -> Option<&'static str> {
     let Reach::Lockfile { folder, read, .. } = reach else { return None };
     let sources: Vec<PathBuf> = homes.iter().map(|home| home.join(folder)).collect();
@@ -286,8 +286,8 @@ fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A folder that looks like another one, except for one folder below it that is our own. It has links to the entries of the
-/// real folder; the folders on the path to our own folder are ours.
+/// A folder that looks like another one, except for one folder below it that is our own. It has links to the entries of
+/// the real folder; the folders on the path to our own folder are ours.
 #[derive(Debug)]
 pub struct HomeOverlay {
     /// The folders of ours on the path; the last one is our own folder.

@@ -1,5 +1,5 @@
-//! The proxy: a [`ProxyListener`] accepts clients that want to reach a server, and a relay passes every byte on as it came, at
-//! once, in both directions, and every end as it was made.
+//! The proxy: a [`ProxyListener`] accepts clients that want to reach a server, and a relay passes every byte on as it
+//! came, at once, in both directions, and every end as it was made.
 
 use std::io;
 use std::net::SocketAddr;
@@ -158,7 +158,8 @@ async fn pump(from: &mut OwnedReadHalf, to: &mut OwnedWriteHalf, dir: Direction,
                 return DirectionEnd::Reset;
             }
         };
-        // All bytes are recorded before the rest is sent, so that no response to the first part is recorded before them.
+        // All bytes are recorded before the rest is sent, so that no response to the first part is recorded before
+        // them.
         let (sent, gone) = tap.bytes(t, dir, bytes, || match to.try_write(bytes) {
             Ok(sent) => (sent, false),
             Err(e) => (0, e.kind() != std::io::ErrorKind::WouldBlock),

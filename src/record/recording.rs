@@ -177,8 +177,8 @@ impl Recording {
         placeholders
     }
 
-    /// Ends the recording: writes the pending events and the end of the trace. Where files in the data home made for the client
-    /// cannot be moved to the real one, their folder stays; returns that folder and the files.
+    /// Ends the recording: writes the pending events and the end of the trace. Where files in the data home made for
+    /// the client cannot be moved to the real one, their folder stays; returns that folder and the files.
     pub async fn end(self) -> Option<(PathBuf, Vec<PathBuf>)> {
         self.writer.finish().await;
         let Listeners::Mirrored { mirroring, folder, overlays, .. } = self.listeners else { return None };

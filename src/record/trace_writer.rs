@@ -13,8 +13,8 @@ use crate::trace::{Closed, Direction, End, EventKind, Mark, Recorder};
 use crate::wire::http::Exchanges;
 use crate::wire::passive_decoder::PassiveDecoder;
 
-/// How many bytes may wait for the writer. Beyond that, forwarding waits: a slow disk slows the traffic down, but the trace is
-/// complete and the memory bounded.
+/// How many bytes may wait for the writer. Beyond that, forwarding waits: a slow disk slows the traffic down, but the
+/// trace is complete and the memory bounded.
 const BACKLOG: usize = 64 << 20;
 
 /// The protocol of the connections.

@@ -2,10 +2,10 @@
 
 use super::{Body, Closed, Culprit, Direction, Event, EventKind, Finding, Frame, Head, Message, Payload, StreamEvent};
 
-/// The most characters that are shown of a text.
+/// How many characters of a text are shown.
 const MAX_CHARS: usize = 160;
 
-/// One line: number, time in seconds, connection, direction, what it was. At most some 250 characters; control
+/// An event as one line: number, time in seconds, connection, direction, summary. At most some 250 characters; control
 /// characters are escaped, so that it is safe to print.
 pub fn describe(event: &Event) -> String {
     let seconds = event.t / 1_000_000;
@@ -23,7 +23,7 @@ pub fn describe(event: &Event) -> String {
     format!("#{} {seconds}.{micros:06}s{conn}{arrow} {}{on_purpose}", event.i, summary(&event.kind))
 }
 
-/// What it was, without when and where.
+/// The summary of an event, without number, time and connection.
 pub(super) fn summary(what: &EventKind) -> String {
     match what {
         EventKind::Connected { address } => format!("connected to {}", clean(address, MAX_CHARS)),
@@ -166,9 +166,9 @@ fn payload_line(payload: &Payload) -> String {
     }
 }
 
-/// The beginning of a value as JSON; what is not shown is not written either.
+/// The beginning of a value as JSON. Only as much as is shown is serialised.
 fn json(value: &serde_json::Value) -> String {
-    /// Takes so many bytes, and then no more.
+    /// A writer that fails once it has enough bytes.
     struct BoundedBuffer(Vec<u8>);
 
     impl std::io::Write for BoundedBuffer {
@@ -192,7 +192,7 @@ fn json(value: &serde_json::Value) -> String {
     clean(&String::from_utf8_lossy(&buffer.0), MAX_CHARS)
 }
 
-/// The first characters of a text, control characters escaped.
+/// At most `max_chars` characters of a text, control characters escaped.
 fn clean(text: &str, max_chars: usize) -> String {
     let mut out = String::new();
     for (n, c) in text.chars().enumerate() {

@@ -1,4 +1,5 @@
-//! The events of a trace: the [`Event`] and its [`EventKind`]s, and what happens around the wire: processes, calls, files.
+//! The events of a trace: the [`Event`] and its [`EventKind`]s, and what happens around the wire: processes, calls,
+//! files.
 //!
 //! What crosses the wire itself is in [`traffic`](super::traffic).
 
@@ -18,14 +19,14 @@ pub struct Event {
     pub i: u64,
     /// Microseconds since the trace began.
     pub t: u64,
-    /// The connection it belongs to, by its name in the trace; none for what belongs to no connection.
+    /// The name of its connection in the trace; none for an event that belongs to no connection.
     pub conn: Option<String>,
-    /// Which way it went; none for what went nowhere.
+    /// The direction; none for an event that did not cross a wire.
     pub dir: Option<Direction>,
-    /// Set where one of our own peers did this wrong on purpose: the flaw or step that asked for it.
-    /// Nobody is blamed for such an event.
+    /// Set where one of our own peers did this wrong on purpose: the flaw or step that caused it.
+    /// No end is blamed for such an event.
     pub deliberate: Option<String>,
-    /// What it is.
+    /// The kind of event, with its fields.
     pub kind: EventKind,
 }
 
@@ -41,7 +42,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Who sent what went this way.
+    /// The end that sends in this direction.
     pub fn sender(self) -> End {
         match self {
             Self::ToServer => End::Client,
@@ -64,7 +65,7 @@ pub enum End {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// A TCP connection stands.
+    /// A TCP connection was made.
     Connected { address: String },
     /// The head of a handshake request (to the server) or response (to the client).
     Handshake(Head),
@@ -79,7 +80,7 @@ pub enum EventKind {
     HttpResponse(HttpResponse),
     /// A piece of the body of a request or response.
     Body(Body),
-    /// Something in an event stream.
+    /// An event, or other fields, of an event stream.
     StreamEvent(StreamEvent),
     /// Bytes that belong to no frame, head or body: half a frame, junk after the end.
     Bytes { bytes: Payload },
@@ -91,23 +92,24 @@ pub enum EventKind {
     Launched(Launched),
     /// A process ended.
     Exited(Exited),
-    /// Something was asked of the subject from outside.
+    /// A stimulus was given to the subject from outside.
     Stimulus(Stimulus),
-    /// A driven client was asked to do something.
+    /// A call was made to a driven client.
     Call(Call),
-    /// What came of that.
+    /// The outcome of a call.
     Returned(Returned),
-    /// Something reached a driven client's user by itself.
+    /// A driven client reported an event that reached its user.
     Told(ClientEvent),
-    /// A driven client says how it stands with its server: `connected`, `disconnected`, `reconnecting`, `no_server`.
+    /// A driven client reported the state of its connection to the server: `connected`, `disconnected`, `reconnecting`,
+    /// `no_server`.
     State { state: String },
-    /// A file that the protocol or a scenario cares about came, changed or went.
+    /// A file of the protocol or of a scenario was created, changed or removed.
     File(FileChange),
-    /// A landmark: a scenario or step begins, a barrier is passed, a flaw is switched on.
+    /// A mark: a scenario or step begins, a barrier is passed, a flaw is switched on.
     Mark(Mark),
-    /// Something that was found wrong in the play that the trace records.
+    /// A finding of the play that the trace records.
     Finding(Finding),
-    /// That play was judged: all that was found stands before this.
+    /// The play was judged: all findings come before this event.
     Judged(JudgementEnd),
 }
 
@@ -138,7 +140,7 @@ pub const KINDS: [&str; 22] = [
 ];
 
 impl EventKind {
-    /// The name of the kind, as it stands in a trace file.
+    /// The name of the kind, as in a trace file.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Connected { .. } => "connected",
@@ -166,7 +168,7 @@ impl EventKind {
         }
     }
 
-    /// Whether it tells what was concluded from the trace, and not what happened.
+    /// Whether the event is a conclusion from the trace, and not something that happened.
     pub fn is_conclusion(&self) -> bool {
         matches!(self, Self::Finding(_) | Self::Judged(_))
     }
@@ -259,7 +261,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// The kind of a landmark that tells by which process of this machine a connection was opened, by its id.
+    /// The kind of a mark with the id of the process of this machine that opened a connection.
     pub const PROCESS: &str = "process";
 }
 

@@ -1,4 +1,4 @@
-//! What was found in a play, as its own trace tells it: [`Finding`], and [`JudgementEnd`] when all was told.
+//! The findings of a play in its own trace: [`Finding`], and [`JudgementEnd`] after the last one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

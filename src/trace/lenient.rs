@@ -1,7 +1,7 @@
-//! JSON that not every reader can hold: half a surrogate pair, thousands of levels, a number beyond all bounds.
+//! JSON that not every reader can represent: a lone surrogate, thousands of levels, a number beyond all bounds.
 //!
-//! RFC 8259 lets all of this be JSON (sections 6 to 9), and lets readers have their limits. [`read`] gives as much of it as a
-//! [`Value`] holds, so that what is around it can be judged.
+//! RFC 8259 permits all of this (sections 6 to 9), and permits readers to have limits. [`read`] gives as much of it as
+//! a [`Value`] represents, so that the rest of the JSON can be judged.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::traffic::{MAX_DEPTH, is_within_depth};
 
-/// JSON, as far as a [`Value`] holds it.
+/// JSON, as far as a [`Value`] represents it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LenientJson {
-    /// The value. Half a surrogate pair is U+FFFD in it, what is nested too deep is null, and a number that is too large is
-    /// the largest there is.
+    /// The value, with U+FFFD for a lone surrogate, null for what is nested too deep, and the largest number for one
+    /// that is too large.
     pub value: Value,
-    /// Whether something of it could not be held.
+    /// Whether a part of the JSON could not be represented.
     pub lossy: bool,
 }
 
@@ -32,7 +32,7 @@ pub fn read(text: &str) -> Option<LenientJson> {
     Some(LenientJson { value, lossy: true })
 }
 
-/// What a text is replaced with that nobody can hold.
+/// JSON with every part replaced that a [`Value`] cannot represent.
 fn representable(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
@@ -65,7 +65,7 @@ fn representable(json: &str) -> String {
     out
 }
 
-/// How long the string is with which JSON begins, with its quotes.
+/// The length of the string at the beginning of `json`, with its quotes.
 fn string_length(json: &str) -> usize {
     let mut escaped = false;
     let end = json.bytes().skip(1).position(|byte| {
@@ -76,7 +76,7 @@ fn string_length(json: &str) -> usize {
     end.map_or(json.len(), |at| at + 2)
 }
 
-/// A string of JSON, with U+FFFD for each half of a surrogate pair that stands alone.
+/// A JSON string, with U+FFFD for each lone surrogate.
 fn without_lone_surrogates(string: &str) -> Cow<'_, str> {
     if !string.contains("\\u") {
         return Cow::Borrowed(string);
@@ -100,12 +100,12 @@ fn without_lone_surrogates(string: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The UTF-16 unit of the escape with which a text begins.
+/// The UTF-16 unit of the escape at the beginning of a text.
 fn utf16_escape(text: &str) -> Option<u16> {
     u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
-/// A number that can be held.
+/// A number within the bounds of `f64`.
 fn clamped(number: &str) -> Cow<'_, str> {
     match number.parse::<f64>() {
         Ok(n) if n.is_infinite() => Cow::Owned(n.clamp(f64::MIN, f64::MAX).to_string()),

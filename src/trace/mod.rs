@@ -1,8 +1,8 @@
-//! The trace: everything that crossed the wire, and what happened around it, in order.
+//! The trace: the [`Event`]s of a run in order, those that crossed the wire and those beside it.
 //!
-//! Producers write [`Event`]s through a [`Recorder`], which numbers and times them with one clock,
-//! hides secrets, and hands each to its [`Sink`]s: a file, the rules, a player that waits for
-//! something, a snapshot. No sink knows who produced an event, no producer knows who reads it.
+//! Producers write events through a [`Recorder`], which numbers and times them with one clock, hides secrets, and gives
+//! each to its [`Sink`]s: a file, the rules, a player that waits for something, a snapshot. No sink knows who produced
+//! an event, and no producer knows who reads it.
 
 mod correlate;
 mod describe;

@@ -74,8 +74,8 @@ impl Recorder {
         Self(Arc::new(RecorderInner { clock, state: Mutex::new(RecorderState { sinks, ..RecorderState::default() }) }))
     }
 
-    /// A recorder that hides added secrets, and the values of these JSON keys and query parameters (`Protocol::secret_keys`),
-    /// before any of `sinks` gets an event.
+    /// A recorder that hides added secrets, and the values of these JSON keys and query parameters
+    /// (`Protocol::secret_keys`), before any of `sinks` gets an event.
     pub fn with_secret_keys(clock: Clock, secret_keys: &[&str], sinks: Vec<Box<dyn Sink>>) -> Self {
         let redactor = Redactor::new(secret_keys);
         Self(Arc::new(RecorderInner {
@@ -104,8 +104,8 @@ impl Recorder {
         self.0.clock
     }
 
-    /// Sets the time of the events that are recorded from now on, in microseconds of the clock, for events that are recorded
-    /// later than they happened. Time never goes back.
+    /// Sets the time of the events that are recorded from now on, in microseconds of the clock, for events that are
+    /// recorded later than they happened. Time never goes back.
     pub fn set_event_time(&self, micros: u64) {
         let mut state = self.state();
         state.event_time = state.event_time.max(Some(micros));

@@ -8,19 +8,19 @@ use serde_json::Value;
 
 use super::{Event, EventKind, Frame, Payload, Sink, describe};
 
-/// What is kept of an event as it is takes no more than this, in bytes, or in values of JSON.
+/// An event is kept as it is if it is no larger than this, in bytes or in JSON values.
 const SMALL: usize = 512;
 
-/// So many events are kept for each that is told: others of them may be about something else.
+/// How many events are kept for each line that is shown: others may belong to another connection.
 const KEPT_PER_LINE: usize = 32;
 
-/// Keeps the last events, and tells those of one connection as lines, at most so many. Clones share them: give one to a
-/// recorder, ask the other.
+/// Keeps the last events, and describes those of one connection as a bounded number of lines. Clones share the events:
+/// give one to a recorder, and query the other.
 ///
-/// A frame that is a whole message and nothing more is left out: the message follows.
+/// A frame that is a complete message and nothing more is left out: the message follows.
 ///
-/// Most events are never asked for, so a line is made of one when somebody asks. Of an event that is not small the line
-/// is made at once, which is short ([`describe()`] bounds it), so that the memory is bounded.
+/// Most events are never shown, so a small event is kept and described on demand. A large event is described at once;
+/// its line is short ([`describe()`] bounds it), so the memory is bounded.
 #[derive(Clone, Debug)]
 pub struct Tail {
     max_lines: usize,
@@ -44,12 +44,12 @@ enum TailContent {
 }
 
 impl Tail {
-    /// Tells `max_lines` events at a time.
+    /// A tail that shows at most `max_lines` events.
     pub fn new(max_lines: usize) -> Self {
         Self { max_lines, kept: Arc::default(), next: Arc::default() }
     }
 
-    /// Takes in an event.
+    /// Adds an event.
     pub fn push(&self, event: &Event) {
         self.next.store(event.i + 1, Ordering::Relaxed);
         if is_repeated_by_its_message(&event.kind) {
@@ -81,8 +81,8 @@ impl Tail {
         self.last(|_| true)
     }
 
-    /// The last events of a connection and of none, up to this one, oldest first. What processes print is left out where there
-    /// is something else.
+    /// The last events up to `index` that belong to a connection or to none, oldest first. The output of processes is
+    /// left out where there are other events.
     pub fn lines_about(&self, conn: Option<&str>, index: Option<u64>) -> Vec<String> {
         let fits = |entry: &TailEntry| {
             let here = conn.is_none() || entry.conn.is_none() || entry.conn.as_deref() == conn;
@@ -105,7 +105,7 @@ impl Tail {
     }
 }
 
-/// Whether keeping this costs less than telling it.
+/// Whether the event is small enough to be kept as it is.
 fn is_small(what: &EventKind) -> bool {
     match what {
         EventKind::StreamEvent(event) => {
@@ -123,7 +123,7 @@ fn is_small(what: &EventKind) -> bool {
     }
 }
 
-/// What is left of this much room after a value; none where it takes more.
+/// The room that a value leaves of `room`; none where it needs more.
 fn room_after(value: &Value, room: usize) -> Option<usize> {
     let room = room.checked_sub(8)?;
     match value {

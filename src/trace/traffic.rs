@@ -1,5 +1,5 @@
-//! What crosses the wire, as it stands in a trace: payloads, WebSocket frames and messages, heads and bodies of HTTP, event
-//! streams.
+//! Events of the wire traffic: payloads, WebSocket frames and messages, heads and bodies of HTTP,
+//! event streams.
 //!
 //! Each exchange of HTTP/1.1 is a connection of the trace. A message is whole with its last [`Body`], which every whole
 //! message but an interim response (1xx) has, even where it is empty. Where it has content that is no event stream, a
@@ -33,7 +33,7 @@ impl Payload {
         }
     }
 
-    /// The text, where it is one.
+    /// The text, if the payload is valid UTF-8.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -164,7 +164,7 @@ pub struct Message {
     pub frames: u64,
 }
 
-/// JSON nested deeper than this is kept as text: a line of a trace nests it further, and readers have their limits.
+/// JSON nested deeper than this is kept as text: a line of a trace nests it further, and JSON readers have limits.
 pub(super) const MAX_DEPTH: usize = 100;
 
 impl Message {
@@ -176,7 +176,7 @@ impl Message {
         }
     }
 
-    /// Its JSON, as far as it can be held: also where a part of it cannot be.
+    /// The JSON of the message, as far as a [`Value`] can represent it, even where it cannot represent all of it.
     pub fn value(&self) -> Option<Cow<'_, Value>> {
         match (&self.json, &self.payload) {
             (Some(json), _) => Some(Cow::Borrowed(json)),
@@ -185,7 +185,7 @@ impl Message {
         }
     }
 
-    /// What it is not, where it could not be read: `UTF-8`, or `JSON`.
+    /// Why the message could not be read: it is not `UTF-8`, or not `JSON`.
     pub fn lacks(&self) -> Option<&'static str> {
         match (&self.json, &self.payload) {
             (Some(_), _) => None,
@@ -328,7 +328,7 @@ impl StreamEvent {
         Self { data: Some(data.into()), ..Self::default() }
     }
 
-    /// The type under which a client is told of it.
+    /// The type under which a client dispatches the event.
     pub fn event_type(&self) -> &str {
         self.event.as_deref().filter(|event| !event.is_empty()).unwrap_or("message")
     }

@@ -1,29 +1,29 @@
-//! Which process of this machine is at the other end of a connection, where the system tells.
+//! Processes of this machine: which one is at the other end of a connection, or listens at a port.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use tokio::net::TcpStream;
 
-/// The commands that play scenarios. One that is given by hand, such as `wirecert call`, may be the client that is meant.
+/// The commands that play scenarios. Others, such as `wirecert call`, may be the client of a play.
 const PLAY_COMMANDS: [&str; 4] = ["certify", "run", "prove", "fuzz"];
 
-/// The id of the process that opened a connection which we accepted. Of several that have it open, the oldest id. None where
-/// the system does not tell: Linux does so of the user's own processes.
+/// The id of the process that opened a connection which we accepted; the lowest id of several. None where the system
+/// does not tell: Linux does for processes of the same user.
 pub async fn client_pid(stream: &TcpStream) -> Option<u32> {
     let (client, server) = (stream.peer_addr().ok()?, stream.local_addr().ok()?);
-    // Looking through the open files of all processes takes milliseconds, which nobody else is to wait for.
+    // Searching the open files of all processes takes milliseconds and must not block other tasks.
     tokio::task::spawn_blocking(move || process_with_socket(diagnosis::inode(client, server)?)).await.ok()?
 }
 
-/// The id of the process that listens at a port of the loopback interface. Of several that do, the oldest id. None where the
-/// system does not tell, or nobody does.
+/// The id of the process that listens at a port of the loopback interface; the lowest id of several. None where the
+/// system does not tell, or no process listens.
 pub async fn listener_pid(port: u16) -> Option<u32> {
     let inode = listener(port)?;
     tokio::task::spawn_blocking(move || process_with_socket(inode)).await.ok()?
 }
 
-/// Whether it is known that this process listens at a port of the loopback interface. It looks at no other process.
+/// Whether this process is known to listen at a port of the loopback interface. Does not search other processes.
 pub fn is_listening(pid: u32, port: u16) -> bool {
     listener(port).is_some_and(|inode| has_socket(pid, inode))
 }
@@ -45,13 +45,13 @@ pub fn environment_variable(pid: u32, name: &str) -> Option<String> {
 /// The name of the program, and of its processes.
 const PROGRAM_NAME: &str = "wirecert";
 
-/// Has this process be called by the name of the program, whatever its file is called, so that others know it.
+/// Names this process after the program, whatever the name of its file, so that other processes recognise it.
 pub fn set_process_name() {
-    // Where the system has no such file, it does not tell of processes either.
+    // Where the system has no such file, it has no information about processes either.
     let _ = std::fs::write("/proc/self/comm", PROGRAM_NAME);
 }
 
-/// Whether a process is a wirecert that plays scenarios: this one, or another one.
+/// Whether a process is a wirecert that plays scenarios, be it this process or another one.
 pub fn plays_scenarios(pid: u32) -> bool {
     runs(pid, PROGRAM_NAME, &PLAY_COMMANDS)
 }
@@ -80,8 +80,8 @@ fn has_socket(pid: u32, inode: u32) -> bool {
     open.map(|entry| entry.path()).any(|file| std::fs::read_link(file).is_ok_and(|to| to == Path::new(&socket)))
 }
 
-/// The kernel's answer to which socket has two addresses (`sock_diag(7)`). It costs the same however many connections there
-/// are, unlike `/proc/net/tcp`, which the kernel writes whole.
+/// Looks sockets up by their addresses in the kernel (`sock_diag(7)`). The cost does not depend on the number of
+/// connections, unlike that of reading `/proc/net/tcp`.
 #[cfg(target_os = "linux")]
 mod diagnosis {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -94,11 +94,11 @@ mod diagnosis {
     const AF_INET6: u8 = 10;
     const IPPROTO_TCP: u8 = 6;
     const TCP_LISTEN: u8 = 10;
-    /// Where the state and the inode stand in an answer: a header of 16 bytes, then `struct inet_diag_msg`.
+    /// The offsets of the state and the inode in a response: a header of 16 bytes, then `struct inet_diag_msg`.
     const STATE: usize = 17;
     const INODE: usize = 84;
 
-    /// The inode of the socket with this address of its own and this one at its other end.
+    /// The inode of the socket with these local and remote addresses.
     pub fn inode(own: SocketAddr, other: SocketAddr) -> Option<u32> {
         let (state, inode) = look_up(own, other)?;
         Some(inode).filter(|_| state != TCP_LISTEN)
@@ -114,12 +114,12 @@ mod diagnosis {
         Some(inode).filter(|_| state == TCP_LISTEN)
     }
 
-    /// The state and the inode of a socket. Where none has these two addresses, it may be the one that listens at its own.
+    /// The state and the inode of a socket. Where no socket has both addresses, it may be one that listens at `own`.
     fn look_up(own: SocketAddr, other: SocketAddr) -> Option<(u8, u32)> {
         let kind = (SocketType::DGRAM, SocketFlags::CLOEXEC);
         let socket = rustix::net::socket_with(AddressFamily::NETLINK, kind.0, kind.1, Some(netlink::SOCK_DIAG)).ok()?;
         rustix::net::send(&socket, &request(own, other), SendFlags::empty()).ok()?;
-        // The kernel answers while it takes the request.
+        // The response is there once the request is sent.
         let mut response = [0; 512];
         let (_, length) = rustix::net::recv(&socket, &mut response, RecvFlags::DONTWAIT).ok()?;
         let response = response.get(..length)?;
@@ -136,7 +136,7 @@ mod diagnosis {
         request.extend(LENGTH.to_ne_bytes());
         request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
         request.extend(NLM_F_REQUEST.to_ne_bytes());
-        // Sequence number and sender, both of which the kernel only repeats.
+        // Sequence number and sender, which the kernel only repeats.
         request.extend([0; 8]);
         request.extend([family, IPPROTO_TCP, 0, 0]);
         let every_state = u32::MAX;
@@ -152,7 +152,7 @@ mod diagnosis {
         request
     }
 
-    /// An address in the 16 bytes that there are for one of either family.
+    /// An address of either family in 16 bytes.
     fn address_bytes(ip: IpAddr) -> [u8; 16] {
         match ip.to_canonical() {
             IpAddr::V6(ip) => ip.octets(),
@@ -165,7 +165,7 @@ mod diagnosis {
     }
 }
 
-/// Other systems do not tell.
+/// Not available on other systems.
 #[cfg(not(target_os = "linux"))]
 mod diagnosis {
     use std::net::SocketAddr;

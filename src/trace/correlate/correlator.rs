@@ -9,11 +9,10 @@ use crate::uri;
 
 use super::find::{Find, Finder, Kind, ValueLocation};
 
-/// So many values are remembered; after that the oldest are forgotten.
+/// How many values are remembered; beyond that the oldest are dropped.
 const MAX_VALUES: usize = 100_000;
 
-/// Finds out where values came from, document by document. It holds a bounded number of values, however long the trace
-/// is.
+/// Finds where values came from, document by document. It keeps a bounded number of values.
 ///
 /// ```
 /// use serde_json::json;
@@ -29,7 +28,7 @@ const MAX_VALUES: usize = 100_000;
 #[derive(Debug)]
 pub struct Correlator {
     finder: Finder,
-    /// Where each value was seen first, and last under a key of identity.
+    /// For each value, its first occurrence, and the last ones as an identifier.
     seen: HashMap<String, SeenValue>,
     order: VecDeque<String>,
 }
@@ -37,51 +36,51 @@ pub struct Correlator {
 #[derive(Clone, Debug)]
 struct SeenValue {
     first: Origin,
-    /// The last one of each sender, where it stood under a key of identity: client, server, neither.
+    /// The last occurrence as an identifier, by sender: client, server, neither.
     named: [Option<Origin>; 3],
 }
 
-/// Where a value was seen.
+/// An occurrence of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Who sent it; none for what no end of the wire sent, such as a file or a driver's call.
+    /// The sender; none for what no end of the wire sent, such as a file or a driver's call.
     pub sender: Option<End>,
-    /// The number that its document was given.
+    /// The number of the document.
     pub index: u64,
-    /// Where in the document.
+    /// The location in the document.
     pub place: ValueLocation,
 }
 
-/// A value that came from an earlier document of somebody else.
+/// A value that came from an earlier document of another sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it stands.
+    /// The location of the value.
     pub at: ValueLocation,
-    /// What it is.
+    /// The kind of value.
     pub kind: Kind,
-    /// The value: of a piece of a text, that piece.
+    /// The value, or the piece of the text.
     pub value: Value,
-    /// Where it came from.
+    /// The earlier occurrence.
     pub from: Origin,
 }
 
 impl Correlator {
-    /// Nothing seen yet. `known` are folders and ports that differ from run to run.
+    /// A correlator without values. `known` has folders and ports that differ from run to run.
     pub fn new(known: &NormalisationFacts) -> Self {
         Self { finder: Finder::new(known), seen: HashMap::new(), order: VecDeque::new() }
     }
 
-    /// What it finds in documents.
+    /// The finder of values in documents.
     pub fn finder(&self) -> &Finder {
         &self.finder
     }
 
-    /// Takes in a document: who sent it, under which number, and what it says. Gives what in it came from
-    /// documents before it that somebody else sent.
+    /// Adds a document with its sender and number. Returns the values that came from earlier documents of another
+    /// sender.
     ///
-    /// A UUID, a moment, a secret, a port or another value that is hardly twice the same by chance came from where it
-    /// was seen first: no link where that was its own sender. A short id (of a request, say) came from the
-    /// last one of the same value that somebody else sent under a key of identity. Folders are never linked.
+    /// A UUID, a time, a secret, a port or another value that hardly repeats by chance came from its first occurrence:
+    /// there is no link where that has the same sender. An identifier, such as the id of a request, came from the last
+    /// occurrence of the same value as an identifier of another sender. Folders are never linked.
     pub fn see(&mut self, sender: Option<End>, index: u64, document: &Value) -> Vec<Link> {
         let finds = self.finder.find(document);
         let links = finds.iter().filter_map(|find| self.link(sender, find)).collect();
@@ -126,11 +125,11 @@ impl Correlator {
     }
 }
 
-/// Under what a value is remembered: type and text, so that `1` is not `"1"`. Folders and durations are not.
+/// The key under which a value is remembered: type and text, so that `1` is not `"1"`; none for folders and durations.
 fn key(find: &Find) -> Option<String> {
     match (&find.kind, &find.value) {
         (Kind::Folder(_) | Kind::Duration, _) => None,
-        // A text in whatever case is the same UUID.
+        // UUIDs are equal whatever their case.
         (Kind::Uuid, Value::String(text)) => Some(text.to_ascii_lowercase()),
         // A port is a number in one place and part of a text in the next.
         (Kind::Port, value) => {
@@ -141,14 +140,14 @@ fn key(find: &Find) -> Option<String> {
     }
 }
 
-/// So many values are known at most; what comes after that is not learnt.
+/// How many values are learnt at most.
 const MAX_TRANSLATIONS: usize = 100_000;
 
-/// Says what values of a recorded run are called in a live one.
+/// Translates values of a recorded run to those of a live run.
 ///
-/// It learns from pairs of documents, what was recorded and what came live in its stead: where both have
-/// something of the same kind at the same place, the one stands for the other from then on. What it is then
-/// asked to translate has every recorded value replaced by the live one, in whole values and within texts.
+/// It learns from pairs of documents, a recorded one and the live one in its place: where both have a value of the same
+/// kind at the same location, the recorded value is translated to the live one from then on, as a complete value and
+/// within texts.
 ///
 /// ```
 /// use serde_json::json;
@@ -161,27 +160,27 @@ const MAX_TRANSLATIONS: usize = 100_000;
 #[derive(Debug)]
 pub struct Translation {
     finder: Finder,
-    /// Of values that are hardly twice the same by chance: recorded text → live text.
+    /// Values that hardly repeat by chance: recorded text → live text.
     unique: HashMap<String, Value>,
-    /// Of ids, which are short: recorded → live, by value with its type.
+    /// Identifiers, which may be short: recorded → live, by value with its type.
     ids: HashMap<String, Value>,
     folders: Vec<(String, String)>,
 }
 
 impl Translation {
-    /// Nothing learnt yet. `known` are folders and ports of the recorded run.
+    /// A translation without values. `known` has folders and ports of the recorded run.
     pub fn new(known: &NormalisationFacts) -> Self {
         Self { finder: Finder::new(known), unique: HashMap::new(), ids: HashMap::new(), folders: vec![] }
     }
 
-    /// Says what a folder of the recorded run, by its name in `known`, is called live.
+    /// Sets the live path of a folder of the recorded run, by its name in `known`.
     pub fn folder(mut self, name: &str, path: &str) -> Self {
         self.folders.push((name.to_owned(), path.trim_end_matches('/').to_owned()));
         self
     }
 
-    /// Learns from what was recorded and what came live in its stead. Values of which the live one is missing or of
-    /// another type stay as they are.
+    /// Learns from a recorded document and the live one in its place. A value whose live counterpart is missing or of
+    /// another type is not learnt.
     pub fn learn(&mut self, recorded: &Value, live: &Value) {
         for find in self.finder.find(recorded) {
             if matches!(find.kind, Kind::Folder(_) | Kind::Duration | Kind::Version) {
@@ -197,7 +196,7 @@ impl Translation {
         }
     }
 
-    /// Says itself what a recorded value is called live.
+    /// Sets the live value of a recorded one.
     pub fn teach(&mut self, kind: &Kind, recorded: &Value, live: Value) {
         let (table, key) = match (kind, recorded) {
             (Kind::Id, value) => (&mut self.ids, value.to_string()),
@@ -209,7 +208,7 @@ impl Translation {
         }
     }
 
-    /// A recorded JSON value as it has to be sent live.
+    /// Translates a JSON value.
     pub fn json(&self, recorded: &Value) -> Value {
         let mut live = recorded.clone();
         let mut texts: Vec<String> = vec![];
@@ -234,7 +233,7 @@ impl Translation {
         live
     }
 
-    /// A recorded text as it has to be sent live: what is volatile in it is replaced.
+    /// Translates the volatile pieces of a text.
     pub fn text(&self, recorded: &str) -> String {
         let (mut live, mut from) = (String::with_capacity(recorded.len()), 0);
         for (kind, range) in self.finder.pieces(recorded) {
@@ -255,7 +254,7 @@ impl Translation {
         live + &recorded[from..]
     }
 
-    /// What one value is called live; none where nothing was learnt of it.
+    /// The live value of a recorded one; none where it was not learnt.
     pub fn one(&self, kind: &Kind, recorded: &Value) -> Option<Value> {
         match (kind, recorded) {
             (Kind::Id, value) => self.ids.get(&value.to_string()).cloned(),
@@ -270,7 +269,7 @@ impl Translation {
         Some(if spelling.contains('%') { uri::encode(path, uri::PATH) } else { path.clone() })
     }
 
-    /// The live value at a place of the recorded document.
+    /// The live value at a location of the recorded document.
     fn at(&self, place: &ValueLocation, recorded: &Value, live: &Value) -> Option<Value> {
         let (was, is) = (recorded.pointer(&place.pointer)?, live.pointer(&place.pointer)?);
         let Some(n) = place.piece else {

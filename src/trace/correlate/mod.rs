@@ -1,13 +1,14 @@
-//! Which values of a trace came from earlier ones, and which differ in every run: [`Correlator`] and [`Translation`].
+//! Correlation: which values of a trace came from earlier ones ([`Correlator`]), and what they are in a live run
+//! ([`Translation`]).
 //!
-//! Whoever plays one side of a trace again has to know three things of each value that this side sent: whether it
-//! came from the other side (an answer's id, a session's id, a token: then what the live other side sent has to take
-//! its place), whether it is made anew each time (a UUID of its own, a moment, a port), or whether it is a constant.
-//! Nothing here knows a protocol: it goes by what values look like, by the keys that they stand under, and by
-//! whether they were seen before.
+//! To play one side of a trace again, each value that this side sent has to be classified: it came from the other side
+//! (the id of a response, a session id, a token: then the value of the live other side takes its place), it is made
+//! anew in each run (a UUID, a time, a port), or it is a constant. Nothing here knows a protocol: values are classified
+//! by their form, by their keys, and by earlier occurrences.
 //!
-//! All of it works on *documents*: an event as one JSON value ([`document()`]), or whatever else is made of events. A
-//! [`ValueLocation`] in a document is a JSON pointer, and which of the volatile pieces of the text there is meant.
+//! All of it works on *documents*: an event as one JSON value ([`document()`]), or another JSON value made of events. A
+//! [`ValueLocation`] in a document is a JSON pointer and, where a volatile piece of a text is meant, the number of the
+//! piece.
 
 mod correlator;
 mod find;

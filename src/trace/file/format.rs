@@ -47,7 +47,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// A header for a trace that begins now, between ends of which nothing is known.
+    /// A header for a trace that begins now, between two unknown ends.
     pub fn new(protocol: &str, edition: &str) -> Self {
         Self {
             version: VERSION,
@@ -61,7 +61,7 @@ impl Header {
         }
     }
 
-    /// Says that one end is the implementation under test and the other one our own peer.
+    /// Sets one end to the implementation under test, and the other one to our own peer.
     pub fn with_subject(mut self, end: End, name: &str) -> Self {
         let subject = Party { is: PartyKind::Subject, name: Some(name.to_owned()) };
         let peer = Party { is: PartyKind::Peer, name: Some("wirecert".to_owned()) };
@@ -72,13 +72,13 @@ impl Header {
         self
     }
 
-    /// Names the scenario that is played.
+    /// Sets the scenario that is played.
     pub fn with_scenario(mut self, id: &str) -> Self {
         self.scenario = Some(id.to_owned());
         self
     }
 
-    /// Who was at this end.
+    /// The party at this end.
     pub fn party(&self, end: End) -> &Party {
         match end {
             End::Client => &self.client,
@@ -146,7 +146,7 @@ pub(super) enum EndKind {
     Complete,
 }
 
-/// The part of an event that every kind has, in the order of the file.
+/// The fields that every kind of event has, in the order of the file.
 #[derive(Serialize)]
 struct Envelope<'a> {
     i: u64,
@@ -225,7 +225,7 @@ impl<'de> Deserialize<'de> for Event {
     }
 }
 
-/// What is known of an event's envelope so far.
+/// The fields of the envelope that have been read so far.
 #[derive(Default)]
 struct EnvelopeFields {
     i: Option<u64>,
@@ -236,7 +236,7 @@ struct EnvelopeFields {
 }
 
 impl EnvelopeFields {
-    /// Takes the value of `key` if it belongs to the envelope: whether it did.
+    /// Reads the value of `key` if it belongs to the envelope. Returns whether it does.
     fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
         fn set<T, E: serde::de::Error>(slot: &mut Option<T>, value: T, key: &str) -> Result<(), E> {
             match slot.replace(value) {
@@ -267,7 +267,7 @@ impl<'de> Visitor<'de> for LineVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Event, A::Error> {
         let mut fields = EnvelopeFields::default();
-        // Fields of the kind that stand before it, as in a file that some tool has sorted.
+        // Fields of the kind that come before `kind`, as in a file that a tool has sorted.
         let mut before_kind = Map::new();
         let mut kind = None;
         while let Some(key) = map.next_key::<String>()? {
@@ -300,7 +300,7 @@ impl<'de> Visitor<'de> for LineVisitor {
     }
 }
 
-/// Reads the fields of a kind.
+/// Reads the fields of a kind of event.
 fn read_fields<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<EventKind, D::Error> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -349,7 +349,7 @@ fn read_fields<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Event
     })
 }
 
-/// What is left of a line after its `kind`: the fields of the kind, those of the envelope set aside.
+/// The rest of a line after its `kind`: gives the fields of the kind, and stores those of the envelope.
 struct KindFields<'a, A> {
     map: A,
     fields: &'a mut EnvelopeFields,
@@ -390,7 +390,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// The fields of a kind: an object schema.
+/// The object schema of the fields of a kind.
 fn fields_schema(kind: &str, generator: &mut SchemaGenerator) -> Value {
     fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
         T::json_schema(generator).to_value()
@@ -425,7 +425,7 @@ fn fields_schema(kind: &str, generator: &mut SchemaGenerator) -> Value {
     }
 }
 
-/// An event of this kind: the envelope and the fields of the kind, side by side.
+/// The schema of an event: the fields of the envelope and of the kind in one object.
 fn event_schema(kind: &str, mut body: Value, generator: &mut SchemaGenerator) -> Value {
     let mut properties = Map::new();
     let count = |text: &str| json!({ "type": "integer", "minimum": 0, "description": text });

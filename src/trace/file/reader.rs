@@ -12,10 +12,10 @@ use crate::trace::Event;
 use super::format::EndLine;
 use super::{Header, VERSION};
 
-/// The longest line that is read, in bytes. The largest message that is ever recorded stays far below it.
+/// The longest line that is read, in bytes. The largest message that is recorded is far smaller.
 const MAX_LINE: u64 = 256 << 20;
 
-/// What is wrong with a trace file, where, and what to do about it.
+/// An error in a trace file: position, message and remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {message}", position(path, *line, *column))]
 pub struct ReadError {
@@ -25,7 +25,7 @@ pub struct ReadError {
     pub line: u64,
     /// The column, from 1, counted in bytes; 0 for the whole line.
     pub column: usize,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
     /// What to do next.
     pub remedy: &'static str,
@@ -40,7 +40,7 @@ fn position(path: &Path, line: u64, column: usize) -> String {
     }
 }
 
-/// Reads a trace event by event; holds one line at a time. After an error it gives no more events.
+/// Reads a trace event by event, one line at a time. After an error it gives no more events.
 pub struct TraceReader {
     path: PathBuf,
     input: Box<dyn BufRead + Send>,
@@ -78,7 +78,7 @@ impl TraceReader {
         Self::new(Box::new(BufReader::with_capacity(1 << 16, file)), path)
     }
 
-    /// Reads from anything; `path` is what errors call it.
+    /// Reads from any input; `path` is its name in errors.
     ///
     /// # Errors
     /// As [`TraceReader::open`].
@@ -99,7 +99,7 @@ impl TraceReader {
         Ok(reader)
     }
 
-    /// What the events are about.
+    /// The header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -141,7 +141,8 @@ impl TraceReader {
         Ok(header)
     }
 
-    /// Reads the next line that is not blank into `self.line`: whether it had a line end; none at the end of the file.
+    /// Reads the next line that is not blank into `self.line`. Returns whether it had a line end; none at the end of
+    /// the file.
     fn read_line(&mut self) -> Result<Option<bool>, ReadError> {
         loop {
             self.line.clear();
@@ -197,7 +198,7 @@ impl TraceReader {
                 };
                 Err(self.error(1, message, DAMAGED))
             }
-            // A line that was torn as it was written is no news: the file was cut there.
+            // An incomplete last line means that the file was cut while it was written.
             Err(_) if !has_line_end && serde_json::from_slice::<IgnoredAny>(&self.line).is_err() => {
                 self.state = ReaderState::Cut;
                 Ok(None)
@@ -237,7 +238,7 @@ impl Iterator for TraceReader {
     }
 }
 
-/// What the parser says, without its own position: the line is another one in the file.
+/// The message of the parser, without its position: it does not know the line of the file.
 fn parser_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {

@@ -1,4 +1,4 @@
-//! Writing a trace file as it comes about: [`FileSink`].
+//! [`FileSink`]: writes a trace file while the trace is recorded.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,9 +18,9 @@ pub struct WriteError {
     pub operation: &'static str,
     /// The file.
     pub path: PathBuf,
-    /// What the system said.
+    /// The message of the system.
     pub reason: String,
-    /// The kind of what the system said.
+    /// The kind of error.
     pub kind: io::ErrorKind,
     /// How many events reached the file before that.
     pub events: u64,
@@ -37,8 +37,8 @@ fn remedy(kind: io::ErrorKind) -> &'static str {
     }
 }
 
-/// Writes every event to a file, one system call each: what was recorded is in the file even if this
-/// process dies in the next moment. After a failure nothing more is written; [`Written`] tells of it.
+/// Writes every event to a file, with one system call for each: a recorded event is in the file even if this process
+/// dies in the next moment. After a failure nothing more is written; [`Written`] reports it.
 pub struct FileSink {
     path: PathBuf,
     file: Box<dyn Write + Send>,
@@ -52,7 +52,7 @@ struct FileSinkState {
     error: Option<WriteError>,
 }
 
-/// What has become of a trace file, for whoever started it.
+/// The outcome of writing a trace file, for the code that created it.
 #[derive(Clone, Debug)]
 pub struct Written {
     path: PathBuf,
@@ -65,7 +65,7 @@ impl Written {
         &self.path
     }
 
-    /// How many events are in the file, if none was lost.
+    /// The number of events in the file, if none was lost.
     ///
     /// # Errors
     /// The first failure to write; the file ends before the event that did not fit.
@@ -88,7 +88,7 @@ impl FileSink {
         Self::to_writer(Box::new(file), path, header)
     }
 
-    /// Writes to anything, such as a pipe; `path` is what errors call it.
+    /// Writes to any output, such as a pipe; `path` is its name in errors.
     ///
     /// # Errors
     /// The header cannot be written.
@@ -117,7 +117,7 @@ impl FileSink {
             Ok(()) => state.events += u64::from(counts),
             Err(error) => state.error = Some(write_error("write", &self.path, &error, state.events)),
         }
-        // One huge event must not be paid for until the end.
+        // A huge event must not keep its memory until the end.
         self.line.shrink_to(1 << 16);
     }
 }

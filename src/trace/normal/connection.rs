@@ -1,36 +1,36 @@
-//! One connection in canonical order: each request with its responses, without what only tells of one run.
+//! The lines of one connection in canonical order: each request with its responses.
 
 use super::normaliser::Strength;
 use super::volatile::{Volatile, mark, unnumbered};
 
-/// One connection.
+/// The lines of one connection, in the making. All texts are marked.
 #[derive(Default)]
 pub struct NormalisedConnection {
-    /// What it is where it is an exchange of HTTP.
+    /// The lines of an HTTP exchange, if the connection is one.
     pub http: HttpExchange,
     exchanges: Vec<MessageExchange>,
-    /// What the server said unasked: its name, and the line.
+    /// Unsolicited messages of the server: name and line.
     unsolicited: Vec<(String, String)>,
     server_closed: Option<String>,
     pub closed: bool,
-    /// Whether the client cut it: what still came from the server by then is a matter of time.
+    /// Whether the client cut the connection: what still came from the server then depends on timing.
     pub cut: bool,
 }
 
-/// Something that the client sent, with what came back for it.
+/// A message of the client with its responses.
 struct MessageExchange {
     key: ExchangeKey,
     request: String,
     responses: Vec<String>,
 }
 
-/// By what an answer is told to belong to a request.
+/// What relates a response to its request.
 #[derive(PartialEq)]
 pub enum ExchangeKey {
     Handshake,
     /// The JSON of an `id`.
     Id(String),
-    /// Something of HTTP, where an exchange is a connection.
+    /// HTTP, where each exchange is a connection.
     Http,
     /// The payload of a ping.
     Ping(Vec<u8>),
@@ -39,26 +39,26 @@ pub enum ExchangeKey {
 }
 
 impl NormalisedConnection {
-    /// Whether a handshake was answered on it.
+    /// Whether a handshake got a response.
     pub fn is_upgraded(&self) -> bool {
         self.exchanges.iter().any(|exchange| exchange.key == ExchangeKey::Handshake && !exchange.responses.is_empty())
     }
 
-    /// Whether an end of it has said that it is to end.
+    /// Whether an end has sent a close frame.
     pub fn is_closing(&self) -> bool {
         self.server_closed.is_some() || self.exchanges.iter().any(|exchange| exchange.key == ExchangeKey::Close)
     }
 
     pub fn add_request(&mut self, key: ExchangeKey, request: String) {
         if key == ExchangeKey::Close && self.server_closed.is_some() {
-            return; // the echo of the server's
+            return; // the reply to the server's close
         }
         self.exchanges.push(MessageExchange { key, request, responses: vec![] });
     }
 
-    /// Takes in what came from the server. Whether a step awaited it decides only where it belongs to nothing that was asked.
+    /// Adds a message of the server. An unsolicited message counts only if a step awaited it.
     pub fn add_response(&mut self, key: ExchangeKey, text: String, is_awaited: bool) {
-        // A close that is no echo was on its way when ours was sent.
+        // A close with another payload is no reply: it was on its way when ours was sent.
         let crossed = |exchange: &MessageExchange| exchange.key == ExchangeKey::Close && exchange.request != text;
         if let Some(at) = self.exchanges.iter().position(crossed).filter(|_| key == ExchangeKey::Close) {
             self.exchanges.remove(at);
@@ -93,7 +93,7 @@ impl NormalisedConnection {
         if !self.unsolicited.is_empty() {
             *text += "  unasked\n";
         }
-        // Those of one name keep their order, unless only shapes count.
+        // Messages of one name keep their order, unless only shapes count.
         self.unsolicited.sort_by(|a, b| a.0.cmp(&b.0));
         if !exact {
             self.unsolicited.sort();
@@ -111,7 +111,7 @@ impl NormalisedConnection {
     }
 }
 
-/// What something unasked is called: the keys down to the first object of several, or its beginning.
+/// The name of an unsolicited message: its keys down to the first object with several, or its beginning.
 fn heading(text: &str) -> String {
     let plain = unnumbered(text);
     let end = plain.match_indices(": ").map(|(at, _)| at).find(|at| !plain[at + 2..].trim_start().starts_with('{'));
@@ -119,38 +119,38 @@ fn heading(text: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Headers whose values are different in every run, and mean nothing when they are. How long a body is follows from
-/// the body, which may hold paths and ports.
+/// Headers whose values differ in every run and have no identity. The length of a body depends on paths and ports in
+/// it.
 pub const VOLATILE: &[(&str, &[&str])] = &[
     ("date", &["date", "last-modified", "expires"]),
     ("length", &["content-length"]),
     ("value", &["age", "etag", "server-timing", "x-response-time", "x-runtime"]),
 ];
 
-/// The lines of one exchange, in the making. All texts are marked.
+/// The lines of one HTTP exchange, in the making. All texts are marked.
 #[derive(Default)]
 pub struct HttpExchange {
     request: Vec<String>,
     response_lines: Vec<String>,
-    /// Which event of the trace the first of each was.
+    /// The number of the first event of the request.
     first_request: Option<u64>,
     first_response: Option<u64>,
 }
 
 impl HttpExchange {
-    /// Something that the client sent; `i` is the number of its event.
+    /// Adds a line of the client; `i` is the number of its event.
     pub fn add_request(&mut self, i: u64, line: String) {
         self.first_request.get_or_insert(i);
         self.request.push(line);
     }
 
-    /// Something that the server sent.
+    /// Adds a line of the server.
     pub fn add_response(&mut self, i: u64, line: String) {
         self.first_response.get_or_insert(i);
         self.response_lines.push(line);
     }
 
-    /// Whether there is none.
+    /// Whether there are no lines.
     pub fn is_empty(&self) -> bool {
         self.request.is_empty() && self.response_lines.is_empty()
     }
@@ -165,7 +165,7 @@ impl HttpExchange {
         }
     }
 
-    /// Whether this had not been answered when the other one began.
+    /// Whether this exchange had no response yet when the other one began.
     fn overlaps(&self, next: &Self) -> bool {
         match (self.first_response, next.first_request) {
             (Some(response), Some(request)) => response > request,
@@ -174,7 +174,7 @@ impl HttpExchange {
     }
 }
 
-/// The number in the name of an exchange that nobody named: that of `x3` is 3.
+/// The number of an exchange without a name of its own: that of `x3` is 3.
 pub fn exchange_number(name: &str) -> Option<u64> {
     name.strip_prefix('x')
         .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))?
@@ -182,8 +182,8 @@ pub fn exchange_number(name: &str) -> Option<u64> {
         .ok()
 }
 
-/// Puts exchanges that nobody named into order: by their numbers, but those that were under way at once, which come in
-/// any order, by what they say. Each has its number and itself; the texts come back with numbers.
+/// Sorts exchanges without names of their own by their numbers, and concurrent ones, which come in any order, by their
+/// texts. Returns numbers and texts.
 pub fn in_canonical_order(mut exchanges: Vec<(u64, HttpExchange, String)>) -> Vec<(u64, String)> {
     exchanges.sort_by_key(|(number, _, _)| *number);
     let mut ordered: Vec<(u64, String)> = vec![];
@@ -201,7 +201,7 @@ pub fn in_canonical_order(mut exchanges: Vec<(u64, HttpExchange, String)>) -> Ve
     ordered
 }
 
-/// A head: its first line and, where values count, its headers.
+/// The lines of a head: its first line and, for [`Strength::Exact`], its headers.
 pub fn head(start: &str, headers: &[(String, String)], volatile: &Volatile, strength: Strength) -> String {
     if strength == Strength::Shape {
         let mut words = start.split(' ');

@@ -1,4 +1,5 @@
-//! The canonical order: connections by name, answers beside their requests, the unasked sorted.
+//! [`Conversation`]: the lines of a trace in canonical order: connections by name, responses beside their requests,
+//! unsolicited messages sorted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use super::json;
 use super::normaliser::Strength;
 use super::volatile::{Volatile, mark};
 
-/// Lines of one trace, in the making. All texts are marked.
+/// Collects the lines of one trace. All texts are marked.
 pub struct Conversation<'a> {
     volatile: &'a Volatile,
     strength: Strength,
@@ -20,18 +21,18 @@ pub struct Conversation<'a> {
     connections: BTreeMap<String, NormalisedConnection>,
     /// Stimuli, calls, files and processes, in order.
     surroundings: Vec<SurroundingEvent>,
-    /// The events that reached the client's user, in order, by the JSON of their subscription. How they stand to those of
-    /// another one, and to what calls return, is a matter of time.
+    /// The events that reached the client's user, in order, by the JSON of their subscription. Their order relative to
+    /// other subscriptions and to the results of calls depends on timing.
     client_events: BTreeMap<String, Vec<String>>,
     last_file: BTreeMap<String, String>,
 }
 
-/// Something that happened beside the connections.
+/// An event beside the connections.
 struct SurroundingEvent {
     text: String,
     /// The number of a call.
     call: Option<u64>,
-    /// What the call returned, in whatever order calls returned.
+    /// The results of the call, whatever the order of results.
     returned: Vec<String>,
 }
 
@@ -77,13 +78,13 @@ impl<'a> Conversation<'a> {
                 Some(line) => line,
                 None => return,
             },
-            // A piece of a frame is masked by a key that is another one in every run.
+            // A part of a frame is masked by a key that differs in every run.
             EventKind::Bytes { bytes } if to_server && self.connection(event).is_upgraded() => {
                 (ExchangeKey::None, format!("{} masked bytes", bytes.as_bytes().len()))
             }
             EventKind::Bytes { bytes } => (ExchangeKey::None, format!("bytes {}", self.payload(bytes))),
             EventKind::Closed(how) => {
-                // Which end came first, and whether as FIN or RST, is a matter of time.
+                // Which end closed first, and whether by FIN or RST, depends on timing.
                 let connection = self.connection(event);
                 connection.closed = true;
                 connection.cut |=
@@ -97,7 +98,7 @@ impl<'a> Conversation<'a> {
                 } else {
                     String::new()
                 };
-                // It is recorded when its command is over; what it led to may have come before.
+                // A stimulus is recorded when its command has ended; its effects may have come before.
                 let effects = self.surroundings.iter().rev().take_while(|line| is_departure(&line.text)).count();
                 let at = self.surroundings.len() - effects;
                 self.surroundings.insert(at, format!("stimulus {} {params}{outcome}", stimulus.name).into());
@@ -208,7 +209,7 @@ impl<'a> Conversation<'a> {
         connection::head(start, headers, self.volatile, self.strength)
     }
 
-    /// Of an event stream, comments keep the connection alive when they will.
+    /// The line of an event; none for a comment: keep-alives come at any time.
     fn stream_event(&self, event: &StreamEvent) -> Option<String> {
         if event.comment.is_some() && event.data.is_none() {
             return None;
@@ -250,7 +251,8 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Data frames show as messages; of the others, keep-alives come when they will.
+    /// The line of a control frame or an unusual data frame. Other data frames show as messages, and keep-alives come
+    /// at any time.
     fn frame(&self, frame: &Frame, to_server: bool) -> Option<(ExchangeKey, String)> {
         let payload = frame.payload.as_bytes();
         let odd = frame.rsv != 0 || frame.length_bits.is_some() || frame.masked != to_server;
@@ -290,7 +292,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Files are looked at again and again: only what changed counts.
+    /// Adds a file that has changed. Files are read repeatedly.
     fn file(&mut self, path: &str, change: &str, content: Option<&Payload>) {
         let path = self.volatile.mark_line(path);
         let content = match content {
@@ -306,7 +308,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// All of it, marked.
+    /// The complete text, marked.
     pub fn into_text(self) -> String {
         let mut text = String::new();
         if !self.surroundings.is_empty() {
@@ -348,12 +350,12 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Whether a line tells that something went.
+/// Whether a line is the end of a process or the removal of a file.
 fn is_departure(line: &str) -> bool {
     line.starts_with("ended") || line.starts_with("file ") && line.ends_with(" removed")
 }
 
-/// The `id` that tells to which request a message belongs: beside its other keys, or one level down.
+/// The `id` that relates a message to a request: at the top level, or one level down.
 fn id(value: &Value) -> Option<&Value> {
     let map = value.as_object()?;
     map.get("id")

@@ -1,4 +1,4 @@
-//! JSON as text that is compared: keys sorted, one line where it fits.
+//! JSON as comparable text: keys sorted, on one line where it fits.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub fn render(value: &Value, volatile: &Volatile, strength: Strength, indent: us
     tree.lay_out(indent)
 }
 
-/// A text, ready to be shown, or a bracket with more of them.
+/// A rendered text, or a list or map of them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum LayoutTree {
     Leaf(String),
@@ -27,7 +27,7 @@ enum LayoutTree {
     Map(Vec<(String, LayoutTree)>),
 }
 
-/// A text as a JSON string on one line, without any control character: JSON allows some, terminals do not.
+/// A text as a JSON string on one line, with every control character escaped: JSON permits some of them.
 pub fn quoted(text: &str) -> String {
     let json = Value::from(text).to_string();
     if !json.contains(char::is_control) {
@@ -40,7 +40,7 @@ pub fn quoted(text: &str) -> String {
 /// The longest text that a snapshot holds in full, in characters.
 const MAX_TEXT: usize = 400;
 
-/// A long text by its beginning and length: a snapshot is there to be read.
+/// A long text as its beginning and its length.
 pub fn abbreviated(text: &str) -> Cow<'_, str> {
     let count = if text.len() > MAX_TEXT { text.chars().count() } else { 0 };
     if count <= MAX_TEXT {
@@ -76,7 +76,7 @@ fn exact(value: &Value, key: &str, volatile: &Volatile) -> LayoutTree {
     }
 }
 
-/// Keys and types; a list shows each shape that occurs in it once.
+/// Keys and types; a list has each shape that occurs in it once.
 fn shape(value: &Value) -> LayoutTree {
     match value {
         Value::Null => LayoutTree::Leaf("null".to_owned()),

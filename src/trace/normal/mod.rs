@@ -1,9 +1,9 @@
-//! A trace without what differs from one run to the next: [`normalise`].
+//! Normalisation: a trace as text without what differs from run to run, by [`normalise`] or a [`Normaliser`].
 //!
-//! The result is a text for people, line by line comparable. Times are gone. What is different in every run but means
-//! something (UUIDs, tokens, ports, process ids, folders) becomes a placeholder that keeps its identity: the first
-//! UUID is `<uuid:1>` wherever it comes again. What the protocols leave open in order comes in one canonical order:
-//! each connection by itself, each answer beside its request, what nobody asked for sorted by its name.
+//! The text can be compared line by line. It has no times. Values that differ in every run but have an identity (UUIDs,
+//! tokens, ports, process ids, folders) become placeholders that keep the identity: the first UUID is `<uuid:1>`
+//! wherever it occurs. Events whose order the protocols leave open come in one canonical order: each connection by
+//! itself, each response beside its request, unsolicited messages sorted by name.
 
 mod connection;
 mod conversation;

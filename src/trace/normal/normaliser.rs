@@ -14,7 +14,7 @@ use super::volatile::{self, TraceFacts, Volatile, unnumbered};
 /// How many events a normalised trace holds; later ones are only counted.
 const MAX_EVENTS: usize = 10_000;
 
-/// How much of a trace is kept.
+/// How much of a trace the text has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Strength {
     /// Every value: pins one integration.
@@ -23,20 +23,20 @@ pub enum Strength {
     Shape,
 }
 
-/// What is known to differ from one run to the next.
+/// Values that are known to differ from run to run.
 #[derive(Clone, Debug, Default)]
 pub struct NormalisationFacts {
     /// Folders by the name of their placeholder, such as `workspace`. Found in paths and in `file` URIs.
     pub folders: Vec<(String, String)>,
-    /// Ports, beside those that the trace itself tells of.
+    /// Ports, in addition to those that the trace has.
     pub ports: BTreeSet<u16>,
-    /// The events that a step of the play awaited, where that is known. What else a server says unasked is left out then:
-    /// whether it comes before the play ends, and how often, is a matter of time.
+    /// The events that a step of the play awaited, where that is known. Other unsolicited messages of a server are left
+    /// out then: whether they come before the play ends, and how often, depends on timing.
     pub awaited: Option<BTreeSet<u64>>,
 }
 
 impl NormalisationFacts {
-    /// A text with what is known to differ replaced by its names, to see whether two plays say the same.
+    /// A text with these values replaced by their names, to compare the messages of two plays.
     pub fn replace_in(&self, text: &str) -> String {
         let named = |text: String, (name, folder): &(String, String)| text.replace(folder, &format!("<{name}>"));
         let text = self.folders.iter().filter(|(_, folder)| !folder.is_empty()).fold(text.to_owned(), named);
@@ -55,8 +55,8 @@ pub fn normalise<'a>(
     normaliser.finish(known, strength)
 }
 
-/// Gathers what a normalised trace needs while the trace comes about. Clones share it: give one to a recorder, ask
-/// the other. It holds a bounded number of events.
+/// Gathers the events of a trace while it is recorded. Clones share them: give one to a recorder, and query the other.
+/// It keeps a bounded number of events.
 #[derive(Clone, Debug, Default)]
 pub struct Normaliser(Arc<Mutex<GatheredEvents>>);
 
@@ -67,10 +67,10 @@ struct GatheredEvents {
 }
 
 impl Normaliser {
-    /// Takes in an event.
+    /// Adds an event.
     pub fn push(&self, event: &Event) {
-        // What a process prints belongs to no protocol, and marks are ours. Into how many pieces a body was cut is a
-        // matter of time. What was concluded is none of what happened.
+        // The output of a process belongs to no protocol, and marks are ours. How a body is cut into pieces depends on
+        // timing. Conclusions are not what happened.
         if matches!(event.kind, EventKind::Output(_) | EventKind::Mark(_) | EventKind::Body(_))
             || event.kind.is_conclusion()
         {
@@ -84,7 +84,7 @@ impl Normaliser {
         }
     }
 
-    /// The normalised text of what came so far.
+    /// The normalised text of the events so far.
     pub fn finish(&self, known: &NormalisationFacts, strength: Strength) -> String {
         let gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let volatile = Volatile::new(known, &gathered.events);
@@ -107,35 +107,35 @@ impl Sink for Normaliser {
 /// Header fields that are made anew for each handshake (RFC 6455 section 4).
 const HANDSHAKE_KEYS: [&str; 2] = ["sec-websocket-key", "sec-websocket-accept"];
 
-/// Gives values a form in which those that mean the same in two traces are equal: a placeholder stands for each UUID,
-/// time, port, process, secret and run directory, whichever it is.
+/// Gives values a form in which those that mean the same in two traces are equal: each UUID, time, port, process,
+/// secret and run directory becomes a placeholder without a number.
 pub struct HandshakeNormaliser(Volatile);
 
 impl HandshakeNormaliser {
-    /// For a trace, of which this was learnt.
+    /// A normaliser for a trace with these facts.
     pub fn new(known: &NormalisationFacts, learnt: TraceFacts) -> Self {
         Self(Volatile::with(known, learnt))
     }
 
-    /// A text that stands under a key.
+    /// Normalises a text under a key.
     pub fn text(&self, key: &str, text: &str) -> String {
         let marked = self.0.mark_keyed(key, text).unwrap_or_else(|| self.0.mark(text));
         without_run_dir(&unnumbered(&marked))
     }
 
-    /// A number that stands under a key.
+    /// Normalises a number under a key.
     pub fn number(&self, key: &str, number: &Number) -> String {
         self.0.mark_number(key, number).map_or_else(|| number.to_string(), |marked| unnumbered(&marked))
     }
 
-    /// The value of a header field.
+    /// Normalises the value of a header field.
     pub fn header(&self, name: &str, value: &str) -> String {
         let name = name.to_ascii_lowercase();
         if HANDSHAKE_KEYS.contains(&name.as_str()) {
             return "<key>".to_owned();
         }
         if name == "host" {
-            // The port of a server, or of a proxy before it, which nothing else in the trace need tell.
+            // The port of a server or of a proxy, which need not occur elsewhere in the trace.
             let (host, port) = value.rsplit_once(':').unwrap_or((value, ""));
             let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
             return if is_port { format!("{}:<port:1>", self.text(&name, host)) } else { self.text(&name, value) };
@@ -147,7 +147,7 @@ impl HandshakeNormaliser {
     }
 }
 
-/// How the name of a run directory begins, and how many characters follow.
+/// The beginning of the name of a run directory, and the number of characters after it.
 const RUN_DIR: (&str, usize) = ("/wirecert-", 6);
 
 /// A text with the names of run directories as placeholders.

@@ -1,7 +1,7 @@
-//! What differs from one run to the next, and the placeholders in its place.
+//! [`Volatile`]: finds values that differ from run to run, and marks them for placeholders.
 //!
-//! First each such thing is *marked*: kind and original between private characters. Marked texts can be sorted without
-//! regard to the originals ([`unnumbered`]). Last, in the order in which they are shown, [`number`] turns the marks into
+//! First each such value is *marked*: kind and original between private-use characters. Marked texts can be sorted
+//! regardless of the originals ([`unnumbered`]). Last, in the order of the text, [`number`] turns the marks into
 //! placeholders.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,23 +14,23 @@ use crate::uri;
 
 use super::NormalisationFacts;
 
-/// Around a mark: kind OPEN … BETWEEN original CLOSE.
+/// The characters of a mark: MARK_START kind MARK_SEPARATOR original MARK_END.
 const MARK_START: char = '\u{E000}';
 const MARK_SEPARATOR: char = '\u{E001}';
 const MARK_END: char = '\u{E002}';
 
-/// Kinds whose placeholders carry no number: two moments are no more alike for being the same millisecond.
+/// Kinds whose placeholders have no number: that two times are equal means nothing.
 const UNNUMBERED: &[&str] = &["time", "date", "version", "length", "value"];
 
-/// A piece of a text that differs from one run to the next.
+/// A piece of a text that differs from run to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VolatilePiece {
     /// A secret's placeholder.
     Secret,
     Uuid,
-    /// A moment as RFC 3339 has it.
+    /// A time as in RFC 3339.
     Time,
-    /// A moment as HTTP has it.
+    /// A date as in HTTP.
     Date,
     Port,
     Pid,
@@ -38,7 +38,7 @@ pub enum VolatilePiece {
     Folder(String),
 }
 
-/// What a trace tells of ports and processes.
+/// The ports and process ids that occur in a trace.
 #[derive(Debug, Default)]
 pub struct TraceFacts {
     ports: BTreeSet<u64>,
@@ -46,7 +46,7 @@ pub struct TraceFacts {
 }
 
 impl TraceFacts {
-    /// Takes in an event.
+    /// Adds the ports and process ids of an event.
     pub fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::Connected { address } => {
@@ -65,7 +65,7 @@ impl TraceFacts {
     }
 }
 
-/// Finds what differs from one run to the next.
+/// Finds and marks values that differ from run to run.
 #[derive(Debug)]
 pub struct Volatile {
     pattern: Option<Regex>,
@@ -76,14 +76,14 @@ pub struct Volatile {
 }
 
 impl Volatile {
-    /// From what is known, and what the trace tells of ports and processes.
+    /// From known values, and the ports and process ids of events.
     pub fn new(known: &NormalisationFacts, events: &[Event]) -> Self {
         let mut learnt = TraceFacts::default();
         events.iter().for_each(|event| learnt.event(event));
         Self::with(known, learnt)
     }
 
-    /// From what is known, and what was learnt of a trace.
+    /// From known values, and the facts of a trace.
     pub fn with(known: &NormalisationFacts, learnt: TraceFacts) -> Self {
         let TraceFacts { mut ports, pids } = learnt;
         ports.extend(known.ports.iter().map(|port| u64::from(*port)));
@@ -118,7 +118,7 @@ impl Volatile {
         marked + &text[from..]
     }
 
-    /// The pieces of a text that differ from one run to the next, in order, and the bytes where they are.
+    /// The volatile pieces of a text in order, with their byte ranges.
     pub fn pieces(&self, text: &str) -> Vec<(VolatilePiece, Range<usize>)> {
         let Some(pattern) = &self.pattern else { return vec![] };
         let found = pattern.captures_iter(text).filter_map(|found| {
@@ -162,7 +162,7 @@ impl Volatile {
         })
     }
 
-    /// The mark of a number under a key, where it is one.
+    /// The mark of a number under a key, if it differs from run to run.
     pub fn mark_number(&self, key: &str, number: &serde_json::Number) -> Option<String> {
         Some(match self.number_kind(key, number)? {
             VolatilePiece::Pid => mark("pid", &number.to_string()),
@@ -171,7 +171,7 @@ impl Volatile {
         })
     }
 
-    /// What a number under a key is, where that differs from one run to the next.
+    /// The kind of a number under a key, if it differs from run to run.
     pub fn number_kind(&self, key: &str, number: &serde_json::Number) -> Option<VolatilePiece> {
         let value = number.as_u64()?;
         let key = key.to_ascii_lowercase();
@@ -187,7 +187,7 @@ impl Volatile {
         }
     }
 
-    /// The mark of a text under a key, where the key alone says what it is.
+    /// The mark of a text that is volatile because of its key.
     pub fn mark_keyed(&self, key: &str, text: &str) -> Option<String> {
         self.is_version(key, text).then(|| mark("version", ""))
     }
@@ -199,13 +199,13 @@ impl Volatile {
     }
 }
 
-/// A mark.
+/// A mark of this kind for this original.
 pub fn mark(kind: &str, original: &str) -> String {
     let original = original.replace([MARK_START, MARK_SEPARATOR, MARK_END], "\u{FFFD}");
     format!("{MARK_START}{kind}{MARK_SEPARATOR}{original}{MARK_END}")
 }
 
-/// A marked text with placeholders that tell nothing of identity: for sorting and measuring.
+/// A marked text with placeholders that all have the number 1, for sorting and measuring.
 pub fn unnumbered(marked: &str) -> String {
     replace_marks(marked, |kind, _| placeholder(kind, 1))
 }
@@ -247,7 +247,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '-'
 }
 
-/// How a folder is written: as a path, as in a `file` URI, and with the links of macOS resolved.
+/// The spellings of a folder: as a path, as in a `file` URI, and with the links of macOS resolved.
 fn spellings(path: &str) -> BTreeSet<String> {
     let path = path.trim_end_matches('/');
     let resolved = format!("/private{path}");

@@ -1,4 +1,4 @@
-//! Finding secrets by what they are called: the values of secret JSON keys, query parameters and headers.
+//! Finding secrets by their names: the values of secret JSON keys, query parameters and headers.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -9,11 +9,11 @@ use crate::uri;
 /// Headers that carry credentials in every protocol.
 const HEADERS: &[&str] = &["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key"];
 
-/// Compiling costs more than a short trace: each set of names is compiled once, when it is first needed. There are as
-/// many as protocols.
+/// Compiling the expressions costs more than a short trace: each set of names is compiled once, when it is first
+/// needed. There are as many sets as protocols.
 static COMPILED: Mutex<Vec<Keys>> = Mutex::new(Vec::new());
 
-/// What secrets are called. Clones share what was compiled.
+/// The names of secrets. Clones share the compiled expressions.
 #[derive(Clone, Debug)]
 pub struct Keys(Arc<KeysInner>);
 
@@ -37,21 +37,21 @@ pub struct NamedValue {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// What it stands for, escapes resolved; none where that cannot be told.
+    /// The value with its escapes resolved; none where that is not possible.
     pub meaning: Option<String>,
-    /// Whether it is the beginning of a JSON string that goes on in a later piece.
+    /// Whether the value is the beginning of a JSON string that continues in a later piece.
     pub open: bool,
 }
 
 impl Default for Keys {
-    /// Nothing is secret by its name.
+    /// No names.
     fn default() -> Self {
         Self(Arc::new(KeysInner { names: vec![], patterns: OnceLock::from(Patterns::default()) }))
     }
 }
 
 impl Keys {
-    /// These JSON keys and query parameters, and the headers that carry credentials.
+    /// These JSON keys and query parameters, and the headers with credentials.
     pub fn new(names: &[&str]) -> Self {
         let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(keys) = compiled.iter().find(|keys| keys.0.names == names) {
@@ -85,7 +85,7 @@ impl Keys {
         self.0.names.iter().any(|name| name == key)
     }
 
-    /// The secret part of a header's value: what comes after the scheme.
+    /// The secret part of a header's value: the credentials after the scheme.
     pub fn in_header<'a>(&self, name: &str, value: &'a str) -> Option<&'a str> {
         let named = HEADERS.iter().any(|header| header.eq_ignore_ascii_case(name))
             || self.0.names.iter().any(|key| key.eq_ignore_ascii_case(name));
@@ -124,7 +124,7 @@ impl Keys {
     }
 }
 
-/// Whether any line begins as one of [`HEADERS`] does: what is mostly JSON is read much faster than by the expression.
+/// Whether any line may begin with one of [`HEADERS`]. For JSON this is much faster than the expression.
 fn may_have_header(data: &[u8]) -> bool {
     let begins = |line: &[u8]| {
         line.first().is_some_and(|byte| HEADERS.iter().any(|name| name.as_bytes()[0] == byte.to_ascii_lowercase()))
@@ -132,7 +132,7 @@ fn may_have_header(data: &[u8]) -> bool {
     begins(data) || memchr::memchr_iter(b'\n', data).any(|at| begins(&data[at + 1..]))
 }
 
-/// What the inside of a JSON string stands for.
+/// The text of a JSON string, given without its quotes.
 pub fn unescape(inside: &[u8]) -> Option<String> {
     let mut quoted = Vec::with_capacity(inside.len() + 2);
     quoted.push(b'"');

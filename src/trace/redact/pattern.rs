@@ -1,20 +1,20 @@
-//! Finding secrets in bytes, in any of the forms in which they are written down.
+//! Finding known secrets in bytes, in every encoded form.
 //!
-//! Each character of a secret may stand as itself, percent-encoded, or escaped as in JSON, each one in its own way:
-//! `encodeURIComponent`, an encoder of every byte, and `JSON.stringify` all give text that is found.
+//! Each character of a secret may be plain, percent-encoded, or escaped as in JSON, independently of the others: the
+//! output of `encodeURIComponent`, of an encoder of every byte, and of `JSON.stringify` is found.
 
-/// Fewer bytes than this of the beginning of a secret give nothing away, and occur by chance.
+/// Fewer bytes than this of the beginning of a secret reveal nothing, and occur by chance.
 const REVEALING_LENGTH: usize = 4;
 
-/// Within a secret that was found, another one is looked for from so many of its last bytes on. Looking from all of
-/// them would cost a repetitive secret its square.
+/// Within a secret that was found, another one is searched for from this many of its last bytes on. Searching from all
+/// of them would take quadratic time for a repetitive secret.
 const OVERLAP: usize = 256;
 
-/// Secrets to look for.
+/// The secrets to search for.
 #[derive(Debug)]
 pub struct Secrets {
     secrets: Vec<Secret>,
-    /// The bytes with which a secret, in some form, can begin.
+    /// The bytes with which any form of a secret can begin.
     starts: [bool; 256],
     bytes: usize,
 }
@@ -31,7 +31,7 @@ struct Secret {
 #[derive(Debug)]
 struct Form {
     bytes: Vec<u8>,
-    /// Whether it is an escape, in which hexadecimal digits may have either case.
+    /// Whether the form is an escape, in which hexadecimal digits may have either case.
     escape: bool,
 }
 
@@ -44,18 +44,18 @@ struct Progress {
     offset: usize,
 }
 
-/// Secrets that had begun where the last piece of a stream ended.
+/// Matches that were incomplete at the end of the last piece of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct PartialMatches(Vec<Progress>);
 
 impl PartialMatches {
-    /// Whether nothing had begun.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// A piece to hide: which bytes, and of which secret if they are all of it.
+/// A range of bytes to hide, with the number of the secret if the range is all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecretHit {
     /// First byte.
@@ -95,7 +95,7 @@ impl Secrets {
         self.secrets.len()
     }
 
-    /// Finds secrets in a text that stands alone.
+    /// Finds secrets in a text that is no part of a stream.
     pub fn find(&self, data: &[u8]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         if !self.secrets.is_empty() {
@@ -133,7 +133,7 @@ impl Secrets {
         hits
     }
 
-    /// Looks for secrets that begin at `from` or later. Of one that begins within another one, what goes beyond that is
+    /// Searches for secrets that begin at `from` or later. Where one begins within another one, the rest of it is
     /// hidden as a part.
     fn scan(&self, data: &[u8], from: usize, hits: &mut Vec<SecretHit>, mut carry: Option<&mut PartialMatches>) {
         let (mut live, mut next) = (Vec::new(), Vec::new());
@@ -184,7 +184,7 @@ impl Secrets {
         }
     }
 
-    /// Every form of a character of a secret, about to be matched.
+    /// Starts to match every form of a character of a secret.
     fn begin(&self, secret: usize, character: usize, live: &mut Vec<Progress>) {
         let forms = self.secrets[secret].chars.get(character).map_or(0, Vec::len);
         for form in 0..forms {
@@ -195,7 +195,7 @@ impl Secrets {
         }
     }
 
-    /// Takes one more byte: what is still possible goes to `next`; gives a secret that is now complete.
+    /// Matches one more byte: matches that continue go to `next`; returns a secret that is now complete.
     fn advance(&self, live: &[Progress], byte: u8, next: &mut Vec<Progress>) -> Option<usize> {
         next.clear();
         let mut complete = None;

@@ -9,50 +9,49 @@ use crate::trace::{Body, Direction, Event, EventKind, Finding, Frame, Message, P
 use super::keys::{self, Keys};
 use super::pattern::{PartialMatches, SecretHit, Secrets};
 
-/// A shorter text is too common to be hidden everywhere; it is hidden under its name only.
+/// A shorter secret is too common to be hidden everywhere: it is hidden under its name only.
 pub(super) const MIN_LENGTH: usize = 4;
-/// The same for texts that nobody said were secret, only their name.
+/// The same for secrets that are known by their name only.
 const MIN_NAMED_LENGTH: usize = 8;
-/// How many secrets are looked for everywhere, and how many bytes they have together. What comes later is hidden
-/// under its name only.
+/// How many secrets are searched for everywhere. Later ones are hidden under their name only.
 const MAX_SECRETS: usize = 256;
-/// See [`MAX_SECRETS`].
+/// How many bytes those secrets have together.
 const MAX_SECRET_BYTES: usize = 256 << 10;
-/// Of a longer secret, so many bytes are looked for everywhere.
+/// How many bytes of a longer secret are searched for.
 const MAX_LENGTH: usize = 16 << 10;
 
-/// Replaces secrets by placeholders of the same length in events, before anybody else sees them.
+/// Replaces secrets in events by placeholders of the same length, before any sink gets them.
 ///
-/// It never holds an event back. So a secret that was never announced, and whose name and value come in pieces, is
-/// hidden only from the event in which it is first seen whole.
+/// It never delays an event. So a secret that was not added, and whose name and value come in several pieces, is hidden
+/// only from the event on in which it is first complete.
 #[derive(Debug, Default)]
 pub struct Redactor {
     keys: Keys,
     secrets: Secrets,
     numbers: HashMap<String, usize>,
     streams: HashMap<RedactedStream, OpenStream>,
-    /// Where a body is in a content coding.
+    /// The connections and directions whose body has a content coding.
     coded: HashSet<(Option<String>, Option<Direction>)>,
-    /// Where an extension was agreed on, under which the payloads of frames mean something else.
+    /// The connections and directions with a WebSocket extension, which changes the payloads of frames.
     extended: HashSet<(Option<String>, Option<Direction>)>,
 }
 
-/// A sequence of events whose contents belong together.
+/// A sequence of events whose contents form one stream of bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum RedactedStream {
     /// The payloads of data frames of one direction of a connection.
     Data(Option<String>, Option<Direction>),
-    /// Those of its control frames, which may come in between.
+    /// The payloads of control frames, which may come in between.
     Control(Option<String>, Option<Direction>),
-    /// The pieces of its bodies.
+    /// The pieces of bodies.
     Body(Option<String>, Option<Direction>),
-    /// Its bytes outside of frames.
+    /// Bytes outside of frames.
     Raw(Option<String>, Option<Direction>),
-    /// What a process writes.
+    /// The output of a process.
     Output(Option<String>, String),
 }
 
-/// What had begun where the last piece of a stream ended.
+/// The state at the end of the last piece of a stream.
 #[derive(Debug, Default)]
 struct OpenStream {
     carry: PartialMatches,
@@ -61,13 +60,13 @@ struct OpenStream {
 }
 
 impl Redactor {
-    /// Hides the values of these JSON keys and query parameters wherever it sees them.
+    /// A redactor for the values of these JSON keys and query parameters.
     pub fn new(secret_keys: &[&str]) -> Self {
         Self { keys: Keys::new(secret_keys), ..Self::default() }
     }
 
-    /// From now on this text is hidden wherever it turns up. Texts of less than four bytes are not: they are
-    /// hidden only under a secret name.
+    /// Hides this text from now on, wherever it occurs. A text of less than four bytes is hidden only under a secret
+    /// name.
     pub fn add_secret(&mut self, secret: &str) {
         self.learn(secret, MIN_LENGTH);
     }
@@ -81,9 +80,9 @@ impl Redactor {
         }
     }
 
-    /// Hides what is secret in an event.
+    /// Hides secrets in an event.
     pub fn redact(&mut self, event: &mut Event) {
-        // A header's value may have been seen before the whole head is, as one of several fields.
+        // The values of headers are learnt first: an earlier field of the event may repeat them.
         match &event.kind {
             EventKind::Handshake(head) => self.learn_from_headers(&head.headers),
             EventKind::HttpRequest(head) => self.learn_from_headers(&head.headers),
@@ -183,12 +182,12 @@ impl Redactor {
         }
     }
 
-    /// Hides what is secret in JSON that is no part of an event.
+    /// Hides secrets in JSON that is no part of an event.
     pub fn redact_json(&mut self, value: &mut Value) {
         self.json(value);
     }
 
-    /// Hides what is secret in a text that is no part of an event.
+    /// Hides secrets in a text that is no part of an event.
     pub fn redact_text(&mut self, text: &mut String) {
         self.text(text);
     }
@@ -214,7 +213,7 @@ impl Redactor {
         }
     }
 
-    /// A head came: the body after it belongs to no earlier one.
+    /// Prepares for the body after a head, whose content codings are `codings`.
     fn expect_body<'a>(
         &mut self,
         conn: &Option<String>,
@@ -234,7 +233,7 @@ impl Redactor {
         self.headers(&mut body.trailers);
         let direction = (conn.clone(), dir);
         if self.coded.contains(&direction) {
-            // Nobody can see whether a compressed piece holds a secret. The message after it tells what it says.
+            // A compressed piece may contain a secret. The message after it has the plain content.
             body.bytes = Payload::Text("*".repeat(body.bytes.as_bytes().len()));
         } else {
             self.redact_piece(RedactedStream::Body(conn.clone(), dir), &mut body.bytes, !body.last);
@@ -265,7 +264,7 @@ impl Redactor {
         message.payload.iter_mut().for_each(|payload| self.payload(payload));
     }
 
-    /// A connection is over in one direction: nothing continues there.
+    /// Drops the state of a direction of a connection that has ended.
     fn forget(&mut self, conn: &Option<String>, dir: Option<Direction>) {
         self.coded.remove(&(conn.clone(), dir));
         self.extended.remove(&(conn.clone(), dir));
@@ -274,7 +273,7 @@ impl Redactor {
         }
     }
 
-    /// A text that stands alone.
+    /// Hides secrets in a text that is no part of a stream.
     fn text(&mut self, text: &mut String) {
         if let Some(bytes) = self.redact_standalone(text.as_bytes()) {
             *text = String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
@@ -293,7 +292,8 @@ impl Redactor {
         replace_hits(data, &hits)
     }
 
-    /// The next piece of a stream. `continues` says whether a JSON string in it may go on in the next one.
+    /// Hides secrets in the next piece of a stream. `continues` says whether a JSON string in it may continue in the
+    /// next one.
     fn redact_piece(&mut self, stream: RedactedStream, payload: &mut Payload, continues: bool) {
         let data = payload.as_bytes();
         let mut open = self.streams.remove(&stream).unwrap_or_default();
@@ -325,11 +325,11 @@ impl Redactor {
         }
     }
 
-    /// Values under secret names: learns them, and says where they are.
+    /// Finds the values under secret names, and learns them.
     fn find_named(&mut self, data: &[u8]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         for value in self.keys.find(data) {
-            // One that is known stays itself where it was not encoded as it should be.
+            // A known secret keeps its number even where it was not encoded correctly.
             let shown = std::str::from_utf8(&data[value.start..value.end]).ok();
             let known = shown.and_then(|shown| self.numbers.get(shown)).copied();
             if let (None, Some(meaning)) = (known, &value.meaning) {
@@ -377,13 +377,13 @@ impl Redactor {
         }
     }
 
-    /// What stands in place of a secret.
+    /// The placeholder of a secret.
     fn placeholder(&self, secret: &str) -> String {
         placeholder(secret.len(), self.numbers.get(secret).copied())
     }
 }
 
-/// Another number with as many digits: its type stays what it was.
+/// Replaces a number by another one with as many digits, so that its type stays the same.
 fn hide_number(number: &mut Number) {
     let digits = number.to_string().bytes().filter(u8::is_ascii_digit).count().min(19);
     *number = "1".repeat(digits).parse::<u64>().unwrap_or(1).into();
@@ -396,20 +396,20 @@ fn replace(payload: &mut Payload, bytes: Vec<u8>) {
     };
 }
 
-/// The data with every hit replaced by its placeholder; none where there is nothing to hide.
+/// The data with every hit replaced by its placeholder; none if there are no hits.
 fn replace_hits(data: &[u8], hits: &[SecretHit]) -> Option<Vec<u8>> {
     if hits.is_empty() {
         return None;
     }
     let mut out = data.to_vec();
-    // Parts first: a whole secret within what looked like the beginning of another one keeps its name.
+    // Parts first: a complete secret within what looked like the beginning of another one keeps its placeholder.
     for hit in hits.iter().filter(|hit| hit.secret.is_none()).chain(hits.iter().filter(|hit| hit.secret.is_some())) {
         out[hit.start..hit.end].copy_from_slice(placeholder(hit.end - hit.start, hit.secret).as_bytes());
     }
     Some(out)
 }
 
-/// `<secret:1***>` of this many bytes, or asterisks where that has no room or it is not all of a secret.
+/// `<secret:1***>` of `length` bytes; asterisks where there is no room for that, or only a part of a secret is hidden.
 fn placeholder(length: usize, secret: Option<usize>) -> String {
     let name = secret.map(|n| format!("<secret:{}", n + 1)).filter(|name| name.len() < length);
     match name {

@@ -1,4 +1,5 @@
-//! Conducts one exchange of a client: sends the request, reads the response beside it, and keeps to the bounds.
+//! [`ClientExchange`]: one exchange of a client, which sends the request and reads the response at the same time,
+//! within bounds.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use super::framing::keeps_alive;
 use super::outgoing::{Content, Ending, Request};
 use super::transcript::{Transcript, TranscriptItem};
 
-/// An exchange under way.
+/// A running exchange.
 pub struct ClientExchange {
     connection: Connection,
     tap: Tap,
@@ -28,7 +29,7 @@ pub struct ClientExchange {
     commands: watch::Receiver<ExchangeCommand>,
 }
 
-/// The reading side.
+/// Reads the response.
 struct Reading {
     half: OwnedReadHalf,
     transcript: Transcript,
@@ -38,7 +39,7 @@ struct Reading {
     commands: watch::Receiver<ExchangeCommand>,
     /// The head of the response.
     head: Option<Head>,
-    /// Told when the server says that the body may come.
+    /// Notified when the server sends `100 Continue`.
     continue_received: Arc<Notify>,
     /// How the server ended the connection.
     server_closed: Option<Closed>,
@@ -55,11 +56,11 @@ impl ClientExchange {
         Self { connection, tap, limits, queue, commands }
     }
 
-    /// Does it all. Gives the connection back where it can be used again.
+    /// Runs the exchange. Returns the connection if it can be used again.
     pub async fn run(self, head: Head, request: Request) -> Option<Connection> {
         let Self { connection, tap, limits, queue, mut commands } = self;
         let Connection { read, mut write, tcp, reused } = connection;
-        // How it broke is told, however much nobody has taken. An error means that nobody wants it.
+        // Reserves room in the queue for an error. Fails only where the receiver is gone.
         let error_slot = queue.clone().reserve_owned().await.ok();
         let mut sent = Transcript::request(tap.clone(), true, tcp, &limits);
         let method = head.start.split(' ').next().unwrap_or_default().to_owned();
@@ -77,7 +78,7 @@ impl ClientExchange {
         let continue_received = reading.continue_received.clone();
         let why = request.manner.deliberate.clone();
         let sending = send(&mut write, &mut sent, &head, &request, &continue_received);
-        // Our side's end is in the trace before the server can react to it.
+        // The end of our side is recorded before the server can react to it.
         let outcome = {
             let reading = reading.read_all();
             tokio::pin!(sending, reading);
@@ -90,8 +91,8 @@ impl ClientExchange {
                         Ok(Some(Closed::Reset)) => break Err(Broken::Ours),
                         Ok(_) => done = true,
                         Err(Broken::Stuck(within)) => break Err(Broken::Stuck(within)),
-                        // A server may answer and hang up before it has read everything: its answer counts, and if
-                        // there is none, how it hung up.
+                        // A server may respond and close before it has read everything: its response counts, or else
+                        // how it closed.
                         Err(_) => done = true,
                     },
                     outcome = &mut reading => break outcome.map(|()| done),
@@ -118,7 +119,7 @@ impl ClientExchange {
         }
         let hold = outcome.is_ok() && request.ending == Ending::Hold && reading.server_closed.is_none();
         if hold {
-            // Until the server closes, or our user has had enough.
+            // Until the server or our user ends the connection.
             reading.idle(&mut commands).await;
         }
         if outcome.is_err() && reading.server_closed.is_none() {
@@ -150,7 +151,7 @@ impl ClientExchange {
     }
 }
 
-/// Sends the request; gives how our side ended.
+/// Sends the request; returns how our side ended the connection, if it did.
 async fn send(
     write: &mut Writer,
     sent: &mut Transcript,
@@ -159,7 +160,7 @@ async fn send(
     continue_received: &Notify,
 ) -> Result<Option<Closed>, Broken> {
     let (mut start, mut content) = (http_head::encode(head), request.content.clone());
-    // The pause before the body ends where the server says so.
+    // `100 Continue` ends the pause before the body.
     let expects = has_token(head, "expect", "100-continue") && request.manner.cut.is_none();
     if let Some(pause) = content.first_pause().filter(|_| expects) {
         let head = std::mem::take(&mut start);
@@ -175,7 +176,7 @@ async fn send(
     Ok(ending)
 }
 
-/// Lets go of the connection.
+/// Ends the connection.
 async fn end_connection(read: OwnedReadHalf, mut write: Writer, how: Closed) {
     match how {
         Closed::Eof => write.shutdown().await,
@@ -185,7 +186,7 @@ async fn end_connection(read: OwnedReadHalf, mut write: Writer, how: Closed) {
 }
 
 impl Reading {
-    /// Reads until the response is whole.
+    /// Reads until the response is complete.
     async fn read_all(&mut self) -> Result<(), Broken> {
         let begun = Instant::now();
         let mut body_begun = None;
@@ -210,7 +211,7 @@ impl Reading {
                 Ok(n) => {
                     let taken = self.transcript.feed(&buffer[..n], None, &mut |item| items.push(item));
                     if taken < n {
-                        // Nobody asked for it: the connection is of no use any more.
+                        // Unsolicited bytes: the connection is not usable any more.
                         self.transcript.bytes(&buffer[taken..n]);
                         self.server_closed = Some(Closed::Eof);
                     }
@@ -234,7 +235,7 @@ impl Reading {
                     self.head = Some(head.clone());
                     body_begun = Some(Instant::now());
                 }
-                // An error means that nobody wants it, and that is no reason not to go on.
+                // Fails only where the receiver is gone; the rest is still read and recorded.
                 let _ = self.queue.send(incoming(item)).await;
             }
             if self.transcript.is_complete() {
@@ -247,9 +248,9 @@ impl Reading {
         }
     }
 
-    /// Reads some bytes, once reading is wanted.
+    /// Reads some bytes, unless reading is paused.
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Closed> {
-        // An error means that nobody holds the exchange any more, which is seen elsewhere.
+        // An error means that the exchange was dropped, which is handled elsewhere.
         let _ = self.commands.wait_for(|command| *command != ExchangeCommand::Pause).await;
         match self.half.read(buffer).await {
             Ok(0) => Err(Closed::Eof),
@@ -258,7 +259,7 @@ impl Reading {
         }
     }
 
-    /// Holds the connection after a whole response, until either end has had enough.
+    /// Holds the connection open after a complete response, until either end closes it.
     async fn idle(&mut self, commands: &mut watch::Receiver<ExchangeCommand>) {
         let mut buffer = vec![0; BUFFER];
         loop {

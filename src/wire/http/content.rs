@@ -1,4 +1,4 @@
-//! What a body says: joined to one message, or read as an event stream, its content coding undone.
+//! [`BodyReader`]: decodes the content coding of a body, and joins it to one message or reads it as an event stream.
 
 use std::io::Write as _;
 
@@ -9,13 +9,13 @@ use crate::trace::{Head, Message, StreamEvent};
 use super::Limits;
 use super::event_stream::EventReader;
 
-/// Takes a body in, piece by piece. It holds no more than the bound on a message.
+/// Reads a body piece by piece. It keeps no more than the bound of a message.
 #[derive(Debug)]
 pub struct BodyReader {
     coding: BodyDecoder,
     form: BodyForm,
     limit: usize,
-    /// Whether anything has come.
+    /// Whether any bytes have come.
     started: bool,
 }
 
@@ -23,9 +23,9 @@ pub struct BodyReader {
 enum BodyForm {
     Whole(Vec<u8>),
     Events(EventReader),
-    /// Asked for as an event stream, and labelled as something else: read as both.
+    /// Requested as an event stream, but with another content type: read as both.
     Unlabelled {
-        /// All of it; none where that is too long.
+        /// The complete body; none if it is too long.
         bytes: Option<Vec<u8>>,
         reader: EventReader,
         /// Whether an event has come.
@@ -37,28 +37,28 @@ enum BodyForm {
     },
 }
 
-/// A content coding (RFC 9110 section 8.4.1), being undone.
+/// The decoder of a content coding (RFC 9110 section 8.4.1).
 #[derive(Debug)]
 enum BodyDecoder {
     Identity,
     Gzip(MultiGzDecoder<Vec<u8>>),
-    /// Nothing but its first bytes has come: it is zlib's format, or the bare one that some send.
+    /// The first bytes, which decide whether it is the zlib format, or the raw one that some implementations send.
     Deflate(Vec<u8>),
     Zlib(ZlibDecoder<Vec<u8>>),
     BareDeflate(DeflateDecoder<Vec<u8>>),
-    /// What came is not in the coding: nothing more is undone.
+    /// The bytes are not in the coding: nothing more is decoded.
     Broken,
 }
 
-/// So much is undone at once: it may become a thousand times as much.
+/// How many bytes are decoded at once: they may become a thousand times as many.
 const DECODE_STEP: usize = 4 << 10;
 
-/// What the head of a message says of its body.
+/// The message that the body belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageOf {
-    /// It is a request.
+    /// A request.
     Request,
-    /// It is a response to a request that asks for an event stream, or for something else.
+    /// A response.
     Response {
         /// Whether the request accepts event streams.
         accepts_events: bool,
@@ -66,9 +66,9 @@ pub enum MessageOf {
 }
 
 impl BodyReader {
-    /// Of the message with this head. A response is read as the event stream that it says it is. Where the request asks for
-    /// one and a success has another content type, the events in it are read as well: servers forget the content type, and
-    /// what else is wrong with the stream is to be seen all the same.
+    /// A reader for the body after this head. A response with the content type of an event stream is read as one. Where
+    /// the request accepts one and a success has another content type, the events are read as well: some servers forget
+    /// the content type, and other faults of the stream are still to be found.
     pub fn new(head: &Head, of: MessageOf, limits: &Limits) -> Self {
         let mut codings = head.header("content-encoding").flat_map(|value| value.split(',')).map(str::trim);
         let coding = match codings.next().map(str::to_ascii_lowercase).as_deref() {
@@ -96,7 +96,7 @@ impl BodyReader {
         matches!(self.form, BodyForm::Events(_) | BodyForm::Unlabelled { any: true, .. })
     }
 
-    /// Takes the next piece in; gives the events that it completes.
+    /// Reads the next piece; returns the events that it completes.
     pub fn read(&mut self, piece: &[u8]) -> Vec<StreamEvent> {
         self.started |= !piece.is_empty();
         if matches!(self.coding, BodyDecoder::Identity) {
@@ -113,8 +113,8 @@ impl BodyReader {
         events
     }
 
-    /// The whole message; none for an event stream, or where it was too long. What is not in its coding, or ends within it,
-    /// has no payload.
+    /// The complete message; none for an event stream, or if it was too long. A message that could not be decoded, or
+    /// not to its end, has no payload.
     pub fn finish(self) -> Option<Message> {
         let decoded = !self.started || self.coding.ends();
         match self.form {
@@ -153,7 +153,7 @@ impl BodyReader {
 }
 
 impl BodyDecoder {
-    /// Whether what came ends where the coding does.
+    /// Whether the bytes end at the end of the coded data.
     fn ends(self) -> bool {
         match self {
             Self::Identity => true,
@@ -164,7 +164,7 @@ impl BodyDecoder {
         }
     }
 
-    /// The plain bytes that these complete. What is no longer in the coding gives none.
+    /// Decodes bytes. Bytes that are not in the coding give none.
     fn decode(&mut self, bytes: &[u8]) -> Vec<u8> {
         if let Self::Deflate(pending) = self {
             pending.extend_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! Reads one request, or one response with the interim ones before it, however it is cut into pieces.
+//! [`Decoder`]: reads one request, or one response with the interim responses before it, however it is cut into pieces.
 
 use crate::trace::Head;
 use crate::wire::http_head;
@@ -8,11 +8,11 @@ use super::framing::{ChunkDecoder, Chunked, Framing, HttpError, is_token_byte, o
 /// Reads one message.
 #[derive(Debug)]
 pub struct Decoder {
-    /// The method of the request that the response answers; none where it is a request that comes.
+    /// The method of the request that a response belongs to; none if a request is read.
     request_method: Option<String>,
     max_len: usize,
     state: DecoderState,
-    /// A head that is not whole yet.
+    /// The bytes of a head that is not complete yet.
     pending: Vec<u8>,
     content: bool,
 }
@@ -24,15 +24,15 @@ enum DecoderState {
     Chunked(ChunkDecoder),
     UntilClose,
     Done,
-    /// The head came, and what follows it cannot be understood.
+    /// The head came, and has a fault, so that the body cannot be read.
     HeadFault(HttpError),
     Failed,
 }
 
-/// What came.
+/// A part of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// Line ends before a request, which belong to nothing (RFC 9112 section 2.2).
+    /// Line ends before a request, which belong to no message (RFC 9112 section 2.2).
     Stray(&'a [u8]),
     /// The head of an interim response; another one follows.
     Interim(Head),
@@ -40,23 +40,23 @@ pub enum Part<'a> {
     Head(Head),
     /// Part of the body.
     Body(&'a [u8]),
-    /// The message is whole. These fields followed its body.
+    /// The end of the message, with its trailer fields.
     End(Vec<(String, String)>),
 }
 
 impl Decoder {
-    /// For a request whose head, and whose trailers, may be `max_len` bytes long.
+    /// A decoder for a request whose head, and whose trailers, may be `max_len` bytes long.
     pub fn request(max_len: usize) -> Self {
         Self { request_method: None, max_len, state: DecoderState::Head, pending: vec![], content: false }
     }
 
-    /// For the response to a request with this method.
+    /// A decoder for the response to a request with this method.
     pub fn response(method: &str, max_len: usize) -> Self {
         Self { request_method: Some(method.to_owned()), ..Self::request(max_len) }
     }
 
-    /// Takes bytes from `input` until something comes of them; nothing where it needs more, or where the message is
-    /// whole. After a fault nothing more is taken: what was not understood is in [`Decoder::rest`] and `input`.
+    /// Takes bytes from `input` and returns the next part; none where it needs more bytes, or the message is complete.
+    /// After a fault nothing more is taken: the bytes that were not decoded are in [`Decoder::rest`] and `input`.
     pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, HttpError> {
         let decoded = self.next(input);
         if decoded.is_err() {
@@ -91,7 +91,7 @@ impl Decoder {
         }
     }
 
-    /// The stream has ended: whether that is the end of the message.
+    /// Takes the end of the stream. Returns whether that is the end of the message.
     pub fn end(&mut self) -> bool {
         let ends = matches!(self.state, DecoderState::UntilClose | DecoderState::Length(0));
         if ends {
@@ -100,22 +100,22 @@ impl Decoder {
         ends
     }
 
-    /// Whether the message is whole.
+    /// Whether the message is complete.
     pub fn is_done(&self) -> bool {
         matches!(self.state, DecoderState::Done)
     }
 
-    /// Whether its head says that it has content, be it empty.
+    /// Whether the message has content by its head, even if that is empty.
     pub fn has_content(&self) -> bool {
         self.content
     }
 
-    /// Whether nothing of it has come.
+    /// Whether no bytes of the message have come.
     pub fn is_fresh(&self) -> bool {
         matches!(self.state, DecoderState::Head) && self.pending.is_empty()
     }
 
-    /// Bytes that were taken and belong to nothing that came: a beginning without an end.
+    /// Bytes that were taken and belong to an incomplete part.
     pub fn rest(&self) -> &[u8] {
         match &self.state {
             DecoderState::Chunked(chunks) => chunks.pending(),
@@ -168,7 +168,7 @@ impl Decoder {
         };
         let interim =
             self.request_method.is_some() && matches!(head.status(), Some(100..=199)) && head.status() != Some(101);
-        // A head with a fault is a head all the same: whoever reads on meets the fault.
+        // A head with a fault is given as a head; the next call gives the fault.
         self.pending.clear();
         if interim && framing.is_ok() {
             return Ok(Some(Part::Interim(head)));

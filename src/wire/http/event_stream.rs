@@ -1,28 +1,28 @@
-//! Event streams (HTML standard, section 9.2.5 and 9.2.6): reading them however they are cut, and writing them in
-//! every way that the standard allows, and some that it does not.
+//! Event streams (HTML standard, section 9.2.5 and 9.2.6): an [`EventReader`] reads them however they are cut, and an
+//! [`EventWriter`] writes them in every form that the standard permits, and some that it does not.
 
 use crate::trace::StreamEvent;
 
-/// Reads an event stream piece by piece. What it gives does not depend on where the pieces are cut.
+/// Reads an event stream piece by piece. The result does not depend on where the pieces are cut.
 #[derive(Debug)]
 pub struct EventReader {
     most: usize,
     /// The line so far.
     line: Vec<u8>,
-    /// Whether that line has any bytes, kept or not.
+    /// Whether the line has any bytes, kept or not.
     begun: bool,
-    /// How much of this event is kept.
+    /// How many bytes of the current event are kept.
     size: usize,
-    /// A carriage return came last: a line feed after it belongs to it.
+    /// Whether a carriage return came last: a line feed after it belongs to the same line end.
     after_cr: bool,
-    /// Nothing came before this line, so that it may begin with a byte order mark.
+    /// Whether this is the first line, which may begin with a byte order mark.
     first_line: bool,
     block: Block,
     last_id: String,
     id: String,
 }
 
-/// What the lines of a block have said so far.
+/// The fields of the current event so far.
 #[derive(Debug, Default)]
 struct Block {
     event: Option<String>,
@@ -32,7 +32,7 @@ struct Block {
 }
 
 impl EventReader {
-    /// Keeps at most `most` bytes of one event; what goes beyond is dropped.
+    /// A reader that keeps at most `most` bytes of one event; the rest is dropped.
     pub fn new(most: usize) -> Self {
         Self {
             most,
@@ -47,7 +47,7 @@ impl EventReader {
         }
     }
 
-    /// Takes in the next piece; gives what it completes.
+    /// Reads the next piece; returns the events and comments that it completes.
     pub fn read(&mut self, piece: &[u8]) -> Vec<StreamEvent> {
         let mut found = vec![];
         let mut rest = piece;
@@ -68,12 +68,12 @@ impl EventReader {
         found
     }
 
-    /// The last event id that a client would know by now, which it gives when it connects again.
+    /// The last event id, which a client sends when it connects again.
     pub fn last_event_id(&self) -> &str {
         &self.last_id
     }
 
-    /// Whether an event has begun and not ended: a client drops it at the end of the stream.
+    /// Whether an event is incomplete: a client drops it at the end of the stream.
     pub fn is_pending(&self) -> bool {
         !self.line.is_empty() || self.block.data.is_some() || self.block.event.is_some()
     }
@@ -89,7 +89,7 @@ impl EventReader {
     fn end_line(&mut self) -> Option<StreamEvent> {
         let bytes = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.begun) && bytes.is_empty() {
-            return None; // there was no room for it
+            return None; // no room was left for the line
         }
         let first = std::mem::take(&mut self.first_line);
         let bytes = if first { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes) } else { &bytes };
@@ -111,7 +111,7 @@ impl EventReader {
                 Some(data) => {
                     data.push('\n');
                     data.push_str(value);
-                    return None; // its bytes stay
+                    return None; // the bytes count as kept
                 }
                 None => {
                     self.block.data = Some(value.to_owned());
@@ -127,7 +127,7 @@ impl EventReader {
             }
             _ => {}
         }
-        // The last value counts; those before it and fields of other names are not kept.
+        // Only the last value of a field is kept, and no other fields.
         self.size = self.size.saturating_sub(bytes.len());
         None
     }
@@ -154,7 +154,7 @@ pub enum LineEnd {
 }
 
 impl LineEnd {
-    /// Its bytes.
+    /// The bytes of the line end.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lf => "\n",
@@ -169,7 +169,8 @@ impl LineEnd {
 pub struct EventWriter {
     /// How lines end.
     pub line_end: LineEnd,
-    /// Whether a space follows the colon of a field. Without it, a value that begins with a space gets one all the same.
+    /// Whether a space follows the colon of a field. Without it, a value that begins with a space gets one all the
+    /// same.
     pub space: bool,
 }
 
@@ -204,7 +205,7 @@ impl EventWriter {
     fn line(&self, out: &mut String, field: &str, value: &str) {
         *out += field;
         *out += ":";
-        // What follows the colon of a comment is all of it.
+        // All after the colon belongs to a comment.
         if !field.is_empty() && (self.space || value.starts_with(' ')) {
             out.push(' ');
         }

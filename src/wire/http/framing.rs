@@ -4,16 +4,16 @@
 use crate::trace::Head;
 use crate::wire::http_head::{self, has_token};
 
-/// Why what came cannot be understood as HTTP/1.1. Nothing after it on the same connection can.
+/// Why bytes cannot be decoded as HTTP/1.1. Nothing after them on the same connection can.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// The head does not end within the bound.
     #[error("the head is longer than {0} bytes")]
     HeadTooLong(usize),
-    /// It does not begin as a message of HTTP/1 does.
+    /// The bytes do not begin as an HTTP/1 message does.
     #[error("what came is no HTTP/1 message")]
     NotHttp,
-    /// The first line is none of a request, or of a response.
+    /// The first line is no request line, or no status line.
     #[error("`{0}` is no first line of an HTTP/1 message")]
     FirstLine(String),
     /// The header `Content-Length` is no number, or several of them disagree.
@@ -30,16 +30,16 @@ pub enum HttpError {
     BodyTooLong(u64),
 }
 
-/// How the end of a body is found.
+/// How the end of a body is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// There is none.
+    /// There is no body.
     None,
     /// After so many bytes.
     Length(u64),
     /// After the last chunk.
     Chunked,
-    /// Where the connection ends.
+    /// At the end of the connection.
     UntilClose,
 }
 
@@ -74,20 +74,20 @@ pub fn of_response(head: &Head, method: &str) -> Result<Framing, HttpError> {
     }
 }
 
-/// Whether a message wants its connection to be kept, as far as its version and headers say.
+/// Whether the connection is kept alive after a message, by its version and headers.
 pub fn keeps_alive(head: &Head) -> bool {
     let words: Vec<&str> = head.start.split(' ').collect();
     let version = words.iter().find(|word| word.starts_with("HTTP/")).copied().unwrap_or_default();
     if has_token(head, "connection", "close") {
         return false;
     }
-    // What has two framings is not to be trusted with another message (RFC 9112 section 6.3, rule 3).
+    // After a message with two framings the connection is closed (RFC 9112 section 6.3, rule 3).
     let both_framings =
         head.header("transfer-encoding").next().is_some() && head.header("content-length").next().is_some();
     !both_framings && (version == "HTTP/1.1" || has_token(head, "connection", "keep-alive"))
 }
 
-/// Whether the body is chunked; a fault where it is in another transfer coding.
+/// Whether the body is chunked; a fault for another transfer coding.
 fn coding(head: &Head) -> Result<Option<()>, HttpError> {
     let codings: Vec<&str> =
         head.header("transfer-encoding").flat_map(|v| v.split(',')).map(str::trim).filter(|c| !c.is_empty()).collect();
@@ -121,7 +121,7 @@ pub fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Enough of a text to be recognised.
+/// The beginning of a text, for messages.
 fn excerpt(text: &str) -> String {
     let end = text.floor_char_boundary(60);
     if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
@@ -134,7 +134,7 @@ const MAX_SIZE_LINE: usize = 8 << 10;
 #[derive(Debug)]
 pub struct ChunkDecoder {
     state: ChunkState,
-    /// The line so far, or the trailers.
+    /// The incomplete line or trailers.
     pending: Vec<u8>,
     /// How long the trailers may be.
     max_len: usize,
@@ -144,36 +144,36 @@ pub struct ChunkDecoder {
 enum ChunkState {
     /// In the line with the size of the next chunk.
     Size,
-    /// So many bytes of a chunk are to come.
+    /// In a chunk of which this many bytes are to come.
     Data(u64),
-    /// At the line end after a chunk.
+    /// In the line end after a chunk.
     End,
     /// After the last chunk.
     Trailers,
 }
 
-/// What came of some bytes.
+/// A decoded part of a chunked body.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Chunked<'a> {
     /// Part of the body.
     Body(&'a [u8]),
-    /// The body is whole. These fields followed it.
+    /// The end of the body, with its trailer fields.
     Trailers(Vec<(String, String)>),
 }
 
 impl ChunkDecoder {
-    /// Trailers may be `max_len` bytes long.
+    /// A decoder whose trailers may be `max_len` bytes long.
     pub fn new(max_len: usize) -> Self {
         Self { state: ChunkState::Size, pending: vec![], max_len }
     }
 
-    /// What there was of an unfinished line or trailers.
+    /// The bytes of an incomplete line or trailers.
     pub fn pending(&self) -> &[u8] {
         &self.pending
     }
 
-    /// Takes bytes from `input` until something comes of them; nothing where it needs more. A fault leaves the bytes
-    /// that it is about in [`ChunkDecoder::pending`] and `input`.
+    /// Takes bytes from `input` and returns the next part; none where it needs more bytes. A fault leaves the bytes
+    /// that caused it in [`ChunkDecoder::pending`] and `input`.
     pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Chunked<'a>>, HttpError> {
         loop {
             match self.state {
@@ -218,7 +218,7 @@ impl ChunkDecoder {
         }
     }
 
-    /// The next line with its end; nothing where it is not whole yet.
+    /// The next line with its end; none where it is not complete yet.
     fn line(&mut self, input: &mut &[u8]) -> Result<Option<Vec<u8>>, HttpError> {
         let end = input.iter().position(|byte| *byte == b'\n');
         let room = (MAX_SIZE_LINE - self.pending.len()).min(end.map_or(input.len(), |end| end + 1));
@@ -258,7 +258,7 @@ impl ChunkDecoder {
     }
 }
 
-/// The size in a line, with or without extensions.
+/// The size in the first line of a chunk, with or without extensions.
 fn size(line: &[u8]) -> Option<u64> {
     let line = line.strip_suffix(b"\r\n")?;
     let end = line.iter().position(|byte| matches!(byte, b';' | b' ' | b'\t')).unwrap_or(line.len());
@@ -269,7 +269,7 @@ fn size(line: &[u8]) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(&line[..end]).ok()?, 16).ok()
 }
 
-/// One chunk; empty bytes would be the end of the body, so they make none.
+/// A chunk of these bytes; none for no bytes, which would be the end of the body.
 pub fn chunk(bytes: &[u8]) -> Vec<u8> {
     if bytes.is_empty() {
         return vec![];
@@ -280,7 +280,7 @@ pub fn chunk(bytes: &[u8]) -> Vec<u8> {
     chunk
 }
 
-/// What ends a chunked body.
+/// The last chunk and the trailers of a body.
 pub fn last_chunk(trailers: &[(String, String)]) -> Vec<u8> {
     let mut text = "0\r\n".to_owned();
     trailers.iter().for_each(|(name, value)| text += &format!("{name}: {value}\r\n"));

@@ -1,10 +1,10 @@
 //! HTTP/1.1 (RFC 9112) for both ends, with a codec of our own.
 //!
-//! A [`Client`] sends requests to one address; a [`Server`] hands what comes to a [`Handler`], which answers through a
-//! [`Responder`]. [`Exchanges`] names what they do in the trace. A [`Request`] and a [`Response`] say every byte of what
-//! is sent, where that is wanted. Whatever crosses a connection is read by the same decoder, in both directions, and
-//! written into the trace: what we send before it is sent, what we receive before anybody is told of it. Event streams
-//! are read by an [`EventReader`] and written by an [`EventWriter`].
+//! A [`Client`] sends requests to one address; a [`Server`] gives each request to a [`Handler`], which responds through
+//! a [`Responder`]. [`Exchanges`] names the exchanges of the trace. A [`Request`] and a [`Response`] can determine
+//! every byte that is sent. Both directions of a connection are read by the same decoder and recorded: sent bytes
+//! before they are sent, received bytes before they are delivered. Event streams are read by an [`EventReader`] and
+//! written by an [`EventWriter`].
 
 mod client;
 mod client_exchange;

@@ -1,5 +1,5 @@
-//! The server: accepts connections, and hands each request that comes to a [`Handler`], which answers through a [`Responder`]:
-//! at once, bit by bit, wrongly, or never.
+//! The server: accepts connections, and hands each request that comes to a [`Handler`], which responds through a
+//! [`Responder`]: at once, bit by bit, wrongly, or never.
 
 use std::io;
 use std::sync::Arc;
@@ -19,21 +19,21 @@ use super::outgoing::{Content, Ending, Response};
 use super::serving::ServedConnection;
 use super::transcript::Transcript;
 
-/// What a server does with what comes. What cannot be understood as a request is answered by the server itself.
+/// Handles the requests of a server. The server itself responds to what cannot be decoded as a request.
 pub trait Handler: Send + Sync + 'static {
-    /// What to do with a request whose head is there, but not yet its content.
+    /// Decides what to do with a request whose head has come, but not yet its content.
     fn on_head(&self, _request: &HttpRequest) -> OnHead {
         OnHead::Read
     }
 
-    /// Told of what came and was not, or not to its end, a request that can be answered.
+    /// Called for a request that could not be received, or whose client left.
     fn on_receive_error(&self, _error: ReceiveError) {}
 
-    /// Answers a request.
+    /// Responds to a request.
     fn handle(&self, request: Received, responder: Responder) -> impl Future<Output = ()> + Send;
 
-    /// Goes on with a request for a WebSocket, where [`Handler::on_head`] said so. It stands in the trace as a
-    /// handshake. Refuses it unless there is something better to do.
+    /// Handles a request for a WebSocket, after [`Handler::on_head`] returned [`OnHead::Upgrade`]. It is recorded as a
+    /// handshake. By default it is refused.
     fn upgrade(&self, request: websocket::Request) -> impl Future<Output = ()> + Send {
         async {
             let refusal = websocket::Reply::refusing("404 Not Found", "there is no WebSocket here");
@@ -44,44 +44,44 @@ pub trait Handler: Send + Sync + 'static {
     }
 }
 
-/// What to do with a request whose head is there.
+/// What to do with a request whose head has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnHead {
-    /// Its content is read first; one that waits for `100 Continue` gets it (RFC 9110 section 10.1.1).
+    /// Read its content first; send `100 Continue` if the client expects it (RFC 9110 section 10.1.1).
     Read,
-    /// The same, but nobody is told to go on: one that waits for `100 Continue` waits in vain.
+    /// Read its content first, but never send `100 Continue`.
     ReadSilently,
-    /// It is answered at once, without its content, and the connection is closed after that.
+    /// Respond at once, without its content, and close the connection after that.
     Answer,
-    /// It is a request for a WebSocket. Only what has a header `Upgrade` can be.
+    /// Handle it as a request for a WebSocket. Only for a request with a header `Upgrade`.
     Upgrade,
 }
 
-/// What kept a request from being answered.
+/// Why a request was not received, or not responded to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceiveError {
-    /// It cannot be understood as HTTP/1.1.
+    /// The bytes cannot be decoded as HTTP/1.1.
     Fault(HttpError),
-    /// It did not come in time.
+    /// The request did not come in time.
     Late,
-    /// The client left before it was whole, or before it was answered.
+    /// The client closed the connection before the request was complete, or before the response.
     Left(Closed),
 }
 
-/// A request that came. All of it is in the trace already.
+/// A received request. It is in the trace already.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Received {
     /// The name of the exchange in the trace.
     pub conn: String,
-    /// Its head.
+    /// The head.
     pub head: HttpRequest,
-    /// Its content, its content coding not undone; as much of it as the bound on messages allows.
+    /// The content, not decoded from its content coding, up to the bound of messages.
     pub content: Vec<u8>,
-    /// What the content says; none where there is none.
+    /// The decoded content; none where there is none.
     pub message: Option<Message>,
-    /// The fields after its content.
+    /// The trailer fields.
     pub trailers: Vec<(String, String)>,
-    /// How often something was read until it was whole.
+    /// The number of reads until it was complete.
     pub reads: u64,
 }
 
@@ -89,15 +89,15 @@ pub struct Received {
 pub struct Server {
     address: Address,
     accepting: JoinHandle<()>,
-    /// Whether nothing new is taken any more.
+    /// Whether the server accepts nothing new any more.
     closing: watch::Sender<bool>,
 }
 
 impl Server {
-    /// Serves what comes on a listener.
+    /// Serves the connections of a listener.
     ///
     /// # Errors
-    /// Where the listener has no address.
+    /// The listener has no address.
     pub fn start<H: Handler>(
         listener: TcpListener,
         handler: Arc<H>,
@@ -111,20 +111,20 @@ impl Server {
         Ok(Self { address, accepting, closing })
     }
 
-    /// Where it listens.
+    /// The address at which it listens.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Takes nothing new from here on: no connection, and no request on those that there are. What has begun goes on.
+    /// Accepts nothing new from now on: no connection, and no request on existing ones. Running exchanges continue.
     pub fn close(&self) {
         self.closing.send_replace(true);
     }
 
-    /// Stops: closes the listener and every connection. Returns when that is done.
+    /// Closes the listener and every connection. Returns when that is done.
     pub async fn stop(mut self) {
         self.accepting.abort();
-        // An error is what was asked for.
+        // The error of an aborted task.
         let _ = (&mut self.accepting).await;
     }
 }
@@ -143,7 +143,7 @@ async fn accept<H: Handler>(
     mut closing: watch::Receiver<bool>,
 ) {
     let permits = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
-    // Dropped with this future, it ends all of them.
+    // Dropping the set with this future ends all connections.
     let mut connections = JoinSet::new();
     loop {
         let (permit, stream) = tokio::select! {
@@ -162,15 +162,15 @@ async fn accept<H: Handler>(
     while connections.join_next().await.is_some() {}
 }
 
-/// The next connection, once there is room for one.
+/// Accepts the next connection, once there is room for one.
 async fn next_client(permits: &Arc<Semaphore>, listener: &TcpListener) -> (Option<OwnedSemaphorePermit>, TcpStream) {
-    // It is never closed, which would be the only error.
+    // Fails only for a closed semaphore, which this never is.
     let permit = permits.clone().acquire_owned().await.ok();
     let (stream, _) = accept_retrying(|context| listener.poll_accept(context)).await;
     (permit, stream)
 }
 
-/// Returns once nothing new is to be taken; never where the server is dropped, which ends all in another way.
+/// Returns once nothing new is accepted; never if the server is dropped, which aborts this task.
 async fn closed(closing: &mut watch::Receiver<bool>) {
     if closing.wait_for(|closing| *closing).await.is_err() {
         std::future::pending().await
@@ -184,7 +184,7 @@ async fn serve<H: Handler>(
     limits: Limits,
     mut closing: watch::Receiver<bool>,
 ) {
-    // Without this, what is sent in pieces on purpose would be put together again.
+    // Otherwise the system would join what is sent in pieces on purpose.
     let _ = stream.set_nodelay(true);
     let Some(mut connection) = ServedConnection::new(stream, exchanges, limits) else { return };
     loop {
@@ -199,7 +199,7 @@ async fn serve<H: Handler>(
     }
 }
 
-/// A handler that answers each request with what a function makes of it.
+/// A handler that responds to each request with the result of a function.
 impl<F: Fn(&Received) -> Response + Send + Sync + 'static> Handler for F {
     async fn handle(&self, request: Received, responder: Responder) {
         let response = self(&request);
@@ -208,7 +208,7 @@ impl<F: Fn(&Received) -> Response + Send + Sync + 'static> Handler for F {
     }
 }
 
-/// The way back to the client, while an exchange is under way.
+/// The writing side of a connection during one exchange.
 pub(super) struct ExchangeWriter {
     pub writer: Writer,
     pub transcript: Transcript,
@@ -216,13 +216,13 @@ pub(super) struct ExchangeWriter {
     pub method: String,
     /// Whether the connection may be kept after this.
     pub keep: bool,
-    /// What is to become of the connection.
+    /// How the connection ends.
     pub ending: Ending,
-    /// Why that is wrong on purpose, if it is.
+    /// The reason, if that is wrong on purpose.
     pub why: Option<String>,
 }
 
-/// Gives the way back to the connection when it is dropped.
+/// Returns the writing side to the connection when it is dropped.
 struct ConnectionGuard {
     out: Option<ExchangeWriter>,
     return_channel: Option<oneshot::Sender<ExchangeWriter>>,
@@ -232,7 +232,7 @@ struct ConnectionGuard {
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         if let (Some(out), Some(return_channel)) = (self.out.take(), self.return_channel.take()) {
-            // Fails only where the connection is gone, and then there is nothing to give back to.
+            // Fails only where the connection is gone.
             let _ = return_channel.send(out);
         }
     }
@@ -250,16 +250,16 @@ impl ConnectionGuard {
     }
 }
 
-/// Answers one request. It may be moved anywhere, and outlive the call that it came with: the exchange lasts until it,
-/// or the [`BodyWriter`] that came of it, is gone. Dropped without an answer, it closes the connection.
+/// Responds to one request. It may outlive the call of the handler: the exchange lasts until it, or the [`BodyWriter`]
+/// made from it, is dropped. Dropped without a response, it closes the connection.
 pub struct Responder(ConnectionGuard);
 
-/// Writes the body of a response bit by bit. Dropped before [`BodyWriter::finish`], it closes the connection, and the
-/// response is not whole.
+/// Writes the body of a response piece by piece. Dropped before [`BodyWriter::finish`], it closes the connection, and
+/// the response is incomplete.
 pub struct BodyWriter {
     guard: ConnectionGuard,
     chunked: bool,
-    /// Whether the response has no body, whatever is written.
+    /// Whether nothing is sent, because the response has no body.
     without_body: bool,
 }
 
@@ -272,10 +272,10 @@ impl Responder {
         Self(ConnectionGuard { out: Some(out), return_channel: Some(return_channel), gone })
     }
 
-    /// Sends an interim response (1xx), such as `103 Early Hints`; the answer is still to come.
+    /// Sends an interim response (1xx), such as `103 Early Hints`, before the response.
     ///
     /// # Errors
-    /// Where the client does not read, or is gone.
+    /// The client does not read, or is gone.
     pub async fn interim(&mut self, response: &Response) -> Result<(), Broken> {
         let Head { start, mut headers, raw, .. } = response.head(false);
         headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
@@ -285,10 +285,10 @@ impl Responder {
         writer.send(transcript, &http_head::encode(&head), manner.deliberate.as_deref(), manner.split).await
     }
 
-    /// Sends the answer, and ends the connection if the answer says so.
+    /// Sends the response, and ends the connection by its [`Ending`].
     ///
     /// # Errors
-    /// Where the client does not read, or is gone.
+    /// The client does not read, or is gone.
     pub async fn send(mut self, response: &Response) -> Result<(), Broken> {
         let out = self.0.out()?;
         let head = out.begin(response);
@@ -297,11 +297,11 @@ impl Responder {
         out.writer.send_message(&mut out.transcript, http_head::encode(&head), content, &response.manner).await
     }
 
-    /// Sends the head of a response. Its body is chunked where the content is [`Content::Chunked`], as it is written
-    /// otherwise; what the content holds is sent first.
+    /// Sends the head of a response and the content that it has. The rest of the body is written by the [`BodyWriter`],
+    /// in chunks if the content is [`Content::Chunked`].
     ///
     /// # Errors
-    /// Where the client does not read, or is gone.
+    /// The client does not read, or is gone.
     pub async fn start(mut self, response: &Response) -> Result<BodyWriter, Broken> {
         let out = self.0.out()?;
         let head = out.begin(response);
@@ -320,22 +320,23 @@ impl Responder {
         Ok(body)
     }
 
-    /// Answers nothing, and holds the connection until the client leaves; `why` says why that is wrong on purpose.
+    /// Sends no response, and holds the connection until the client leaves; `why` is the reason if that is wrong on
+    /// purpose.
     pub fn never(mut self, why: Option<&str>) {
         self.0.end(Ending::Hold, why);
     }
 
-    /// Closes the connection (FIN) without an answer.
+    /// Closes the connection (FIN) without a response.
     pub fn close(mut self, why: Option<&str>) {
         self.0.end(Ending::Close, why);
     }
 
-    /// Cuts the connection (RST) without an answer.
+    /// Resets the connection (RST) without a response.
     pub fn reset(mut self, why: Option<&str>) {
         self.0.end(Ending::Reset, why);
     }
 
-    /// Returns once the client has closed or cut the connection. One that has closed its side only may still read.
+    /// Returns once the client has closed or reset the connection. A client that has sent FIN may still read.
     pub async fn gone(&self) -> Closed {
         self.0.gone().await
     }
@@ -351,7 +352,7 @@ impl ConnectionGuard {
 }
 
 impl ExchangeWriter {
-    /// The head to be sent; what it says of the connection is noted.
+    /// The head to be sent. Stores how the connection ends after the response.
     fn begin(&mut self, response: &Response) -> Head {
         let close = !self.keep || response.ending == Ending::Close;
         let head = response.head(close);
@@ -363,11 +364,10 @@ impl ExchangeWriter {
 }
 
 impl BodyWriter {
-    /// Sends a piece, as a chunk of its own where the body is chunked; `deliberate` says why it is wrong on purpose, if
-    /// it is.
+    /// Sends a piece, as one chunk if the body is chunked; `deliberate` is the reason if it is wrong on purpose.
     ///
     /// # Errors
-    /// Where the client does not read, or is gone.
+    /// The client does not read, or is gone.
     pub async fn write(&mut self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), Broken> {
         if self.without_body {
             return Ok(());
@@ -376,10 +376,10 @@ impl BodyWriter {
         self.write_raw(chunked.as_deref().unwrap_or(bytes), deliberate).await
     }
 
-    /// The same, as a single chunk where the body is chunked, but in TCP segments of so many bytes, one after the other.
+    /// Like [`BodyWriter::write`], but in TCP segments of at most `split` bytes.
     ///
     /// # Errors
-    /// Where the client does not read, or is gone.
+    /// The client does not read, or is gone.
     pub async fn write_split(&mut self, bytes: &[u8], split: usize, deliberate: Option<&str>) -> Result<(), Broken> {
         if self.without_body || bytes.is_empty() {
             return Ok(());
@@ -389,10 +389,10 @@ impl BodyWriter {
         out.writer.send(&mut out.transcript, chunked.as_deref().unwrap_or(bytes), deliberate, Some(split)).await
     }
 
-    /// Sends an event, written in the usual way.
+    /// Sends an event, in the usual form.
     ///
     /// # Errors
-    /// Where the client does not read, or is gone.
+    /// The client does not read, or is gone.
     pub async fn event(&mut self, event: &StreamEvent) -> Result<(), Broken> {
         self.write(&EventWriter::default().write(event), None).await
     }
@@ -400,7 +400,7 @@ impl BodyWriter {
     /// Sends exactly these bytes.
     ///
     /// # Errors
-    /// Where the client does not read, or is gone.
+    /// The client does not read, or is gone.
     pub async fn write_raw(&mut self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), Broken> {
         let out = self.guard.out()?;
         out.writer.send(&mut out.transcript, bytes, deliberate, None).await
@@ -409,15 +409,15 @@ impl BodyWriter {
     /// Ends the body.
     ///
     /// # Errors
-    /// Where the client does not read, or is gone.
+    /// The client does not read, or is gone.
     pub async fn finish(self) -> Result<(), Broken> {
         self.finish_with(&[]).await
     }
 
-    /// Ends the body with these trailers, where it is chunked.
+    /// Ends the body, with these trailers if it is chunked.
     ///
     /// # Errors
-    /// Where the client does not read, or is gone.
+    /// The client does not read, or is gone.
     pub async fn finish_with(mut self, trailers: &[(String, String)]) -> Result<(), Broken> {
         if self.chunked && !self.without_body {
             self.write_raw(&last_chunk(trailers), None).await?;
@@ -430,7 +430,7 @@ impl BodyWriter {
         self.guard.end(Ending::Close, why);
     }
 
-    /// Cuts the connection (RST) in the middle of the body.
+    /// Resets the connection (RST) in the middle of the body.
     pub fn reset(mut self, why: Option<&str>) {
         self.guard.end(Ending::Reset, why);
     }
@@ -440,7 +440,7 @@ impl BodyWriter {
         self.guard.end(Ending::Hold, why);
     }
 
-    /// Returns once the client has closed or cut the connection. One that has closed its side only may still read.
+    /// Returns once the client has closed or reset the connection. A client that has sent FIN may still read.
     pub async fn gone(&self) -> Closed {
         self.guard.gone().await
     }

@@ -1,4 +1,5 @@
-//! One connection of a server: reads its requests, one after the other, and sees to it that each is answered.
+//! [`ServedConnection`]: one connection of a server, which reads its requests one after the other, and runs their
+//! exchanges.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use super::server::{ExchangeWriter, Handler, OnHead, ReceiveError, Received, Res
 use super::transcript::{Transcript, TranscriptItem};
 use super::{Exchanges, Limits};
 
-/// How much of what comes before its turn is held, before reading stops.
+/// How many bytes of later requests are kept, before reading stops.
 const MAX_AHEAD: usize = 256 << 10;
 /// How long a client may take to close a connection after us (RFC 9112 section 9.6).
 const LINGER: Duration = Duration::from_secs(1);
@@ -33,24 +34,24 @@ pub struct ServedConnection {
     limits: Limits,
     tcp: u64,
     local: SocketAddr,
-    /// Whether an exchange went over it before.
+    /// Whether it had an earlier exchange.
     reused: bool,
     gone: watch::Sender<Option<Closed>>,
 }
 
 /// The reading half.
 struct RequestReader {
-    /// None once the connection serves something else.
+    /// None once the connection was upgraded.
     half: Option<OwnedReadHalf>,
-    /// What came and was not taken.
+    /// Received bytes that belong to no request yet.
     buffer: Vec<u8>,
     /// How the client ended the connection.
     ended: Option<Closed>,
-    /// How often something was read since the last request was whole.
+    /// The number of reads since the last request was complete.
     reads: u64,
 }
 
-/// A request on its way in.
+/// A request that is being received.
 #[derive(Default)]
 struct PartialRequest {
     head: Option<Head>,
@@ -59,11 +60,11 @@ struct PartialRequest {
     trailers: Vec<(String, String)>,
 }
 
-/// What is wrong with a request, so that we answer it ourselves: a status and a text.
+/// The response of the server itself to an invalid request: status and text.
 type Refusal = (&'static str, String);
 
 impl ServedConnection {
-    /// Takes a connection over; nothing where it is gone already.
+    /// Takes a connection over; none where it is gone already.
     pub fn new(stream: TcpStream, exchanges: Exchanges, limits: Limits) -> Option<Self> {
         let local = stream.local_addr().ok()?;
         let (half, write) = stream.into_split();
@@ -73,12 +74,11 @@ impl ServedConnection {
         Some(Self { incoming, writer, exchanges, limits, tcp, local, reused: false, gone: watch::Sender::new(None) })
     }
 
-    /// Waits until something of a request has come; gives false where the client is gone instead. May be dropped, and
-    /// loses nothing then.
+    /// Waits until bytes of a request have come; false where the client is gone instead. Cancel safe.
     pub async fn await_request<H: Handler>(&mut self, handler: &H) -> bool {
         while self.incoming.buffer.is_empty() {
             if let Err(how) = self.incoming.fill().await {
-                // What was sent before is gone with a reset, be it a request or none.
+                // A reset discards what was sent before, which may have been a request.
                 if how == Closed::Reset {
                     handler.on_receive_error(ReceiveError::Left(how));
                 }
@@ -88,7 +88,7 @@ impl ServedConnection {
         true
     }
 
-    /// Serves the exchange that has begun; gives whether another one may follow.
+    /// Serves the exchange that has begun; returns whether another one may follow.
     pub async fn exchange<H: Handler>(&mut self, handler: &H) -> bool {
         let tap = self.exchanges.tap(None);
         if !std::mem::replace(&mut self.reused, true) {
@@ -115,7 +115,7 @@ impl ServedConnection {
         }
     }
 
-    /// An exchange of HTTP.
+    /// Serves an HTTP exchange; returns whether another one may follow.
     async fn http_exchange<H: Handler>(&mut self, tap: Tap, handler: &H, late: bool) -> bool {
         let Some(mut writer) = self.writer.take() else { return false };
         let limits = self.limits;
@@ -212,7 +212,7 @@ impl ServedConnection {
         }
     }
 
-    /// Waits until a request is answered, and meanwhile for the client to leave.
+    /// Waits until the handler has responded, and meanwhile for the end of the client's stream.
     async fn watch<H: Handler>(
         &mut self,
         handler: &H,
@@ -240,7 +240,7 @@ impl ServedConnection {
         out.flatten()
     }
 
-    /// Ends an exchange as its answer says; gives whether the connection goes on.
+    /// Ends an exchange by its [`Ending`]; returns whether another one may follow.
     async fn end_exchange(&mut self, mut out: ExchangeWriter, request: &mut Transcript) -> bool {
         let why = out.why.take();
         let whole = out.transcript.is_complete();
@@ -248,7 +248,7 @@ impl ServedConnection {
         match out.ending {
             Ending::Usual if whole && out.keep && request.is_complete() => return self.incoming.ended.is_none(),
             Ending::Usual | Ending::Close => {
-                // A body that is as long as the connection is whole with its end.
+                // A body without a length is complete with the end of the connection.
                 out.transcript.end(&mut |_| {});
                 if self.incoming.ended != Some(Closed::Reset) {
                     out.transcript.close(Closed::Eof, why.as_deref());
@@ -272,7 +272,7 @@ impl ServedConnection {
         self.close_connection(None).await
     }
 
-    /// Ends the connection: at once with RST, or with FIN, after which the client gets time to read and close.
+    /// Ends the connection: by RST, or by FIN, after which the client gets time to read and close.
     async fn close_connection(&mut self, how: Option<Closed>) -> bool {
         let Some(mut writer) = self.writer.take() else { return false };
         if how == Some(Closed::Reset) {
@@ -280,7 +280,7 @@ impl ServedConnection {
             return false;
         }
         writer.shutdown().await;
-        // Closing at once, with something unread, would cut the connection before the client has read our answer.
+        // Closing with unread bytes would reset the connection before the client has read the response.
         let incoming = &mut self.incoming;
         let reading = async {
             while incoming.ended.is_none() {
@@ -288,14 +288,14 @@ impl ServedConnection {
                 let _ = incoming.fill().await;
             }
         };
-        // Too long is as good as closed.
+        // The connection is dropped in any case.
         let _ = timeout(LINGER, reading).await;
         false
     }
 }
 
 impl RequestReader {
-    /// Reads some bytes; gives how the client ended the connection, if it did.
+    /// Reads some bytes, or returns how the client ended the connection.
     async fn fill(&mut self) -> Result<(), Closed> {
         if let Some(how) = self.ended {
             return Err(how);
@@ -314,7 +314,7 @@ impl RequestReader {
         Err(how)
     }
 
-    /// The same before a moment, after which there is neither bytes nor an end.
+    /// Like [`RequestReader::fill`], but returns no end where the deadline passes first.
     async fn fill_before(&mut self, deadline: Option<Instant>) -> Result<(), Option<Closed>> {
         match deadline {
             None => self.fill().await.map_err(Some),
@@ -325,12 +325,12 @@ impl RequestReader {
         }
     }
 
-    /// Whether more may be read before its turn.
+    /// Whether more bytes of later requests may be read.
     fn has_room(&self) -> bool {
         self.ended.is_none() && self.buffer.len() < MAX_AHEAD
     }
 
-    /// Reads until a whole head is there, or what cannot become one.
+    /// Reads until a complete head has come, or bytes that cannot become one.
     async fn await_head(&mut self, most: usize) {
         let mut searched = 0;
         loop {
@@ -347,7 +347,7 @@ impl RequestReader {
         }
     }
 
-    /// The head at the beginning of what came, where it asks for a WebSocket.
+    /// The head at the beginning of the buffer, if it is a request for a WebSocket.
     fn upgrade(&self) -> Option<Head> {
         let end = http_head::end_of_head(&self.buffer, 0)?;
         let asks = self.buffer[..end].windows(9).any(|window| window.eq_ignore_ascii_case(b"\nupgrade:"));
@@ -355,7 +355,7 @@ impl RequestReader {
         has_token(&head, "upgrade", "websocket").then_some(head)
     }
 
-    /// Gives what came to a request, as far as it belongs to it.
+    /// Feeds the bytes that belong to a request to it.
     fn feed(&mut self, request: &mut Transcript, arriving: &mut PartialRequest, most: usize) {
         let taken = request.feed(&self.buffer, None, &mut |item| match item {
             TranscriptItem::Head(head) => arriving.head = Some(head),
@@ -372,7 +372,7 @@ impl RequestReader {
     }
 }
 
-/// What we answer to what cannot be understood.
+/// The response to bytes that cannot be decoded.
 fn refusal_of(fault: &HttpError) -> Refusal {
     let status = match fault {
         HttpError::HeadTooLong(_) => "431 Request Header Fields Too Large",

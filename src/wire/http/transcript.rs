@@ -1,4 +1,4 @@
-//! Writes one direction of an exchange into the trace, from its bytes.
+//! [`Transcript`]: records one direction of an exchange, from its bytes.
 
 use crate::trace::{Body, Closed, EventKind, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent};
 use crate::wire::Tap;
@@ -8,7 +8,7 @@ use super::content::{BodyReader, MessageOf};
 use super::decoder::{Decoder, Part};
 use super::framing::HttpError;
 
-/// One direction of one exchange. What we send and what we receive are read in the same way.
+/// One direction of one exchange. Sent and received bytes are read in the same way.
 pub struct Transcript {
     tap: Tap,
     /// Whether we send it.
@@ -20,18 +20,18 @@ pub struct Transcript {
     limits: Limits,
     decoder: Decoder,
     content: Option<BodyReader>,
-    /// How many bytes of the body came.
+    /// The number of bytes of the body so far.
     size: u64,
     /// A piece of the body that may turn out to be the last.
     piece: Option<Vec<u8>>,
-    /// Why a part of what is not yet recorded is wrong on purpose.
+    /// Why a part that is not recorded yet is wrong on purpose.
     deliberate: Option<String>,
-    /// Why some part of the message was.
+    /// Why any part of the message is wrong on purpose.
     message_deliberate: Option<String>,
     fault: Option<HttpError>,
 }
 
-/// What came, in order. All of it is in the trace already.
+/// A part of a message. It is in the trace already.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TranscriptItem {
     /// The head of an interim response.
@@ -40,25 +40,25 @@ pub enum TranscriptItem {
     Head(Head),
     /// A piece of the body.
     Body(Body),
-    /// Something in an event stream.
+    /// An event, or other fields, of an event stream.
     Event(StreamEvent),
-    /// The whole body.
+    /// The complete body.
     Message(Message),
 }
 
 impl Transcript {
-    /// Of the request of an exchange, on the TCP connection of this number.
+    /// For a request on the TCP connection of this number.
     pub fn request(tap: Tap, ours: bool, tcp: u64, limits: &Limits) -> Self {
         Self::new(tap, ours, Some(tcp), Decoder::request(limits.head), limits)
     }
 
-    /// Of a response to a request that asks for an event stream, if it does.
+    /// Sets whether the request of a response accepts event streams.
     pub fn accepts_events(mut self, accepts_events: bool) -> Self {
         self.accepts_events = accepts_events;
         self
     }
 
-    /// Of the response to a request with this method.
+    /// For the response to a request with this method.
     pub fn response(tap: Tap, ours: bool, method: &str, limits: &Limits) -> Self {
         Self::new(tap, ours, None, Decoder::response(method, limits.head), limits)
     }
@@ -80,8 +80,8 @@ impl Transcript {
         }
     }
 
-    /// Takes bytes in; what they complete goes into the trace and to `on_item`. Gives how many of them belong to this
-    /// message: all, unless it is whole.
+    /// Takes bytes; the parts that they complete are recorded and given to `on_item`. Returns how many of them belong
+    /// to this message: all, unless it is complete.
     pub fn feed(&mut self, bytes: &[u8], deliberate: Option<&str>, on_item: &mut dyn FnMut(TranscriptItem)) -> usize {
         if self.deliberate.is_none() {
             self.deliberate = deliberate.map(str::to_owned);
@@ -114,7 +114,7 @@ impl Transcript {
         bytes.len() - rest.len()
     }
 
-    /// The stream has ended: a body that is as long as the stream is whole now.
+    /// Takes the end of the stream, which completes a body without a length.
     pub fn end(&mut self, on_item: &mut dyn FnMut(TranscriptItem)) {
         if self.fault.is_none() && self.decoder.end() {
             self.body(true, vec![], on_item);
@@ -122,13 +122,13 @@ impl Transcript {
         }
     }
 
-    /// No more of it is read: what had begun is recorded as the bytes it is.
+    /// Records an incomplete part as bytes. Nothing more may be fed.
     pub fn record_rest(&mut self) {
         let rest = self.decoder.rest().to_vec();
         self.bytes(&rest);
     }
 
-    /// The sender closed or cut the connection. Where the message is not whole, the trace tells.
+    /// Takes the end of the connection, and records it if the message is incomplete.
     pub fn close(&mut self, how: Closed, deliberate: Option<&str>) {
         if !self.is_complete() {
             self.record_rest();
@@ -136,34 +136,34 @@ impl Transcript {
         }
     }
 
-    /// The same, whether the message is whole or not: the exchange is not.
+    /// Records the end of the connection, even if the message is complete.
     pub fn closed(&mut self, how: Closed, deliberate: Option<&str>) {
         self.deliberate = deliberate.map(str::to_owned);
         self.record(EventKind::Closed(how));
         self.deliberate = None;
     }
 
-    /// Whether the message is whole.
+    /// Whether the message is complete.
     pub fn is_complete(&self) -> bool {
         self.decoder.is_done()
     }
 
-    /// Whether nothing of it has come.
+    /// Whether no bytes of the message have come.
     pub fn is_fresh(&self) -> bool {
         self.fault.is_none() && self.decoder.is_fresh()
     }
 
-    /// Why nothing more of it can be understood.
+    /// Why the rest cannot be decoded.
     pub fn fault(&self) -> Option<&HttpError> {
         self.fault.as_ref()
     }
 
-    /// Whether its body is an event stream.
+    /// Whether the body is an event stream.
     pub fn is_event_stream(&self) -> bool {
         self.content.as_ref().is_some_and(BodyReader::is_event_stream)
     }
 
-    /// Bytes that belong to no message.
+    /// Records bytes that belong to no message.
     pub fn bytes(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.record(EventKind::Bytes { bytes: Payload::from(bytes) });
@@ -203,7 +203,7 @@ impl Transcript {
         }
     }
 
-    /// Records the piece that is held, and the events in it.
+    /// Records the pending piece, and the events in it.
     fn body(&mut self, last: bool, trailers: Vec<(String, String)>, on_item: &mut dyn FnMut(TranscriptItem)) {
         let piece = self.piece.take().unwrap_or_default();
         let body = Body { bytes: Payload::from(&piece[..]), last, trailers };

@@ -1,4 +1,5 @@
-//! [`PassiveDecoder`]: one connection, and what it carries where that is a WebSocket: handshakes, and frames after them.
+//! [`PassiveDecoder`]: one connection, and what it carries where that is a WebSocket: handshakes, and frames after
+//! them.
 
 use crate::trace::{Closed, Direction, End, EventKind, Head, Payload, Recorder};
 use crate::wire::http::decoder::{Decoder as HttpDecoder, Part};
@@ -10,7 +11,7 @@ use crate::wire::{Limits, Tap};
 
 use super::exchanges::PassiveExchanges;
 
-/// One connection that is overheard.
+/// Decodes one observed connection.
 pub struct PassiveDecoder(PassiveProtocol);
 
 enum PassiveProtocol {
@@ -26,10 +27,10 @@ pub(super) struct Taps {
 }
 
 impl Taps {
-    /// For the connection of this name.
+    /// Taps for the connection of this name.
     pub(super) fn new(recorder: &Recorder, conn: &str) -> Self {
         use crate::trace::End::{Client, Server};
-        // What each end receives.
+        // Each tap records what its end receives.
         let tap = |us| Tap::new(recorder.clone(), conn, us);
         Self { to_server: tap(Server), to_client: tap(Client) }
     }
@@ -43,16 +44,16 @@ impl Taps {
 }
 
 impl PassiveDecoder {
-    /// A connection that is made for a WebSocket: by the name `conn`, to a server at `address`.
+    /// For a WebSocket connection of the name `conn` to a server at `address`.
     pub fn websocket(recorder: &Recorder, conn: &str, address: &str) -> Self {
         let taps = Taps::new(recorder, conn);
         taps.to_server.connected_to(address);
         Self(PassiveProtocol::WebSocket(ObservedWebSocket::new(taps, Limits::default())))
     }
 
-    /// A connection that carries HTTP, to a server at `address`. Each exchange on it gets a name of its own.
+    /// For an HTTP connection to a server at `address`. Each exchange gets a name of its own.
     pub fn http(recorder: &Recorder, exchanges: &Exchanges, address: &str) -> Self {
-        // How long a body is, is for the ends to say: of a long one only the pieces are kept.
+        // The ends decide how long a body may be. Of a long one only the pieces are kept.
         let limits = http::Limits { body: u64::MAX, ..http::Limits::default() };
         Self(PassiveProtocol::Http(Box::new(PassiveExchanges::new(
             recorder.clone(),
@@ -62,7 +63,7 @@ impl PassiveDecoder {
         ))))
     }
 
-    /// These bytes went this way.
+    /// Takes bytes of this direction.
     pub fn bytes(&mut self, dir: Direction, bytes: &[u8]) {
         match &mut self.0 {
             PassiveProtocol::WebSocket(handshake) => handshake.bytes(dir, bytes),
@@ -70,7 +71,7 @@ impl PassiveDecoder {
         }
     }
 
-    /// The sender of this direction ended its stream.
+    /// Records that the sender of this direction ended its stream.
     pub fn closed(&mut self, dir: Direction, how: Closed) {
         match &mut self.0 {
             PassiveProtocol::WebSocket(handshake) => handshake.closed(dir, how),
@@ -78,7 +79,7 @@ impl PassiveDecoder {
         }
     }
 
-    /// Nobody listens any more: what had begun is recorded as the bytes it is.
+    /// Ends the connection: incomplete input is recorded as bytes.
     pub fn finish(&mut self) {
         match &mut self.0 {
             PassiveProtocol::WebSocket(handshake) => handshake.finish(),
@@ -87,7 +88,7 @@ impl PassiveDecoder {
     }
 }
 
-/// Handshakes, one after the other as long as they are refused, then frames.
+/// Decodes handshakes, one after the other as long as they are refused, and then frames.
 pub(super) struct ObservedWebSocket {
     taps: Taps,
     limits: Limits,
@@ -97,19 +98,19 @@ pub(super) struct ObservedWebSocket {
     method: String,
 }
 
-/// The client's side.
+/// The state of the bytes of the client.
 enum RequestSide {
-    /// The head, then what belongs to it.
+    /// A request: its head and its body.
     Http(HttpDecoder),
     Frames(Box<FrameReader>),
-    /// What cannot be understood.
+    /// Bytes that cannot be decoded.
     Bytes,
 }
 
-/// The server's side.
+/// The state of the bytes of the server.
 enum ResponseSide {
     Http(HttpDecoder),
-    /// A refusal, whose text is still coming.
+    /// A refusal, whose body is still incomplete.
     Refusal {
         decoder: HttpDecoder,
         head: Box<Head>,
@@ -119,7 +120,7 @@ enum ResponseSide {
     Bytes,
 }
 
-/// The frames of one direction.
+/// Decodes the frames of one direction.
 struct FrameReader {
     decoder: Decoder,
     joiner: Joiner,
@@ -147,15 +148,15 @@ impl FrameReader {
 }
 
 impl ObservedWebSocket {
-    /// Nothing has come.
+    /// A connection on which nothing has come.
     pub fn new(taps: Taps, limits: Limits) -> Self {
         let request = RequestSide::Http(HttpDecoder::request(limits.head));
-        // Nobody knows what an answer without a request would be one to.
+        // The method is unknown until a request comes.
         let response = ResponseSide::Http(HttpDecoder::response("GET", limits.head));
         Self { taps, limits, request, response, method: String::new() }
     }
 
-    /// These bytes went this way.
+    /// Takes bytes of this direction.
     pub fn bytes(&mut self, dir: Direction, bytes: &[u8]) {
         match dir {
             Direction::ToServer => self.asked(bytes),
@@ -163,22 +164,22 @@ impl ObservedWebSocket {
         }
     }
 
-    /// The sender of this direction ended its stream.
+    /// Records that the sender of this direction ended its stream.
     pub fn closed(&mut self, dir: Direction, how: Closed) {
-        // The text of a refusal goes with its head, which is to stand before any end.
+        // A refusal is recorded before the end of either stream.
         self.record_refusal();
         self.record_rest(dir);
         self.taps.of(dir).ended(how);
     }
 
-    /// Nobody listens any more.
+    /// Ends the connection: incomplete input is recorded as bytes.
     pub fn finish(&mut self) {
         self.record_refusal();
         self.record_rest(Direction::ToServer);
         self.record_rest(Direction::ToClient);
     }
 
-    /// Whether the last request was refused, and nothing more belongs to it.
+    /// Whether the last request was refused, and the refusal is complete.
     pub fn is_over(&self) -> bool {
         matches!(&self.response, ResponseSide::Http(decoder) if decoder.is_done())
     }
@@ -196,7 +197,7 @@ impl ObservedWebSocket {
                     Ok(Some(Part::Head(head))) => self.request(head),
                     Ok(Some(Part::Stray(stray) | Part::Body(stray))) => self.taps.to_server.received_bytes(stray),
                     Ok(Some(Part::Interim(_) | Part::End(_))) => {}
-                    // More than the request that was announced.
+                    // Bytes after the end of the request.
                     Ok(None) if decoder.is_done() => {
                         self.taps.to_server.received_bytes(bytes);
                         return;
@@ -213,11 +214,11 @@ impl ObservedWebSocket {
         }
     }
 
-    /// The head of a request is there.
+    /// Takes the head of a request.
     fn request(&mut self, head: Head) {
         self.method = head.start.split(' ').next().unwrap_or_default().to_owned();
         self.response = ResponseSide::Http(HttpDecoder::response(&self.method, self.limits.head));
-        // A client that does not wait for the answer sends frames, if it asked for a WebSocket.
+        // After a request for a WebSocket, a client may send frames without waiting for the response.
         if has_token(&head, "upgrade", "websocket") {
             self.request = RequestSide::Frames(Box::new(FrameReader::new(&self.limits, None)));
         }
@@ -260,7 +261,7 @@ impl ObservedWebSocket {
                 },
             }
         }
-        // An answer without a body is whole with its head.
+        // A response without a body is complete with its head.
         if let ResponseSide::Refusal { decoder, .. } = &mut self.response
             && matches!(decoder.decode(&mut &[][..]), Ok(Some(Part::End(_))))
         {
@@ -268,7 +269,7 @@ impl ObservedWebSocket {
         }
     }
 
-    /// The head of an answer is there.
+    /// Takes the head of a response.
     fn response(&mut self, head: Head) {
         if head.status() == Some(101) {
             let inflate = |end| Inflater::negotiated(&head, end);
@@ -286,7 +287,7 @@ impl ObservedWebSocket {
         }
     }
 
-    /// Records a refusal that has come as far as it will.
+    /// Records a refusal, if there is one, with the body that has come.
     fn record_refusal(&mut self) {
         if !matches!(self.response, ResponseSide::Refusal { .. }) {
             return;
@@ -300,7 +301,7 @@ impl ObservedWebSocket {
         }
     }
 
-    /// Records what had begun in one direction, and will not go on, as the bytes it is.
+    /// Records the incomplete input of one direction as bytes.
     fn record_rest(&mut self, dir: Direction) {
         let rest = match (dir, &self.request, &self.response) {
             (Direction::ToServer, RequestSide::Http(decoder), _) => decoder.rest(),

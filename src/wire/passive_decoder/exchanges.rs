@@ -1,4 +1,4 @@
-//! A connection that carries exchanges of HTTP, one after the other or several at a time, and perhaps becomes a WebSocket.
+//! [`PassiveExchanges`]: an observed connection with HTTP exchanges, perhaps pipelined, which may become a WebSocket.
 
 use std::collections::VecDeque;
 
@@ -11,26 +11,26 @@ use crate::wire::http_head::{self, has_token};
 
 use super::connection::{ObservedWebSocket, Taps};
 
-/// How many requests may wait for their answers. What comes beyond that is recorded with the last of them.
+/// How many requests may wait for their responses. Responses to further ones are recorded with the last exchange.
 const MAX_AWAITED: usize = 1024;
 
-/// The exchanges of one connection.
+/// Decodes the exchanges of one connection.
 pub(super) struct PassiveExchanges {
     recorder: Recorder,
     names: Exchanges,
     limits: Limits,
     address: String,
-    /// The number of the TCP connection, once anything went over it.
+    /// The number of the TCP connection, once it has an exchange.
     tcp: Option<u64>,
-    /// What came of a request whose head is not whole yet.
+    /// The bytes of a request whose head is not complete yet.
     pending: Vec<u8>,
-    /// How much of that was searched for the end of the head.
+    /// How many of them were searched for the end of the head.
     searched: usize,
-    /// The request that is coming in.
+    /// The request whose head has come.
     request: Option<ObservedRequest>,
-    /// The answers that are awaited, in their order.
+    /// The responses that are awaited, in order.
     awaited: VecDeque<AwaitedResponse>,
-    /// Where something belongs that belongs to no exchange.
+    /// The taps of the last exchange, for bytes that belong to no exchange.
     last: Option<Taps>,
     upgrade: Option<Upgraded>,
 }
@@ -38,27 +38,26 @@ pub(super) struct PassiveExchanges {
 struct ObservedRequest {
     transcript: Transcript,
     taps: Taps,
-    /// Whether its answer is among those that are awaited.
+    /// Whether its response is among those that are awaited.
     response_expected: bool,
 }
 
 struct AwaitedResponse {
     transcript: Transcript,
     taps: Taps,
-    /// Whether the whole request has come. Where it has not, whoever ends the connection in the middle of it is told
-    /// there.
+    /// Whether the request is complete. If not, the end of the client's stream is recorded with the request.
     request_complete: bool,
 }
 
-/// What a connection has become.
+/// The protocol of a connection after an upgrade.
 enum Upgraded {
     WebSocket(Box<ObservedWebSocket>),
-    /// Something that nobody here understands.
+    /// Another protocol, whose bytes are not decoded.
     Other(Taps),
 }
 
 impl PassiveExchanges {
-    /// Nothing has come.
+    /// A connection on which nothing has come.
     pub fn new(recorder: Recorder, names: Exchanges, address: &str, limits: Limits) -> Self {
         Self {
             recorder,
@@ -75,7 +74,7 @@ impl PassiveExchanges {
         }
     }
 
-    /// These bytes went this way.
+    /// Takes bytes of this direction.
     pub fn bytes(&mut self, dir: Direction, bytes: &[u8]) {
         match dir {
             Direction::ToServer => self.client_bytes(bytes),
@@ -83,7 +82,7 @@ impl PassiveExchanges {
         }
     }
 
-    /// The sender of this direction ended its stream.
+    /// Records that the sender of this direction ended its stream.
     pub fn closed(&mut self, dir: Direction, how: Closed) {
         match dir {
             Direction::ToServer => self.client_closed(how),
@@ -91,7 +90,7 @@ impl PassiveExchanges {
         }
     }
 
-    /// Nobody listens any more.
+    /// Ends the connection: incomplete input is recorded as bytes.
     pub fn finish(&mut self) {
         self.begin_with_pending();
         self.request.iter_mut().for_each(|request| request.transcript.record_rest());
@@ -124,7 +123,7 @@ impl PassiveExchanges {
         }
     }
 
-    /// Feeds the request that is coming in; gives how many bytes belong to it.
+    /// Feeds the current request; returns how many bytes belong to it.
     fn feed_request(&mut self, bytes: &[u8]) -> usize {
         let Some(request) = &mut self.request else { return 0 };
         let (mut method, mut events) = (None, false);
@@ -134,7 +133,7 @@ impl PassiveExchanges {
                 method = Some(head.start.split(' ').next().unwrap_or_default().to_owned());
             }
         });
-        // What is no request gets an answer, too.
+        // An invalid request gets a response, too.
         if (method.is_some() || request.transcript.fault().is_some())
             && !std::mem::replace(&mut request.response_expected, true)
             && self.awaited.len() < MAX_AWAITED
@@ -154,7 +153,7 @@ impl PassiveExchanges {
         taken
     }
 
-    /// Whether it can be told what the bytes that are held are the beginning of.
+    /// Whether the pending bytes are enough to decide how the exchange begins.
     fn can_classify(&mut self) -> bool {
         let Some(start) = self.pending.iter().position(|byte| !matches!(byte, b'\r' | b'\n')) else {
             return self.pending.len() > self.limits.head;
@@ -165,7 +164,7 @@ impl PassiveExchanges {
         found || impossible || self.pending.len() > self.limits.head
     }
 
-    /// Takes what is held as the beginning of an exchange.
+    /// Begins an exchange with the pending bytes.
     fn begin_with_pending(&mut self) {
         if self.pending.is_empty() {
             return;
@@ -174,7 +173,7 @@ impl PassiveExchanges {
         self.searched = 0;
         let (taps, tcp) = self.exchange();
         if is_upgrade(&pending) {
-            // What it is called, is for all that follows on the connection.
+            // All later events of the connection have the name of this exchange.
             let limits = crate::wire::Limits { head: self.limits.head, ..Default::default() };
             let mut handshake = ObservedWebSocket::new(taps, limits);
             handshake.bytes(Direction::ToServer, &pending);
@@ -186,7 +185,7 @@ impl PassiveExchanges {
         self.client_bytes(&pending);
     }
 
-    /// A new exchange, and the number of the connection.
+    /// Starts an exchange; returns its taps and the number of the connection.
     fn exchange(&mut self) -> (Taps, u64) {
         let taps = Taps::new(&self.recorder, self.names.tap(None).conn());
         let tcp = *self.tcp.get_or_insert_with(|| {
@@ -216,7 +215,7 @@ impl PassiveExchanges {
             match &mut self.upgrade {
                 Some(Upgraded::WebSocket(handshake)) => {
                     handshake.bytes(Direction::ToClient, bytes);
-                    // After a refusal the connection goes on as it was.
+                    // After a refusal the connection carries HTTP again.
                     if handshake.is_over() {
                         self.upgrade = None;
                     }

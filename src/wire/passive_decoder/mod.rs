@@ -1,9 +1,7 @@
-//! What two others say to each other: both directions of a connection that merely passes through us, written into the
-//! trace.
+//! Passive decoding: records both directions of a connection between two others, whose bytes are only forwarded.
 //!
-//! A [`PassiveDecoder`] is fed with what was read from either end, in the order in which it was read. It never answers, never
-//! holds anything back from the ends, and takes whatever comes: what cannot be understood stands in the trace as the bytes
-//! that it is. What it keeps is bounded.
+//! A [`PassiveDecoder`] is fed with the bytes of both ends, in the order in which they were read. It never sends, and
+//! accepts any input: bytes that cannot be decoded are recorded as bytes. Its memory is bounded.
 
 mod connection;
 mod exchanges;

@@ -1,4 +1,4 @@
-//! What stands in the trace of what others say to each other.
+//! Which events a passive decoder records.
 
 use std::sync::{Arc, Mutex};
 
@@ -29,7 +29,7 @@ fn bytes(dir: Direction, text: &str) -> Traffic<'_> {
     Traffic::Bytes(dir, text.as_bytes())
 }
 
-/// The events of one connection on which this is said.
+/// The recorded events of one connection with this traffic.
 fn recorded(http: bool, traffic: &[Traffic<'_>]) -> Vec<Event> {
     let list = EventList::default();
     let recorder = Recorder::new(Clock::start(), vec![Box::new(list.clone())]);

@@ -14,29 +14,30 @@ use super::reader::{ReadStart, ResponseOutcome};
 use super::sender::SendOptions;
 use super::socket::{Options, Socket};
 
-/// A handshake request, right or wrong.
+/// A handshake request, valid or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientRequest {
-    /// The request's method; `GET`.
+    /// The method of the request; `GET`.
     pub method: String,
-    /// The request target, as it stands in the first line: `/?auth=…`.
+    /// The request target, as in the first line: `/?auth=…`.
     pub target: String,
     /// The version in the first line; `HTTP/1.1`.
     pub version: String,
     /// The subprotocols offered; without any, no header is sent.
     pub subprotocols: Vec<String>,
-    /// Headers to add; those that a handshake has anyway are overridden, or left out where the value is none.
+    /// Headers to add. The usual headers of a handshake are replaced by those of the same name, or left out where the
+    /// value is none.
     pub headers: Vec<(String, Option<String>)>,
-    /// The whole head with its empty line, instead of all the above.
+    /// The complete head with its empty line, instead of all the fields above.
     pub raw: Option<Vec<u8>>,
-    /// How it is sent, and why it is wrong on purpose, if it is.
+    /// How the request is sent, and the reason if it is wrong on purpose.
     pub manner: SendOptions,
-    /// What the connection does by itself, from the first frame on.
+    /// What the connection does automatically, from the first frame on.
     pub options: Options,
 }
 
 impl ClientRequest {
-    /// A right request for this target.
+    /// A valid request for this target.
     pub fn new(target: impl Into<String>) -> Self {
         Self {
             method: "GET".into(),
@@ -80,34 +81,34 @@ impl ClientRequest {
     }
 }
 
-/// What came of a handshake.
+/// The outcome of a handshake.
 pub struct HandshakeOutcome {
-    /// The server's answer, with the body of a refusal; none if none came in time.
+    /// The response, with the body of a refusal; none if none came in time.
     pub response: Option<Head>,
-    /// Whether it accepts the connection in the way that RFC 6455 section 4.1 demands.
+    /// Whether the response accepts the connection as RFC 6455 section 4.1 demands.
     pub accepted: bool,
-    /// What is wrong with it, where it does not.
+    /// The error, if it does not.
     pub why_not: Option<HandshakeError>,
-    /// The connection, whatever the answer. After a 101 it carries frames, otherwise bytes.
+    /// The connection, whatever the response. After a 101 it carries frames, otherwise bytes.
     pub socket: Socket,
 }
 
-/// Why an answer does not accept a connection (RFC 6455 section 4.1, the client's checks).
+/// Why a response does not accept a connection (RFC 6455 section 4.1, the client's checks).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// No answer, or none that is HTTP.
+    /// No response, or none that is HTTP.
     #[error("{0}")]
     NoResponse(String),
-    /// The first line is something else.
+    /// The first line is no status line.
     #[error("`{0}` is no status line")]
     NoStatus(String),
-    /// Another status.
+    /// A status other than 101.
     #[error("the status is {0}, not 101")]
     Status(u16),
-    /// The header `Upgrade` is missing or says something else.
+    /// The header `Upgrade` is missing or has another value.
     #[error("no header `Upgrade: websocket`")]
     Upgrade,
-    /// The header `Connection` is missing or says something else.
+    /// The header `Connection` is missing or has another value.
     #[error("no header `Connection: Upgrade`")]
     Connection,
     /// The header `Sec-WebSocket-Accept` is missing, repeated, or not made from the request's key.
@@ -121,9 +122,9 @@ pub enum HandshakeError {
     Subprotocol(String),
 }
 
-/// Opens a TCP connection, sends the request and waits for the answer.
+/// Opens a TCP connection, sends the request and waits for the response.
 ///
-/// Anything that the server does or fails to do once the TCP connection stands is told in [`HandshakeOutcome`].
+/// Whatever the server does once the TCP connection is made is reported in [`HandshakeOutcome`].
 pub async fn connect(
     address: &Address,
     request: &ClientRequest,
@@ -148,7 +149,7 @@ pub async fn connect(
     } else {
         socket.sender.send_recorded(&bytes, request.manner.split).await
     };
-    // A server may answer and hang up before it has read everything: its answer counts.
+    // A server may respond and close before it has read everything: its response counts.
     let outcome = timeout_at(deadline, response_receiver).await;
     let (response, why_not) = match (outcome, sent) {
         (Ok(Ok(ResponseOutcome::Head(response))), _) => {
@@ -162,7 +163,7 @@ pub async fn connect(
     Ok(HandshakeOutcome { response, accepted: why_not.is_none(), why_not, socket })
 }
 
-/// Opens a TCP connection only. If an HTTP response comes on it, it is read as one, and frames after a 101.
+/// Opens a TCP connection only. An HTTP response that comes on it is read as one, and frames after a 101.
 pub async fn open(address: &Address, tap: Tap, limits: &Limits) -> Result<Socket, ConnectError> {
     let stream = tcp::open(address, limits.handshake).await?;
     tap.connected(stream.peer_addr().map_err(|source| ConnectError::Broken { address: address.clone(), source })?);
@@ -171,7 +172,7 @@ pub async fn open(address: &Address, tap: Tap, limits: &Limits) -> Result<Socket
     Ok(Socket::start(stream, tap, *limits, ReadStart::Response { deadline, response_sender }))
 }
 
-/// Whether a response accepts a request; its first fault where it does not.
+/// Checks whether a response accepts a request; the error is its first fault.
 fn check(request: &Head, response: &Head) -> Result<(), HandshakeError> {
     match response.status() {
         Some(101) => {}
@@ -197,13 +198,13 @@ fn check(request: &Head, response: &Head) -> Result<(), HandshakeError> {
     Ok(())
 }
 
-/// The names of the extensions that a head speaks of, without their parameters (RFC 6455 section 9.1).
+/// The names of the extensions in a head, without their parameters (RFC 6455 section 9.1).
 fn extensions(head: &Head) -> impl Iterator<Item = &str> {
     let all = head.header("sec-websocket-extensions").flat_map(|value| value.split(','));
     all.map(|extension| extension.split(';').next().unwrap_or_default().trim()).filter(|name| !name.is_empty())
 }
 
-/// Whether a response carries what follows from the request's key (RFC 6455 section 4.2.2, item 5.4).
+/// Checks the header Sec-WebSocket-Accept of a response (RFC 6455 section 4.2.2, item 5.4).
 fn check_key(request: &Head, response: &Head) -> Result<(), HandshakeError> {
     let Some(key) = request.header("sec-websocket-key").next() else {
         return Err(HandshakeError::Accept("the request had no Sec-WebSocket-Key".into()));

@@ -1,4 +1,5 @@
-//! Messages from frames: joined, and their compression undone (RFC 7692, `permessage-deflate`) where the ends have agreed on it.
+//! Messages from frames: joined, and their compression undone (RFC 7692, `permessage-deflate`) where the ends have
+//! agreed on it.
 
 use std::io::Write as _;
 
@@ -11,13 +12,13 @@ use super::frame::opcode;
 
 /// Joins the frames of one direction to messages (RFC 6455 section 5.4).
 ///
-/// Frames that cannot belong to a message give none: reserved bits or opcodes, a continuation of
-/// nothing, a payload that is not all there, a message beyond the bound.
+/// Invalid frames give no message: reserved bits or opcodes, a continuation without a first frame, a truncated payload,
+/// a message beyond the bound.
 #[derive(Debug)]
 pub struct Joiner {
     limit: usize,
     open: Option<PartialMessage>,
-    /// What undoes compression, where the ends have agreed on it.
+    /// Set where compression was negotiated.
     inflate: Option<Inflater>,
 }
 
@@ -26,19 +27,19 @@ struct PartialMessage {
     text: bool,
     payload: Vec<u8>,
     frames: u64,
-    /// Whether it is compressed.
+    /// Whether the message is compressed.
     compressed: bool,
-    /// Set once it cannot become a message any more.
+    /// Whether it cannot become a message any more.
     invalid: bool,
 }
 
 impl Joiner {
-    /// `limit` bounds the joined payload, in bytes.
+    /// A joiner for messages of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self { limit, open: None, inflate: None }
     }
 
-    /// The same of a direction in which messages may be compressed (RFC 7692).
+    /// A joiner for a direction in which messages may be compressed (RFC 7692).
     pub fn inflating(mut self, inflate: Inflater) -> Self {
         self.inflate = Some(inflate);
         self
@@ -88,19 +89,18 @@ impl Joiner {
 /// The reserved bits of the first frame of a compressed message (RFC 7692 section 6).
 const COMPRESSED: u8 = 4;
 
-/// How many values one message may hold. In memory a value takes many times the two bytes that it may take on the
-/// wire, so the bound on the length alone would not bound the memory.
+/// How many JSON values one message may have. In memory a value takes many times the two bytes that it may take on the
+/// wire, so a bound of the length alone would not bound the memory.
 const MAX_VALUES: usize = 1_000_000;
 
-/// A message of these bytes, with its JSON where it is JSON. JSON with too many values in it is left undecoded.
+/// A message of these bytes, with its JSON if it is JSON. JSON with too many values is not decoded.
 fn message(text: bool, payload: Vec<u8>, frames: u64) -> Message {
     let json = if values(&payload) <= MAX_VALUES { serde_json::from_slice(&payload).ok() } else { None };
     let payload: Option<Payload> = if json.is_none() { Some(payload_of(payload)) } else { None };
     Message { text, json, payload, frames }
 }
 
-/// How many values these bytes hold if they are JSON: no more than there are commas, colons and opening brackets
-/// outside strings, and one.
+/// An upper bound of the number of values in JSON: the commas, colons and opening brackets outside strings, and one.
 fn values(json: &[u8]) -> usize {
     let (mut count, mut in_string, mut escaped) = (1, false, false);
     for byte in json {
@@ -115,23 +115,23 @@ fn values(json: &[u8]) -> usize {
     count
 }
 
-/// Inflates the messages of one direction.
+/// Decompresses the messages of one direction.
 #[derive(Debug)]
 pub struct Inflater {
     stream: DeflateDecoder<Vec<u8>>,
-    /// Whether a message may refer to the ones before it.
+    /// Whether the context is kept between messages.
     keeps_context: bool,
-    /// Set once a message of a direction that keeps its context is lost: nothing after it can be undone.
+    /// Set once a message was lost and the context is kept: later messages cannot be decompressed.
     lost: bool,
 }
 
-/// What a sender leaves out at the end of each message (RFC 7692 section 7.2.1).
+/// The bytes that a sender leaves out at the end of each message (RFC 7692 section 7.2.1).
 const DEFLATE_TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
-/// So much is undone at once: it may become a thousand times as much.
+/// How many bytes are decompressed at once: they may become a thousand times as many.
 const INFLATE_STEP: usize = 4 << 10;
 
 impl Inflater {
-    /// For what `sender` sends after a handshake with this response; none where no compression was agreed on.
+    /// For the messages of `sender` after a handshake with this response; none if no compression was negotiated.
     pub fn negotiated(response: &Head, sender: End) -> Option<Self> {
         let extensions: Vec<&str> = response.header("sec-websocket-extensions").flat_map(|v| v.split(',')).collect();
         let mut words = extensions.first()?.split(';').map(str::trim);
@@ -149,8 +149,7 @@ impl Inflater {
         })
     }
 
-    /// What a compressed message stands for; none where it is not compressed as it should be, or longer than `most`
-    /// bytes.
+    /// Decompresses a message; none if it is invalid, or longer than `most` bytes.
     pub fn message(&mut self, payload: &[u8], most: usize) -> Option<Vec<u8>> {
         if self.lost {
             return None;
@@ -163,7 +162,7 @@ impl Inflater {
                 return None;
             }
             let given = std::mem::take(self.stream.get_mut());
-            // What is too long is read over, so that the next message can be undone.
+            // The rest of a message beyond the bound is decompressed and dropped, to keep the context.
             fits &= plain.len() + given.len() <= most;
             if fits {
                 plain.extend(given);
@@ -175,7 +174,7 @@ impl Inflater {
         fits.then_some(plain)
     }
 
-    /// A compressed message is not all there.
+    /// Takes note that a compressed message was lost.
     pub fn lost(&mut self) {
         self.lost |= self.keeps_context;
         self.stream = DeflateDecoder::new(vec![]);

@@ -1,4 +1,4 @@
-//! The reading side of a connection: a task that decodes, records and hands on.
+//! The [`Reader`] of a connection: a task that decodes, records and delivers what is received.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,21 +17,21 @@ use super::joiner::Joiner;
 use super::sender::{CloseBehaviour, ConnectionState, SendOptions};
 use super::socket::{Incoming, Options};
 
-/// What is to be read first.
+/// What is read first.
 pub(super) enum ReadStart {
-    /// A response head, if one comes; whoever waits for it is told.
+    /// A response head, if one comes; the result is sent to `response_sender`.
     Response { deadline: Instant, response_sender: oneshot::Sender<ResponseOutcome> },
-    /// Frames, the first bytes of which are here already.
+    /// Frames, whose first bytes were read already.
     Frames(Vec<u8>),
-    /// Bytes that mean nothing to us, the first of which are here already.
+    /// Bytes that are not decoded, the first of which were read already.
     Bytes(Vec<u8>),
 }
 
-/// What a handshake request was answered with.
+/// The response to a handshake request.
 pub(super) enum ResponseOutcome {
     /// A head.
     Head(Head),
-    /// Something else, described.
+    /// Something else; the text describes it.
     NoHead(String),
 }
 
@@ -48,15 +48,15 @@ pub(super) struct Reader {
     ended: watch::Sender<bool>,
 }
 
-/// The end of reading.
+/// Why reading ended.
 enum ReadEnd {
     /// The counterpart ended its stream.
     Counterpart(Closed),
-    /// We let go of the connection.
+    /// Our end released the connection.
     Ours,
 }
 
-/// Something to be sent by itself.
+/// A frame that is sent automatically.
 enum AutomaticReply {
     Pong(FrameSpec),
     Close(FrameSpec),
@@ -84,7 +84,7 @@ impl Reader {
                 if self.options.borrow().close {
                     self.state.shutdown(None).await;
                 }
-                // Nobody may be there to take it, and that is no reason to stay.
+                // Fails only where our end releases the connection meanwhile.
                 let _ = self.deliver(Incoming::Closed(how), 0).await;
             }
             ReadEnd::Ours => {
@@ -111,7 +111,8 @@ impl Reader {
         if frames { self.read_frames(first).await } else { self.read_bytes(first).await }
     }
 
-    /// Reads the response head and, of a refusal, the body. Gives whether frames follow, and their first bytes.
+    /// Reads the response head and, of a refusal, the body. Returns whether frames follow, and the first bytes after
+    /// the response.
     async fn read_response(
         &mut self,
         deadline: Instant,
@@ -219,10 +220,10 @@ impl Reader {
         }
     }
 
-    /// Reads some bytes, once reading is wanted.
+    /// Reads some bytes, unless reading is paused.
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ReadEnd> {
         let reading = async {
-            // The sender of the options lives in what we hold, so this ends only when reading is wanted.
+            // The sender of the options lives in `self.state`, so this ends only when reading is resumed.
             let _ = self.options.wait_for(|options| options.read).await;
             self.stream.read(buffer).await
         };
@@ -237,7 +238,7 @@ impl Reader {
         }
     }
 
-    /// Gives it to the receiver, if there is one, as soon as it has room for it.
+    /// Delivers an item to the receiver, if there is one, as soon as it has room.
     async fn deliver(&mut self, incoming: Incoming, size: usize) -> Result<(), ReadEnd> {
         if self.queue.is_closed() {
             return Ok(());
@@ -262,8 +263,8 @@ impl Reader {
         }
     }
 
-    /// Orders what is to be sent by itself. Never waits: of many pings in a row only some need an answer
-    /// (RFC 6455 section 5.5.3).
+    /// Queues the automatic reply to a frame. Never waits: of many pings in a row only some need a pong (RFC 6455
+    /// section 5.5.3).
     fn reply_automatically(&self, frame: &crate::trace::Frame, automatic: &mpsc::Sender<AutomaticReply>) {
         let options = *self.options.borrow();
         let payload = frame.payload.as_bytes();
@@ -278,7 +279,7 @@ impl Reader {
     }
 }
 
-/// How much is read at once.
+/// How many bytes are read at once.
 const BUFFER: usize = 64 << 10;
 
 /// Whether a response cannot have a body (RFC 9110 section 6.4.1).
@@ -286,7 +287,7 @@ fn has_no_body(head: &Head) -> bool {
     matches!(head.status(), Some(100..=199 | 204 | 304))
 }
 
-/// Sends what was ordered, beside the reading, so that a counterpart that does not read does not stop us from reading.
+/// Sends automatic replies in a task of its own, so that a counterpart that does not read does not stop our reading.
 async fn send_automatically(state: Arc<ConnectionState>, mut replies: mpsc::Receiver<AutomaticReply>) {
     while let Some(reply) = replies.recv().await {
         let sent = match reply {

@@ -1,4 +1,4 @@
-//! The sending side of a connection.
+//! The [`Sender`] of a connection, and the state that it shares with the reader.
 
 use std::io;
 use std::sync::Arc;
@@ -18,32 +18,32 @@ use super::frame::{FrameSpec, opcode, shortest_bits};
 use super::joiner::Joiner;
 use super::socket::Options;
 
-/// Sends on a connection. Clones share it; what each sends stays in one piece.
+/// Sends on a connection. Clones share it; the bytes of one call are not interleaved with others.
 #[derive(Clone)]
 pub struct Sender {
     handle: Arc<ReleaseOnDrop>,
     ended: watch::Receiver<bool>,
 }
 
-/// How something is sent.
+/// How a message is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SendOptions {
-    /// Why it is wrong on purpose, if it is.
+    /// The reason, if it is wrong on purpose.
     pub deliberate: Option<String>,
-    /// Writes of at most this many bytes.
+    /// If set, it is written in pieces of at most this many bytes.
     pub split: Option<usize>,
-    /// Only this many bytes of it.
+    /// If set, only this many bytes are sent.
     pub cut: Option<usize>,
 }
 
-/// A part of what is written at once.
+/// A part of one write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// A frame, or only its first bytes.
     Frame {
         /// The frame.
         spec: FrameSpec,
-        /// How many of its bytes are sent; all, if none.
+        /// If set, only this many bytes are sent.
         cut: Option<usize>,
     },
     /// Bytes as they are.
@@ -51,16 +51,16 @@ pub enum Piece {
 }
 
 impl SendOptions {
-    /// In one piece, and wrong on purpose if `why` says why.
+    /// Options for a complete message in one piece, which is wrong on purpose if there is a reason `why`.
     pub fn deliberate(why: Option<&str>) -> Self {
         Self { deliberate: why.map(str::to_owned), ..Self::default() }
     }
 }
 
-/// Why something was not sent.
+/// Why a message was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// We ended our side of the connection before.
+    /// Our side of the connection was closed before.
     #[error("cannot send on connection `{conn}`: our side of it is closed")]
     Ended {
         /// The connection's name.
@@ -79,7 +79,7 @@ pub enum SendError {
     Gone {
         /// The connection's name.
         conn: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -94,83 +94,83 @@ impl Sender {
         self.state().tap.conn()
     }
 
-    /// Sends a frame. With `deliberate`, which says why it is wrong on purpose, nobody is blamed for it.
+    /// Sends a frame; `deliberate` is the reason if it is wrong on purpose.
     pub async fn send(&self, frame: &FrameSpec, deliberate: Option<&str>) -> Result<(), SendError> {
         self.send_in(frame, &SendOptions::deliberate(deliberate)).await
     }
 
-    /// Sends a frame in a manner. One that is cut short appears in the trace as the bytes it is.
+    /// Sends a frame with options. A frame that is cut is recorded as bytes.
     pub async fn send_in(&self, frame: &FrameSpec, manner: &SendOptions) -> Result<(), SendError> {
         self.state().send(frame, manner).await
     }
 
-    /// Sends a frame, unless a close frame was sent before: then our side counts as ended, as nothing may follow it
-    /// (RFC 6455 section 5.5.1).
+    /// Sends a frame, unless a close frame was sent before, after which nothing may follow (RFC 6455 section 5.5.1):
+    /// then it fails with [`SendError::Ended`].
     pub async fn send_unless_closing(&self, frame: &FrameSpec, deliberate: Option<&str>) -> Result<(), SendError> {
         self.state().send_unless_closing(frame, &SendOptions::deliberate(deliberate)).await
     }
 
-    /// Sends bytes that are no frame, or parts of one.
+    /// Sends bytes that are no complete frame.
     pub async fn send_raw(&self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), SendError> {
         self.send_raw_in(bytes, &SendOptions::deliberate(deliberate)).await
     }
 
-    /// Sends bytes in a manner.
+    /// Sends bytes with options.
     pub async fn send_raw_in(&self, bytes: &[u8], manner: &SendOptions) -> Result<(), SendError> {
         self.state().send_raw(bytes, manner).await
     }
 
-    /// Sends all of it in one write, so that what is short arrives in one TCP segment.
+    /// Sends all pieces in one write, so that short ones arrive in one TCP segment.
     pub async fn send_all(&self, pieces: &[Piece], manner: &SendOptions) -> Result<(), SendError> {
         self.state().send_all(pieces, manner).await
     }
 
-    /// Sends bytes that are in the trace already.
+    /// Sends bytes that are recorded already.
     pub(super) async fn send_recorded(&self, bytes: &[u8], split: Option<usize>) -> Result<(), SendError> {
         let state = self.state();
         let mut writer = state.writer().await?;
         state.write(&mut writer, bytes, split).await
     }
 
-    /// Ends our side (FIN). What comes is still read. Does nothing if that has been done.
+    /// Closes our side (FIN). Reading continues. Does nothing if our side is closed already.
     pub async fn shutdown(&self) {
         self.state().shutdown(None).await;
     }
 
-    /// The same, on purpose where the protocol does not want it; `why` is for the trace.
+    /// Like [`Sender::shutdown`], where that is wrong on purpose; `why` is the reason.
     pub async fn shutdown_deliberately(&self, why: &str) {
         self.state().shutdown(Some(why)).await;
     }
 
-    /// Cuts the connection (RST): nothing more is sent or read. Returns when it is done.
+    /// Resets the connection (RST): nothing more is sent or read. Returns when that is done.
     pub async fn reset(&self, deliberate: Option<&str>) {
         self.state().reset(deliberate).await;
         self.ended().await;
     }
 
-    /// What the socket does by itself.
+    /// The automatic behaviour of the socket.
     pub fn options(&self) -> Options {
         *self.state().options.borrow()
     }
 
-    /// Changes what the socket does by itself, from now on.
+    /// Changes the automatic behaviour of the socket.
     pub fn set_options(&self, options: Options) {
         self.state().options.send_replace(options);
     }
 
-    /// Returns once nothing more can come: the counterpart's stream ended, or we let go of it.
+    /// Returns once nothing more can be received: the counterpart's stream ended, or our end released the connection.
     pub async fn ended(&self) {
         let mut ended = self.ended.clone();
-        // An error means that the reader is gone, which is as good.
+        // An error means that the reader is gone.
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
-    /// Whether nothing more can come.
+    /// Whether nothing more can be received.
     pub fn has_ended(&self) -> bool {
         *self.ended.borrow() || self.ended.has_changed().is_err()
     }
 
-    /// Whether the connection has come so far that what comes is read as frames: its handshake was accepted.
+    /// Whether frames are read, that is, the handshake was accepted.
     pub fn is_framed(&self) -> bool {
         self.state().framed.load(Ordering::Relaxed)
     }
@@ -180,7 +180,7 @@ impl Sender {
     }
 }
 
-/// Lets go of the connection when the last [`Sender`] goes.
+/// Releases the connection when the last [`Sender`] is dropped.
 struct ReleaseOnDrop(Arc<ConnectionState>);
 
 impl Drop for ReleaseOnDrop {
@@ -195,10 +195,10 @@ impl Drop for ReleaseOnDrop {
     }
 }
 
-/// Whether and how our end lets go of a connection.
+/// Whether and how our end releases a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CloseBehaviour {
-    /// It does not.
+    /// Not released.
     No,
     /// With FIN.
     Close,
@@ -207,32 +207,32 @@ pub(super) enum CloseBehaviour {
 }
 
 impl CloseBehaviour {
-    /// Whether it does.
+    /// Whether the connection is released.
     pub(super) fn is_released(&self) -> bool {
         *self != Self::No
     }
 }
 
-/// What the two sides of a socket share.
+/// The state that sender and reader of a connection share.
 pub(super) struct ConnectionState {
     pub(super) tap: Tap,
     pub(super) limits: Limits,
     pub(super) options: watch::Sender<Options>,
-    /// Set when the reader shall drop the stream at once, and no write may go on.
+    /// Set when the reader has to drop the stream at once, and writes have to stop.
     pub(super) release: watch::Sender<CloseBehaviour>,
-    /// Whether what comes is read as frames.
+    /// Whether frames are read.
     pub(super) framed: AtomicBool,
     writer: Mutex<Writer>,
 }
 
 struct Writer {
-    /// None once the connection was cut.
+    /// None once the connection was reset.
     half: Option<OwnedWriteHalf>,
     joiner: Joiner,
-    /// Why a part of the message being sent is wrong on purpose.
+    /// Why a part of the current message is wrong on purpose.
     deliberate: Option<String>,
     close_sent: bool,
-    /// A write did not get through, or we ended our side: nothing more can be sent in a sensible way.
+    /// Whether a write did not complete, so that nothing more can be sent.
     stuck: bool,
     ended: bool,
 }
@@ -310,7 +310,7 @@ impl ConnectionState {
         self.write(&mut writer, &bytes, manner.split).await
     }
 
-    /// Sends bytes that are in the trace already, and frames behind them in the same write.
+    /// Sends bytes that are recorded already, and frames after them in the same write.
     pub(super) async fn send_behind(
         &self,
         mut bytes: Vec<u8>,
@@ -325,7 +325,7 @@ impl ConnectionState {
         self.write(&mut writer, &bytes, manner.split).await
     }
 
-    /// Answers a close frame, unless we sent one already.
+    /// Replies to a close frame, unless we sent one already.
     pub(super) async fn reply_to_close(&self, answer: &FrameSpec) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         if writer.close_sent {
@@ -348,7 +348,7 @@ impl ConnectionState {
     }
 
     async fn reset(&self, deliberate: Option<&str>) {
-        // Interrupts a write that waits, which gives us the writer.
+        // Interrupts a waiting write, which releases the writer.
         self.release.send_replace(CloseBehaviour::Reset);
         let mut writer = self.writer.lock().await;
         if let Some(half) = writer.half.take() {
@@ -406,7 +406,7 @@ impl ConnectionState {
         let Some(half) = &mut writer.half else { return Err(SendError::Ended { conn: conn() }) };
         let within = self.limits.write;
         let mut release = self.release.subscribe();
-        // If this future is dropped half way, or the other end does not read, the stream is of no use any more.
+        // If this future is dropped before the end, or the other end does not read, nothing more can be sent.
         writer.stuck = true;
         let written = tokio::select! {
             _ = release.wait_for(CloseBehaviour::is_released) => return Err(SendError::Ended { conn: conn() }),

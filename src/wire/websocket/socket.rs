@@ -1,4 +1,4 @@
-//! A connection after its handshake.
+//! [`Socket`]: a connection after its handshake, with a [`Sender`] and a [`Receiver`].
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::sender::{ConnectionState, SendError, SendOptions, Sender};
 
 /// A connection, either end of it.
 ///
-/// When the last clone of its [`Sender`] is dropped, the connection is closed (FIN). The [`Receiver`]
-/// may be dropped at any time: what comes is still read and written into the trace.
+/// When the last clone of its [`Sender`] is dropped, the connection is closed (FIN). The [`Receiver`] may be dropped at
+/// any time: traffic is still read and recorded.
 pub struct Socket {
     /// Sends.
     pub sender: Sender,
@@ -24,26 +24,26 @@ pub struct Socket {
     pub incoming: Receiver,
 }
 
-/// What a socket does by itself.
+/// The automatic behaviour of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether each ping is answered with a pong (RFC 6455 section 5.5.3).
+    /// Whether each ping gets a pong (RFC 6455 section 5.5.3).
     pub pong: bool,
-    /// Whether a close frame is answered with one (section 5.5.1), and the stream is then closed: by a server
-    /// at once, by a client when the server has (section 7.1.1).
+    /// Whether a close frame gets one in reply (section 5.5.1), and the stream is then closed: by a server at once, by
+    /// a client when the server has closed it (section 7.1.1).
     pub close: bool,
-    /// Whether anything is read.
+    /// Whether the connection is read.
     pub read: bool,
 }
 
 impl Default for Options {
-    /// As a well-behaved end.
+    /// As a conforming end.
     fn default() -> Self {
         Self { pong: true, close: true, read: true }
     }
 }
 
-/// Something that came. All of it is in the trace already.
+/// A received item. It is in the trace already.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Incoming {
     /// A frame. A frame that completes a message comes right before that message.
@@ -52,22 +52,22 @@ pub enum Incoming {
     Message(Message),
     /// Bytes that belong to no frame.
     Bytes(Vec<u8>),
-    /// The counterpart's stream ended; the last thing that comes.
+    /// The counterpart's stream ended; the last item.
     Closed(Closed),
 }
 
-/// What comes, in order. When too much of it waits here, no more is read from the connection.
+/// Receives items in order. When too much waits here, reading from the connection stops.
 pub struct Receiver {
     queue: mpsc::Receiver<(Incoming, OwnedSemaphorePermit)>,
 }
 
 impl Receiver {
-    /// The next thing that comes; none after [`Incoming::Closed`], or once our own end let go of the connection.
+    /// The next item; none after [`Incoming::Closed`], or once our end released the connection.
     pub async fn recv(&mut self) -> Option<Incoming> {
         self.queue.recv().await.map(|(incoming, _)| incoming)
     }
 
-    /// The next message; none once no more can come. Everything else that comes before it is passed over.
+    /// The next message; none once no more can come. Other items before it are skipped.
     pub async fn message(&mut self) -> Option<Message> {
         loop {
             if let Incoming::Message(message) = self.recv().await? {
@@ -78,7 +78,7 @@ impl Receiver {
 }
 
 impl Socket {
-    /// Takes a stream over; `begin` says what is to be read first.
+    /// Takes a stream over; `begin` is what is read first.
     pub(super) fn start(stream: TcpStream, tap: Tap, limits: Limits, begin: ReadStart) -> Self {
         PendingSocket::new(stream, tap, limits, Options::default()).start(begin)
     }
@@ -99,7 +99,7 @@ impl PendingSocket {
         Self { read, state }
     }
 
-    /// Sends bytes that are in the trace already, and frames that are not, in one go.
+    /// Sends bytes that are recorded already, and frames that are not, in one write.
     pub(super) async fn send(
         &self,
         bytes: Vec<u8>,
@@ -109,7 +109,7 @@ impl PendingSocket {
         self.state.send_behind(bytes, frames, manner).await
     }
 
-    /// Begins to read; `begin` says what comes first.
+    /// Starts to read; `begin` is what is read first.
     pub(super) fn start(self, begin: ReadStart) -> Socket {
         let (ended, has_ended) = watch::channel(false);
         let (queue, incoming) = mpsc::channel(256);
