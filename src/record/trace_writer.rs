@@ -166,8 +166,8 @@ impl ConnectionTap {
         self.tap.now()
     }
 
-    /// These bytes came at `t` and go this way as `pass` sends them, which returns at once with how it went. Gives that
-    /// back; see [`ConnectionTap::wait_for_room`] for what comes next.
+    /// Forwards bytes that came at `t` by calling `pass`, which must not block, and records them. Returns the result of
+    /// `pass`. Call [`ConnectionTap::wait_for_room`] afterwards.
     pub fn bytes<R>(&self, t: u64, dir: Direction, bytes: &[u8], pass: impl FnOnce() -> R) -> R {
         let _passing = self.tap.passing.read().unwrap_or_else(PoisonError::into_inner);
         // Forwarded first, then recorded.

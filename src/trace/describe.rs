@@ -66,7 +66,9 @@ pub(super) fn summary(what: &EventKind) -> String {
             };
             format!("call {} gave {outcome}", returned.id)
         }
-        EventKind::Told(told) => format!("told {} {}", clean(&told.event, 40), json(&told.data)),
+        EventKind::Told(client_event) => {
+            format!("told {} {}", clean(&client_event.event, 40), json(&client_event.data))
+        }
         EventKind::State { state } => format!("state {}", clean(state, 40)),
         EventKind::File(change) => {
             let content = change.content.as_ref().map(|c| format!(": {}", payload_line(c))).unwrap_or_default();

@@ -18,14 +18,14 @@ pub(crate) mod strategy;
 mod tail;
 mod traffic;
 
-pub use correlate::{Correlator, Find, Finder, Kind, Link, Origin, Translation, ValueLocation, document};
+pub use correlate::{Correlator, Find, Finder, Kind, Translation, ValueLink, ValueLocation, ValueOrigin, document};
 pub use describe::describe;
 pub use event::{
     Call, ClientEvent, Direction, End, Event, EventKind, Exited, FileChange, KINDS, Launched, Mark, Output, Returned,
     Stimulus,
 };
 pub use file::{
-    FileSink, Header, Party, PartyKind, ReadError, Timebase, TraceReader, VERSION, WriteError, Written, schema,
+    FileSink, Header, Party, PartyKind, ReadError, Timebase, TraceFileStatus, TraceReader, VERSION, WriteError, schema,
     write_event,
 };
 pub use finding::{Awaited, AwaitedPart, Culprit, Finding, JudgementEnd, MissKind};

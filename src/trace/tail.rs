@@ -24,7 +24,7 @@ const KEPT_PER_LINE: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Tail {
     max_lines: usize,
-    kept: Arc<Mutex<VecDeque<TailEntry>>>,
+    entries: Arc<Mutex<VecDeque<TailEntry>>>,
     /// The number of the next event.
     next: Arc<AtomicU64>,
 }
@@ -34,7 +34,7 @@ struct TailEntry {
     i: u64,
     conn: Option<String>,
     output: bool,
-    kept: TailContent,
+    content: TailContent,
 }
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ enum TailContent {
 impl Tail {
     /// A tail that shows at most `max_lines` events.
     pub fn new(max_lines: usize) -> Self {
-        Self { max_lines, kept: Arc::default(), next: Arc::default() }
+        Self { max_lines, entries: Arc::default(), next: Arc::default() }
     }
 
     /// Adds an event.
@@ -55,19 +55,19 @@ impl Tail {
         if is_repeated_by_its_message(&event.kind) {
             return;
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_back(TailEntry {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.push_back(TailEntry {
             i: event.i,
             conn: event.conn.clone(),
             output: matches!(event.kind, EventKind::Output(_)),
-            kept: if is_small(&event.kind) {
+            content: if is_small(&event.kind) {
                 TailContent::Event(event.clone())
             } else {
                 TailContent::Line(describe(event))
             },
         });
-        while kept.len() > self.max_lines * KEPT_PER_LINE {
-            kept.pop_front();
+        while entries.len() > self.max_lines * KEPT_PER_LINE {
+            entries.pop_front();
         }
     }
 
@@ -93,13 +93,13 @@ impl Tail {
     }
 
     fn last(&self, fits: impl Fn(&TailEntry) -> bool) -> Vec<String> {
-        let line = |entry: &TailEntry| match &entry.kept {
+        let line = |entry: &TailEntry| match &entry.content {
             TailContent::Event(event) => describe(event),
             TailContent::Line(line) => line.clone(),
         };
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines: Vec<String> =
-            kept.iter().rev().filter(|entry| fits(entry)).take(self.max_lines).map(line).collect();
+            entries.iter().rev().filter(|entry| fits(entry)).take(self.max_lines).map(line).collect();
         lines.reverse();
         lines
     }
@@ -114,7 +114,7 @@ fn is_small(what: &EventKind) -> bool {
         }
         EventKind::Body(body) => body.bytes.as_bytes().len() <= SMALL && body.trailers.is_empty(),
         EventKind::Frame(frame) => frame.payload.as_bytes().len() <= SMALL,
-        EventKind::Told(told) => room_after(&told.data, SMALL).is_some(),
+        EventKind::Told(client_event) => room_after(&client_event.data, SMALL).is_some(),
         EventKind::Message(message) => {
             message.json.as_ref().is_none_or(|json| room_after(json, SMALL).is_some())
                 && message.payload.as_ref().is_none_or(|payload| payload.as_bytes().len() <= SMALL)
@@ -173,8 +173,8 @@ mod tests {
         for bytes in [format!("[{}1]", "[],".repeat(1000)), format!("\"{}\"", "x".repeat(10_000)), "[1]".to_owned()] {
             recorder.record(None, None, EventKind::Message(Message::joined(true, bytes.as_bytes(), 1)));
         }
-        let kept = tail.kept.lock().unwrap();
-        let lines: Vec<bool> = kept.iter().map(|entry| matches!(entry.kept, TailContent::Line(_))).collect();
+        let entries = tail.entries.lock().unwrap();
+        let lines: Vec<bool> = entries.iter().map(|entry| matches!(entry.content, TailContent::Line(_))).collect();
         assert_eq!(lines, [true, true, false]);
     }
 

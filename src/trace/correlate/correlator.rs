@@ -35,14 +35,14 @@ pub struct Correlator {
 
 #[derive(Clone, Debug)]
 struct SeenValue {
-    first: Origin,
+    first: ValueOrigin,
     /// The last occurrence as an identifier, by sender: client, server, neither.
-    named: [Option<Origin>; 3],
+    named: [Option<ValueOrigin>; 3],
 }
 
 /// An occurrence of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct ValueOrigin {
     /// The sender; none for what no end of the wire sent, such as a file or a driver's call.
     pub sender: Option<End>,
     /// The number of the document.
@@ -53,7 +53,7 @@ pub struct Origin {
 
 /// A value that came from an earlier document of another sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct ValueLink {
     /// The location of the value.
     pub at: ValueLocation,
     /// The kind of value.
@@ -61,7 +61,7 @@ pub struct Link {
     /// The value, or the piece of the text.
     pub value: Value,
     /// The earlier occurrence.
-    pub from: Origin,
+    pub from: ValueOrigin,
 }
 
 impl Correlator {
@@ -81,16 +81,16 @@ impl Correlator {
     /// A UUID, a time, a secret, a port or another value that hardly repeats by chance came from its first occurrence:
     /// there is no link where that has the same sender. An identifier, such as the id of a request, came from the last
     /// occurrence of the same value as an identifier of another sender. Folders are never linked.
-    pub fn see(&mut self, sender: Option<End>, index: u64, document: &Value) -> Vec<Link> {
+    pub fn see(&mut self, sender: Option<End>, index: u64, document: &Value) -> Vec<ValueLink> {
         let finds = self.finder.find(document);
         let links = finds.iter().filter_map(|find| self.link(sender, find)).collect();
         for find in finds {
-            self.remember(Origin { sender, index, place: find.place.clone() }, &find);
+            self.remember(ValueOrigin { sender, index, place: find.place.clone() }, &find);
         }
         links
     }
 
-    fn link(&self, sender: Option<End>, find: &Find) -> Option<Link> {
+    fn link(&self, sender: Option<End>, find: &Find) -> Option<ValueLink> {
         let seen = self.seen.get(&key(find)?)?;
         let from = if find.kind == Kind::Id {
             let others = seen.named.iter().flatten().filter(|origin| origin.sender != sender || sender.is_none());
@@ -99,10 +99,10 @@ impl Correlator {
             Some(&seen.first).filter(|origin| origin.sender != sender || sender.is_none())?
         };
         let Find { place, kind, value, .. } = find.clone();
-        Some(Link { at: place, kind, value, from: from.clone() })
+        Some(ValueLink { at: place, kind, value, from: from.clone() })
     }
 
-    fn remember(&mut self, origin: Origin, find: &Find) {
+    fn remember(&mut self, origin: ValueOrigin, find: &Find) {
         let Some(key) = key(find) else { return };
         if !self.seen.contains_key(&key) {
             if self.order.len() == MAX_VALUES
@@ -306,7 +306,7 @@ mod tests {
         }
     }
 
-    fn places(links: &[Link]) -> Vec<(&str, Option<usize>, u64, &str)> {
+    fn places(links: &[ValueLink]) -> Vec<(&str, Option<usize>, u64, &str)> {
         links.iter().map(|l| (l.at.pointer.as_str(), l.at.piece, l.from.index, l.from.place.pointer.as_str())).collect()
     }
 

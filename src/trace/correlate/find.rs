@@ -41,8 +41,8 @@ pub fn document(event: &Event) -> Option<Value> {
             json!({ "call": call.call, "params": call.params, "settings": call.settings })
         }
         EventKind::Returned(returned) => json!({ "result": returned.result, "error": returned.error }),
-        EventKind::Told(told) => {
-            json!({ "event": told.event, "data": told.data, "subscription": told.subscription })
+        EventKind::Told(client_event) => {
+            json!({ "event": client_event.event, "data": client_event.data, "subscription": client_event.subscription })
         }
         EventKind::Stimulus(stimulus) => json!({ "params": stimulus.params }),
         EventKind::Connected { address } => json!({ "port": address.rsplit_once(':')?.1.parse::<u16>().ok()? }),

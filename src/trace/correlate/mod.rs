@@ -13,5 +13,5 @@
 mod correlator;
 mod find;
 
-pub use correlator::{Correlator, Link, Origin, Translation};
+pub use correlator::{Correlator, Translation, ValueLink, ValueOrigin};
 pub use find::{Find, Finder, Kind, ValueLocation, document};

@@ -195,7 +195,7 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) -> Result<(), serde_json::E
         EventKind::Stimulus(stimulus) => serde_json::to_writer(&mut *out, stimulus),
         EventKind::Call(call) => serde_json::to_writer(&mut *out, call),
         EventKind::Returned(returned) => serde_json::to_writer(&mut *out, returned),
-        EventKind::Told(told) => serde_json::to_writer(&mut *out, told),
+        EventKind::Told(client_event) => serde_json::to_writer(&mut *out, client_event),
         EventKind::State { state } => serde_json::to_writer(&mut *out, &BTreeMap::from([("state", state)])),
         EventKind::File(change) => serde_json::to_writer(&mut *out, change),
         EventKind::Mark(mark) => serde_json::to_writer(&mut *out, mark),

@@ -11,4 +11,4 @@ mod writer;
 
 pub use format::{Header, Party, PartyKind, Timebase, VERSION, schema, write_event};
 pub use reader::{ReadError, TraceReader};
-pub use writer::{FileSink, WriteError, Written};
+pub use writer::{FileSink, TraceFileStatus, WriteError};

@@ -38,7 +38,7 @@ fn remedy(kind: io::ErrorKind) -> &'static str {
 }
 
 /// Writes every event to a file, with one system call for each: a recorded event is in the file even if this process
-/// dies in the next moment. After a failure nothing more is written; [`Written`] reports it.
+/// dies in the next moment. After a failure nothing more is written; [`TraceFileStatus`] reports it.
 pub struct FileSink {
     path: PathBuf,
     file: Box<dyn Write + Send>,
@@ -54,12 +54,12 @@ struct FileSinkState {
 
 /// The outcome of writing a trace file, for the code that created it.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct TraceFileStatus {
     path: PathBuf,
     state: Arc<Mutex<FileSinkState>>,
 }
 
-impl Written {
+impl TraceFileStatus {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -83,7 +83,7 @@ impl FileSink {
     ///
     /// # Errors
     /// The file cannot be created, or not even the header fits.
-    pub fn create(path: &Path, header: &Header) -> Result<(Self, Written), WriteError> {
+    pub fn create(path: &Path, header: &Header) -> Result<(Self, TraceFileStatus), WriteError> {
         let file = File::create(path).map_err(|error| write_error("create", path, &error, 0))?;
         Self::to_writer(Box::new(file), path, header)
     }
@@ -96,13 +96,13 @@ impl FileSink {
         mut file: Box<dyn Write + Send>,
         path: &Path,
         header: &Header,
-    ) -> Result<(Self, Written), WriteError> {
+    ) -> Result<(Self, TraceFileStatus), WriteError> {
         let line = Vec::with_capacity(4096);
         json_line(header)
             .and_then(|line| file.write_all(&line))
             .map_err(|error| write_error("write", path, &error, 0))?;
         let state = Arc::new(Mutex::new(FileSinkState::default()));
-        let written = Written { path: path.to_owned(), state: state.clone() };
+        let written = TraceFileStatus { path: path.to_owned(), state: state.clone() };
         Ok((Self { path: path.to_owned(), file, line, state }, written))
     }
 

@@ -123,10 +123,10 @@ impl<'a> Conversation<'a> {
                 }
                 return;
             }
-            EventKind::Told(reported) => {
-                let data = self.json(&reported.data, 2);
-                let subscription = reported.subscription.as_ref().map(Value::to_string).unwrap_or_default();
-                self.client_events.entry(subscription).or_default().push(format!("{} {data}", reported.event));
+            EventKind::Told(client_event) => {
+                let data = self.json(&client_event.data, 2);
+                let subscription = client_event.subscription.as_ref().map(Value::to_string).unwrap_or_default();
+                self.client_events.entry(subscription).or_default().push(format!("{} {data}", client_event.event));
                 return;
             }
             EventKind::File(change) if change.is_by_play() => return,

@@ -149,10 +149,10 @@ impl Redactor {
             EventKind::Returned(returned) => {
                 [&mut returned.result, &mut returned.error].into_iter().flatten().for_each(|json| self.json(json));
             }
-            EventKind::Told(told) => {
-                self.text(&mut told.event);
-                self.json(&mut told.data);
-                told.subscription.iter_mut().for_each(|subscription| self.json(subscription));
+            EventKind::Told(client_event) => {
+                self.text(&mut client_event.event);
+                self.json(&mut client_event.data);
+                client_event.subscription.iter_mut().for_each(|subscription| self.json(subscription));
             }
             EventKind::State { state } => self.text(state),
             EventKind::File(change) => {

@@ -21,9 +21,9 @@ const QUEUE: usize = 64;
 
 /// Sends requests to one address. It follows no redirects and repeats no requests. Clones share their connections.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientInner>);
 
-struct Inner {
+struct ClientInner {
     address: Address,
     exchanges: Exchanges,
     limits: Limits,
@@ -110,7 +110,7 @@ pub struct Whole {
 impl Client {
     /// A client for requests to this address.
     pub fn new(address: Address, exchanges: Exchanges, limits: Limits) -> Self {
-        Self(Arc::new(Inner { address, exchanges, limits, idle: Mutex::default() }))
+        Self(Arc::new(ClientInner { address, exchanges, limits, idle: Mutex::default() }))
     }
 
     /// A client for requests to another address, with the same exchanges and bounds.
@@ -129,9 +129,9 @@ impl Client {
     /// # Errors
     /// No connection can be made. Nothing is in the trace then.
     pub async fn send(&self, name: Option<&str>, request: &Request) -> Result<Exchange, ConnectError> {
-        let Inner { address, exchanges, limits, .. } = &*self.0;
-        let idle_connection = if request.fresh { None } else { self.idle_connection() };
-        let (connection, tap) = match idle_connection {
+        let ClientInner { address, exchanges, limits, .. } = &*self.0;
+        let idle = if request.fresh { None } else { self.idle_connection() };
+        let (connection, tap) = match idle {
             Some(connection) => (connection, exchanges.tap(name)),
             None => {
                 let stream = tcp::open(address, limits.connect).await?;
@@ -146,19 +146,19 @@ impl Client {
         };
         let (queue, incoming) = mpsc::channel(QUEUE);
         let (command, commands) = watch::channel(ExchangeCommand::None);
-        let (tell_over, over) = watch::channel(false);
+        let (over_sender, over) = watch::channel(false);
         let conn = tap.conn().into();
         let control = Control { conn, tcp: connection.tcp, command: Arc::new(command), over };
         let head = request.head(&address.to_string());
         let exchange = ClientExchange::new(connection, tap, *limits, queue, commands);
         let (client, request) = (self.clone(), request.clone());
         tokio::spawn(async move {
-            let idle_connection = exchange.run(head, request).await;
+            let reusable = exchange.run(head, request).await;
             // Before the end of the exchange is announced, so that the next request finds the connection.
-            if let Some(connection) = idle_connection {
+            if let Some(connection) = reusable {
                 client.keep(connection);
             }
-            tell_over.send_replace(true);
+            over_sender.send_replace(true);
         });
         Ok(Exchange { control, incoming: Receiver(incoming) })
     }

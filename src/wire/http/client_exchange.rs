@@ -128,18 +128,18 @@ impl ClientExchange {
         match (&outcome, command) {
             (_, ExchangeCommand::End(how, why)) => {
                 if outcome.is_err() {
-                    sent.closed(how, why.as_deref());
+                    sent.record_close(how, why.as_deref());
                 }
                 end_connection(reading.half, write, how).await;
             }
             (Err(Broken::Ours), _) if request.ending == Ending::Reset => {
-                sent.closed(Closed::Reset, why.as_deref());
+                sent.record_close(Closed::Reset, why.as_deref());
                 end_connection(reading.half, write, Closed::Reset).await;
             }
             (Ok(_), _) => end_connection(reading.half, write, Closed::Eof).await,
             (Err(_), _) => {
                 if request.ending != Ending::Close && reading.server_closed.is_none() {
-                    sent.closed(Closed::Eof, None);
+                    sent.record_close(Closed::Eof, None);
                 }
                 end_connection(reading.half, write, Closed::Eof).await;
             }
@@ -170,7 +170,7 @@ async fn send(
     write.send_message(sent, start, &content, &request.manner).await?;
     let ending = closing(request.ending);
     if ending == Some(Closed::Eof) {
-        sent.closed(Closed::Eof, request.manner.deliberate.as_deref());
+        sent.record_close(Closed::Eof, request.manner.deliberate.as_deref());
         write.shutdown().await;
     }
     Ok(ending)
@@ -188,12 +188,12 @@ async fn end_connection(read: OwnedReadHalf, mut write: Writer, how: Closed) {
 impl Reading {
     /// Reads until the response is complete.
     async fn read_all(&mut self) -> Result<(), Broken> {
-        let begun = Instant::now();
-        let mut body_begun = None;
+        let request_sent = Instant::now();
+        let mut body_started = None;
         let mut buffer = vec![0; BUFFER];
         loop {
-            let (part, within) = match body_begun {
-                None => ("head", Some((begun, self.limits.head_within))),
+            let (part, within) = match body_started {
+                None => ("head", Some((request_sent, self.limits.head_within))),
                 Some(_) if self.transcript.is_event_stream() => ("body", None),
                 Some(at) => ("body", Some((at, self.limits.body_within))),
             };
@@ -207,7 +207,7 @@ impl Reading {
                 },
             };
             let mut items = vec![];
-            let outcome = match read {
+            let received = match read {
                 Ok(n) => {
                     let taken = self.transcript.feed(&buffer[..n], None, &mut |item| items.push(item));
                     if taken < n {
@@ -222,7 +222,7 @@ impl Reading {
                     if how == Closed::Eof {
                         self.transcript.end(&mut |item| items.push(item));
                     }
-                    self.transcript.close(how, None);
+                    self.transcript.record_close_if_incomplete(how, None);
                     self.server_closed = Some(how);
                     Err(Broken::Closed { how, reused: self.reused && fresh })
                 }
@@ -233,7 +233,7 @@ impl Reading {
                 }
                 if let TranscriptItem::Head(head) = &item {
                     self.head = Some(head.clone());
-                    body_begun = Some(Instant::now());
+                    body_started = Some(Instant::now());
                 }
                 // Fails only where the receiver is gone; the rest is still read and recorded.
                 let _ = self.queue.send(incoming(item)).await;
@@ -241,7 +241,7 @@ impl Reading {
             if self.transcript.is_complete() {
                 return Ok(());
             }
-            outcome?;
+            received?;
             if let Some(fault) = self.transcript.fault() {
                 return Err(Broken::Fault(fault.clone()));
             }
@@ -268,7 +268,7 @@ impl Reading {
                 _ = commands.wait_for(|command| matches!(command, ExchangeCommand::End(..))) => return,
                 read = self.read(&mut buffer) => match read {
                     Ok(n) => self.transcript.bytes(&buffer[..n]),
-                    Err(how) => return self.transcript.closed(how, None),
+                    Err(how) => return self.transcript.record_close(how, None),
                 },
             }
         }

@@ -184,30 +184,30 @@ impl Writer {
         transcript: &mut Transcript,
         head: Vec<u8>,
         content: &Content,
-        manner: &SendOptions,
+        options: &SendOptions,
     ) -> Result<(), Broken> {
-        let mut left = manner.cut.unwrap_or(usize::MAX);
-        let mut held = head;
+        let mut left = options.cut.unwrap_or(usize::MAX);
+        let mut pending = head;
         for (pause, bytes) in pieces(content) {
             if !pause.is_zero() && left > 0 {
-                self.send_some(transcript, std::mem::take(&mut held), &mut left, manner).await?;
+                self.send_limited(transcript, std::mem::take(&mut pending), &mut left, options).await?;
                 sleep(pause).await;
             }
-            held.extend(bytes);
+            pending.extend(bytes);
         }
-        self.send_some(transcript, held, &mut left, manner).await
+        self.send_limited(transcript, pending, &mut left, options).await
     }
 
-    async fn send_some(
+    async fn send_limited(
         &mut self,
         transcript: &mut Transcript,
         mut bytes: Vec<u8>,
         left: &mut usize,
-        manner: &SendOptions,
+        options: &SendOptions,
     ) -> Result<(), Broken> {
         bytes.truncate(*left);
         *left -= bytes.len();
-        self.send(transcript, &bytes, manner.deliberate.as_deref(), manner.split).await
+        self.send(transcript, &bytes, options.deliberate.as_deref(), options.split).await
     }
 
     /// Closes our side (FIN).

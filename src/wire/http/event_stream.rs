@@ -6,11 +6,11 @@ use crate::trace::StreamEvent;
 /// Reads an event stream piece by piece. The result does not depend on where the pieces are cut.
 #[derive(Debug)]
 pub struct EventReader {
-    most: usize,
+    max_event_len: usize,
     /// The line so far.
     line: Vec<u8>,
     /// Whether the line has any bytes, kept or not.
-    begun: bool,
+    line_started: bool,
     /// How many bytes of the current event are kept.
     size: usize,
     /// Whether a carriage return came last: a line feed after it belongs to the same line end.
@@ -32,12 +32,12 @@ struct Block {
 }
 
 impl EventReader {
-    /// A reader that keeps at most `most` bytes of one event; the rest is dropped.
-    pub fn new(most: usize) -> Self {
+    /// A reader that keeps at most `max_event_len` bytes of one event; the rest is dropped.
+    pub fn new(max_event_len: usize) -> Self {
         Self {
-            most,
+            max_event_len,
             line: vec![],
-            begun: false,
+            line_started: false,
             size: 0,
             after_cr: false,
             first_line: true,
@@ -79,16 +79,16 @@ impl EventReader {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        self.begun |= !bytes.is_empty();
-        let room = self.most.saturating_sub(self.size);
-        let kept = &bytes[..bytes.len().min(room)];
-        self.line.extend_from_slice(kept);
-        self.size += kept.len();
+        self.line_started |= !bytes.is_empty();
+        let room = self.max_event_len.saturating_sub(self.size);
+        let retained = &bytes[..bytes.len().min(room)];
+        self.line.extend_from_slice(retained);
+        self.size += retained.len();
     }
 
     fn end_line(&mut self) -> Option<StreamEvent> {
         let bytes = std::mem::take(&mut self.line);
-        if std::mem::take(&mut self.begun) && bytes.is_empty() {
+        if std::mem::take(&mut self.line_started) && bytes.is_empty() {
             return None; // no room was left for the line
         }
         let first = std::mem::take(&mut self.first_line);
@@ -330,11 +330,11 @@ mod tests {
         fn what_is_read_does_not_depend_on_where_it_is_cut(
             stream in stream(),
             cuts in vec(0..8usize, 0..40),
-            most in prop_oneof![Just(1 << 20), 1..20usize],
+            max_event_len in prop_oneof![Just(1 << 20), 1..20usize],
         ) {
-            let mut whole = EventReader::new(most);
+            let mut whole = EventReader::new(max_event_len);
             let expected = whole.read(&stream);
-            let mut reader = EventReader::new(most);
+            let mut reader = EventReader::new(max_event_len);
             let (mut found, mut rest) = (vec![], &stream[..]);
             for cut in cuts {
                 let (piece, tail) = rest.split_at(cut.min(rest.len()));

@@ -1,5 +1,5 @@
-//! How long the body of a message is, whether its connection goes on (RFC 9112 sections 6.3 and 9.3), and the chunked
-//! transfer coding (section 7.1), read and written.
+//! How long the body of a message is, whether its connection is kept alive (RFC 9112 sections 6.3 and 9.3), and the
+//! chunked transfer coding (section 7.1).
 
 use crate::trace::Head;
 use crate::wire::http_head::{self, has_token};

@@ -281,8 +281,8 @@ impl Responder {
         headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
         let head = Head { start, headers, raw, body: None };
         let ExchangeWriter { writer, transcript, .. } = self.0.out()?;
-        let manner = &response.manner;
-        writer.send(transcript, &http_head::encode(&head), manner.deliberate.as_deref(), manner.split).await
+        let options = &response.manner;
+        writer.send(transcript, &http_head::encode(&head), options.deliberate.as_deref(), options.split).await
     }
 
     /// Sends the response, and ends the connection by its [`Ending`].
@@ -305,9 +305,9 @@ impl Responder {
     pub async fn start(mut self, response: &Response) -> Result<BodyWriter, Broken> {
         let out = self.0.out()?;
         let head = out.begin(response);
-        let manner = &response.manner;
-        let why = manner.deliberate.as_deref();
-        out.writer.send(&mut out.transcript, &http_head::encode(&head), why, manner.split).await?;
+        let options = &response.manner;
+        let why = options.deliberate.as_deref();
+        out.writer.send(&mut out.transcript, &http_head::encode(&head), why, options.split).await?;
         let (chunked, first) = match &response.content {
             Content::None => (false, vec![]),
             Content::Whole(bytes) => (false, bytes.clone()),

@@ -149,7 +149,7 @@ impl ServedConnection {
                         break;
                     };
                     handler.on_receive_error(ReceiveError::Left(how));
-                    request.close(how, None);
+                    request.record_close_if_incomplete(how, None);
                     self.writer = Some(writer);
                     return self.close_connection(None).await;
                 }
@@ -164,11 +164,11 @@ impl ServedConnection {
                 response = Some(transcript);
                 break;
             }
-            let goes_on = decision != OnHead::ReadSilently;
-            if goes_on && !request.is_complete() && has_token(head, "expect", "100-continue") {
-                let go_on = writer.send(&mut transcript, b"HTTP/1.1 100 Continue\r\n\r\n", None, None).await;
-                if go_on.is_err() {
-                    request.closed(Closed::Reset, None);
+            let send_continue = decision != OnHead::ReadSilently;
+            if send_continue && !request.is_complete() && has_token(head, "expect", "100-continue") {
+                let sent = writer.send(&mut transcript, b"HTTP/1.1 100 Continue\r\n\r\n", None, None).await;
+                if sent.is_err() {
+                    request.record_close(Closed::Reset, None);
                     self.writer = Some(writer);
                     return self.close_connection(Some(Closed::Reset)).await;
                 }
@@ -231,7 +231,7 @@ impl ServedConnection {
                 ended = self.incoming.fill(), if self.incoming.has_room() => {
                     if let Err(how) = ended {
                         handler.on_receive_error(ReceiveError::Left(how));
-                        request.closed(how, None);
+                        request.record_close(how, None);
                         self.gone.send_replace(Some(how));
                     }
                 }
@@ -243,20 +243,20 @@ impl ServedConnection {
     /// Ends an exchange by its [`Ending`]; returns whether another one may follow.
     async fn end_exchange(&mut self, mut out: ExchangeWriter, request: &mut Transcript) -> bool {
         let why = out.why.take();
-        let whole = out.transcript.is_complete();
+        let complete = out.transcript.is_complete();
         self.writer = Some(out.writer);
         match out.ending {
-            Ending::Usual if whole && out.keep && request.is_complete() => return self.incoming.ended.is_none(),
+            Ending::Usual if complete && out.keep && request.is_complete() => return self.incoming.ended.is_none(),
             Ending::Usual | Ending::Close => {
                 // A body without a length is complete with the end of the connection.
                 out.transcript.end(&mut |_| {});
                 if self.incoming.ended != Some(Closed::Reset) {
-                    out.transcript.close(Closed::Eof, why.as_deref());
+                    out.transcript.record_close_if_incomplete(Closed::Eof, why.as_deref());
                 }
             }
             Ending::Reset => {
                 if self.incoming.ended.is_none() {
-                    out.transcript.closed(Closed::Reset, why.as_deref());
+                    out.transcript.record_close(Closed::Reset, why.as_deref());
                 }
                 return self.close_connection(Some(Closed::Reset)).await;
             }
@@ -264,7 +264,7 @@ impl ServedConnection {
                 while self.incoming.ended.is_none() {
                     self.incoming.buffer.clear();
                     if let Err(how) = self.incoming.fill().await {
-                        request.closed(how, None);
+                        request.record_close(how, None);
                     }
                 }
             }
@@ -331,13 +331,13 @@ impl RequestReader {
     }
 
     /// Reads until a complete head has come, or bytes that cannot become one.
-    async fn await_head(&mut self, most: usize) {
+    async fn await_head(&mut self, max_len: usize) {
         let mut searched = 0;
         loop {
             let start = self.buffer.iter().position(|byte| !matches!(byte, b'\r' | b'\n'));
             let impossible = start.is_some_and(|at| !is_token_byte(self.buffer[at]));
             let found = start.is_some_and(|at| http_head::end_of_head(&self.buffer, searched.max(at)).is_some());
-            if found || impossible || self.buffer.len() > most {
+            if found || impossible || self.buffer.len() > max_len {
                 return;
             }
             searched = self.buffer.len().saturating_sub(3);
@@ -350,17 +350,17 @@ impl RequestReader {
     /// The head at the beginning of the buffer, if it is a request for a WebSocket.
     fn upgrade(&self) -> Option<Head> {
         let end = http_head::end_of_head(&self.buffer, 0)?;
-        let asks = self.buffer[..end].windows(9).any(|window| window.eq_ignore_ascii_case(b"\nupgrade:"));
-        let head = asks.then(|| http_head::parse(&self.buffer[..end]))?;
+        let has_header = self.buffer[..end].windows(9).any(|window| window.eq_ignore_ascii_case(b"\nupgrade:"));
+        let head = has_header.then(|| http_head::parse(&self.buffer[..end]))?;
         has_token(&head, "upgrade", "websocket").then_some(head)
     }
 
     /// Feeds the bytes that belong to a request to it.
-    fn feed(&mut self, request: &mut Transcript, arriving: &mut PartialRequest, most: usize) {
+    fn feed(&mut self, request: &mut Transcript, arriving: &mut PartialRequest, max_len: usize) {
         let taken = request.feed(&self.buffer, None, &mut |item| match item {
             TranscriptItem::Head(head) => arriving.head = Some(head),
             TranscriptItem::Body(body) => {
-                let room = most.saturating_sub(arriving.content.len());
+                let room = max_len.saturating_sub(arriving.content.len());
                 let bytes = body.bytes.as_bytes();
                 arriving.content.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 arriving.trailers = body.trailers;

@@ -104,8 +104,8 @@ impl Transcript {
             self.body(false, vec![], on_item);
         }
         if self.fault.is_some() {
-            let held = std::mem::replace(&mut self.decoder, Decoder::request(0));
-            self.bytes(&[held.rest(), rest].concat());
+            let decoder = std::mem::replace(&mut self.decoder, Decoder::request(0));
+            self.bytes(&[decoder.rest(), rest].concat());
             rest = &[];
         }
         if self.decoder.rest().is_empty() {
@@ -129,15 +129,15 @@ impl Transcript {
     }
 
     /// Takes the end of the connection, and records it if the message is incomplete.
-    pub fn close(&mut self, how: Closed, deliberate: Option<&str>) {
+    pub fn record_close_if_incomplete(&mut self, how: Closed, deliberate: Option<&str>) {
         if !self.is_complete() {
             self.record_rest();
-            self.closed(how, deliberate);
+            self.record_close(how, deliberate);
         }
     }
 
     /// Records the end of the connection, even if the message is complete.
-    pub fn closed(&mut self, how: Closed, deliberate: Option<&str>) {
+    pub fn record_close(&mut self, how: Closed, deliberate: Option<&str>) {
         self.deliberate = deliberate.map(str::to_owned);
         self.record(EventKind::Closed(how));
         self.deliberate = None;

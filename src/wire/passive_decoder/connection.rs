@@ -66,7 +66,7 @@ impl PassiveDecoder {
     /// Takes bytes of this direction.
     pub fn bytes(&mut self, dir: Direction, bytes: &[u8]) {
         match &mut self.0 {
-            PassiveProtocol::WebSocket(handshake) => handshake.bytes(dir, bytes),
+            PassiveProtocol::WebSocket(websocket) => websocket.bytes(dir, bytes),
             PassiveProtocol::Http(exchanges) => exchanges.bytes(dir, bytes),
         }
     }
@@ -74,7 +74,7 @@ impl PassiveDecoder {
     /// Records that the sender of this direction ended its stream.
     pub fn closed(&mut self, dir: Direction, how: Closed) {
         match &mut self.0 {
-            PassiveProtocol::WebSocket(handshake) => handshake.closed(dir, how),
+            PassiveProtocol::WebSocket(websocket) => websocket.closed(dir, how),
             PassiveProtocol::Http(exchanges) => exchanges.closed(dir, how),
         }
     }
@@ -82,7 +82,7 @@ impl PassiveDecoder {
     /// Ends the connection: incomplete input is recorded as bytes.
     pub fn finish(&mut self) {
         match &mut self.0 {
-            PassiveProtocol::WebSocket(handshake) => handshake.finish(),
+            PassiveProtocol::WebSocket(websocket) => websocket.finish(),
             PassiveProtocol::Http(exchanges) => exchanges.finish(),
         }
     }
@@ -127,10 +127,10 @@ struct FrameReader {
 }
 
 impl FrameReader {
-    fn new(limits: &Limits, inflate: Option<Inflater>) -> Self {
+    fn new(limits: &Limits, inflater: Option<Inflater>) -> Self {
         let joiner = Joiner::new(limits.message);
-        let joiner = match inflate {
-            Some(inflate) => joiner.inflating(inflate),
+        let joiner = match inflater {
+            Some(inflater) => joiner.inflating(inflater),
             None => joiner,
         };
         Self { decoder: Decoder::new(limits), joiner }
@@ -159,7 +159,7 @@ impl ObservedWebSocket {
     /// Takes bytes of this direction.
     pub fn bytes(&mut self, dir: Direction, bytes: &[u8]) {
         match dir {
-            Direction::ToServer => self.asked(bytes),
+            Direction::ToServer => self.client_bytes(bytes),
             Direction::ToClient => self.server_bytes(bytes),
         }
     }
@@ -184,7 +184,7 @@ impl ObservedWebSocket {
         matches!(&self.response, ResponseSide::Http(decoder) if decoder.is_done())
     }
 
-    fn asked(&mut self, mut bytes: &[u8]) {
+    fn client_bytes(&mut self, mut bytes: &[u8]) {
         if self.is_over() {
             self.record_rest(Direction::ToServer);
             *self = Self::new(self.taps.clone(), self.limits);
@@ -192,7 +192,7 @@ impl ObservedWebSocket {
         while !bytes.is_empty() {
             match &mut self.request {
                 RequestSide::Bytes => return self.taps.to_server.received_bytes(bytes),
-                RequestSide::Frames(side) => return side.bytes(Direction::ToServer, bytes, &self.taps),
+                RequestSide::Frames(frames) => return frames.bytes(Direction::ToServer, bytes, &self.taps),
                 RequestSide::Http(decoder) => match decoder.decode(&mut bytes) {
                     Ok(Some(Part::Head(head))) => self.request(head),
                     Ok(Some(Part::Stray(stray) | Part::Body(stray))) => self.taps.to_server.received_bytes(stray),
@@ -229,7 +229,7 @@ impl ObservedWebSocket {
         while !bytes.is_empty() {
             match &mut self.response {
                 ResponseSide::Bytes => return self.taps.to_client.received_bytes(bytes),
-                ResponseSide::Frames(side) => return side.bytes(Direction::ToClient, bytes, &self.taps),
+                ResponseSide::Frames(frames) => return frames.bytes(Direction::ToClient, bytes, &self.taps),
                 ResponseSide::Http(decoder) => match decoder.decode(&mut bytes) {
                     Ok(Some(Part::Interim(head))) => self.taps.to_client.received(EventKind::Handshake(head)),
                     Ok(Some(Part::Head(head))) => self.response(head),
@@ -272,12 +272,12 @@ impl ObservedWebSocket {
     /// Takes the head of a response.
     fn response(&mut self, head: Head) {
         if head.status() == Some(101) {
-            let inflate = |end| Inflater::negotiated(&head, end);
-            if let (RequestSide::Frames(side), Some(inflate)) = (&mut self.request, inflate(End::Client)) {
-                side.joiner = Joiner::new(self.limits.message).inflating(inflate);
+            let inflater = |end| Inflater::negotiated(&head, end);
+            if let (RequestSide::Frames(frames), Some(inflater)) = (&mut self.request, inflater(End::Client)) {
+                frames.joiner = Joiner::new(self.limits.message).inflating(inflater);
             }
-            let side = FrameReader::new(&self.limits, inflate(End::Server));
-            self.response = ResponseSide::Frames(Box::new(side));
+            let frames = FrameReader::new(&self.limits, inflater(End::Server));
+            self.response = ResponseSide::Frames(Box::new(frames));
             self.taps.to_client.received(EventKind::Handshake(head));
             return;
         }
@@ -305,11 +305,11 @@ impl ObservedWebSocket {
     fn record_rest(&mut self, dir: Direction) {
         let rest = match (dir, &self.request, &self.response) {
             (Direction::ToServer, RequestSide::Http(decoder), _) => decoder.rest(),
-            (Direction::ToServer, RequestSide::Frames(side), _) => side.decoder.rest(),
+            (Direction::ToServer, RequestSide::Frames(frames), _) => frames.decoder.rest(),
             (Direction::ToClient, _, ResponseSide::Http(decoder) | ResponseSide::Refusal { decoder, .. }) => {
                 decoder.rest()
             }
-            (Direction::ToClient, _, ResponseSide::Frames(side)) => side.decoder.rest(),
+            (Direction::ToClient, _, ResponseSide::Frames(frames)) => frames.decoder.rest(),
             _ => &[],
         };
         self.taps.of(dir).received_bytes(rest);

@@ -98,15 +98,15 @@ impl PassiveExchanges {
             .iter_mut()
             .filter(|response| !response.transcript.is_complete())
             .for_each(|a| a.transcript.record_rest());
-        if let Some(Upgraded::WebSocket(handshake)) = &mut self.upgrade {
-            handshake.finish();
+        if let Some(Upgraded::WebSocket(websocket)) = &mut self.upgrade {
+            websocket.finish();
         }
     }
 
     fn client_bytes(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             match &mut self.upgrade {
-                Some(Upgraded::WebSocket(handshake)) => return handshake.bytes(Direction::ToServer, bytes),
+                Some(Upgraded::WebSocket(websocket)) => return websocket.bytes(Direction::ToServer, bytes),
                 Some(Upgraded::Other(taps)) => return taps.to_server.received_bytes(bytes),
                 None => {}
             }
@@ -127,8 +127,8 @@ impl PassiveExchanges {
     fn feed_request(&mut self, bytes: &[u8]) -> usize {
         let Some(request) = &mut self.request else { return 0 };
         let (mut method, mut events) = (None, false);
-        let taken = request.transcript.feed(bytes, None, &mut |seen| {
-            if let TranscriptItem::Head(head) = seen {
+        let taken = request.transcript.feed(bytes, None, &mut |item| {
+            if let TranscriptItem::Head(head) = item {
                 events = accepts_events(&head);
                 method = Some(head.start.split(' ').next().unwrap_or_default().to_owned());
             }
@@ -175,9 +175,9 @@ impl PassiveExchanges {
         if is_upgrade(&pending) {
             // All later events of the connection have the name of this exchange.
             let limits = crate::wire::Limits { head: self.limits.head, ..Default::default() };
-            let mut handshake = ObservedWebSocket::new(taps, limits);
-            handshake.bytes(Direction::ToServer, &pending);
-            self.upgrade = Some(Upgraded::WebSocket(Box::new(handshake)));
+            let mut websocket = ObservedWebSocket::new(taps, limits);
+            websocket.bytes(Direction::ToServer, &pending);
+            self.upgrade = Some(Upgraded::WebSocket(Box::new(websocket)));
             return;
         }
         let transcript = Transcript::request(taps.to_server.clone(), false, tcp, &self.limits);
@@ -200,8 +200,8 @@ impl PassiveExchanges {
         while !bytes.is_empty() {
             if let Some(response) = self.awaited.front_mut() {
                 let mut switches = false;
-                let taken = response.transcript.feed(bytes, None, &mut |seen| {
-                    switches |= matches!(&seen, TranscriptItem::Head(head) if head.status() == Some(101));
+                let taken = response.transcript.feed(bytes, None, &mut |item| {
+                    switches |= matches!(&item, TranscriptItem::Head(head) if head.status() == Some(101));
                 });
                 bytes = &bytes[taken..];
                 if switches {
@@ -213,10 +213,10 @@ impl PassiveExchanges {
                 continue;
             }
             match &mut self.upgrade {
-                Some(Upgraded::WebSocket(handshake)) => {
-                    handshake.bytes(Direction::ToClient, bytes);
+                Some(Upgraded::WebSocket(websocket)) => {
+                    websocket.bytes(Direction::ToClient, bytes);
                     // After a refusal the connection carries HTTP again.
-                    if handshake.is_over() {
+                    if websocket.is_over() {
                         self.upgrade = None;
                     }
                 }
@@ -236,13 +236,13 @@ impl PassiveExchanges {
     fn client_closed(&mut self, how: Closed) {
         self.begin_with_pending();
         if let Some(mut request) = self.request.take() {
-            request.transcript.close(how, None);
+            request.transcript.record_close_if_incomplete(how, None);
         }
         for response in self.awaited.iter().filter(|response| response.request_complete) {
             response.taps.to_server.ended(how);
         }
         match &mut self.upgrade {
-            Some(Upgraded::WebSocket(handshake)) => handshake.closed(Direction::ToServer, how),
+            Some(Upgraded::WebSocket(websocket)) => websocket.closed(Direction::ToServer, how),
             Some(Upgraded::Other(taps)) => taps.to_server.ended(how),
             None => {}
         }
@@ -254,10 +254,10 @@ impl PassiveExchanges {
         {
             first.transcript.end(&mut |_| {});
         }
-        self.awaited.iter_mut().for_each(|response| response.transcript.close(how, None));
+        self.awaited.iter_mut().for_each(|response| response.transcript.record_close_if_incomplete(how, None));
         self.awaited.clear();
         match &mut self.upgrade {
-            Some(Upgraded::WebSocket(handshake)) => handshake.closed(Direction::ToClient, how),
+            Some(Upgraded::WebSocket(websocket)) => websocket.closed(Direction::ToClient, how),
             Some(Upgraded::Other(taps)) => taps.to_client.ended(how),
             None => {}
         }

@@ -87,15 +87,15 @@ fn frames(end: End, texts: &[&str]) -> Vec<u8> {
 
 #[test]
 fn a_handshake_and_the_frames_after_it_are_taken_apart() {
-    let (asks, tells) = (frames(End::Client, &["{\"a\":1}"]), frames(End::Server, &["hi", "{}"]));
+    let (request, response) = (frames(End::Client, &["{\"a\":1}"]), frames(End::Server, &["hi", "{}"]));
     let events = recorded(
         false,
         &[
             bytes(ToServer, ASK),
             bytes(ToClient, ACCEPT),
-            Traffic::Bytes(ToServer, &asks),
-            Traffic::Bytes(ToClient, &tells[..5]),
-            Traffic::Bytes(ToClient, &tells[5..]),
+            Traffic::Bytes(ToServer, &request),
+            Traffic::Bytes(ToClient, &response[..5]),
+            Traffic::Bytes(ToClient, &response[5..]),
             Traffic::Closed(ToClient, Closed::Eof),
             Traffic::Closed(ToServer, Closed::Reset),
         ],
@@ -178,12 +178,12 @@ fn what_cannot_be_understood_stands_as_the_bytes_that_it_is() {
 #[test]
 fn exchanges_are_named_one_by_one_also_where_requests_come_before_the_answers() {
     let two = format!("{GET}POST /b HTTP/1.1\r\nContent-Length: 2\r\n\r\nxy");
-    let answers = "HTTP/1.1 204 No\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
+    let responses = "HTTP/1.1 204 No\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
     let events = recorded(
         true,
         &[
             bytes(ToServer, &two),
-            bytes(ToClient, answers),
+            bytes(ToClient, responses),
             bytes(ToServer, "HEAD /c HTTP/1.1\r\n\r\n"),
             bytes(ToClient, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"),
             Traffic::Closed(ToServer, Closed::Eof),
@@ -233,11 +233,11 @@ fn a_stream_is_told_event_by_event_and_a_client_that_leaves_it_too() {
 
 #[test]
 fn an_answer_that_is_as_long_as_the_connection_is_whole_with_its_end_and_one_that_is_cut_is_not() {
-    let whole = recorded(
+    let complete = recorded(
         true,
         &[bytes(ToServer, GET), bytes(ToClient, "HTTP/1.0 200 OK\r\n\r\nabc"), Traffic::Closed(ToClient, Closed::Eof)],
     );
-    assert_eq!(lines(&whole)[4..], ["x1 < body abc", "x1 < body  last", "x1 < message abc"]);
+    assert_eq!(lines(&complete)[4..], ["x1 < body abc", "x1 < body  last", "x1 < message abc"]);
     let cut = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc";
     let cut = recorded(true, &[bytes(ToServer, GET), bytes(ToClient, cut), Traffic::Closed(ToClient, Closed::Reset)]);
     assert_eq!(lines(&cut)[4..], ["x1 < body abc", "x1 < closed reset"]);
@@ -245,7 +245,7 @@ fn an_answer_that_is_as_long_as_the_connection_is_whole_with_its_end_and_one_tha
 
 #[test]
 fn a_connection_may_become_a_websocket_or_something_that_nobody_knows() {
-    let tells = frames(End::Server, &["hi"]);
+    let response = frames(End::Server, &["hi"]);
     let events = recorded(
         true,
         &[
@@ -253,7 +253,7 @@ fn a_connection_may_become_a_websocket_or_something_that_nobody_knows() {
             bytes(ToClient, "HTTP/1.1 204 No\r\n\r\n"),
             bytes(ToServer, ASK),
             bytes(ToClient, ACCEPT),
-            Traffic::Bytes(ToClient, &tells),
+            Traffic::Bytes(ToClient, &response),
         ],
     );
     assert_eq!(
@@ -312,11 +312,11 @@ proptest! {
 
     #[test]
     fn a_conversation_is_the_same_however_it_is_cut(cuts in prop::collection::vec(1..60usize, 0..20)) {
-        let asks = [ASK.as_bytes(), &frames(End::Client, &["{\"a\":1}", "x"])].concat();
+        let request = [ASK.as_bytes(), &frames(End::Client, &["{\"a\":1}", "x"])].concat();
         let accepts = [ACCEPT.as_bytes(), &frames(End::Server, &["hi", "{}"])].concat();
-        let whole = recorded(false, &[Traffic::Bytes(ToServer, &asks), Traffic::Bytes(ToClient, &accepts)]);
+        let complete = recorded(false, &[Traffic::Bytes(ToServer, &request), Traffic::Bytes(ToClient, &accepts)]);
         let mut traffic = vec![];
-        for (dir, mut rest) in [(ToServer, &asks[..]), (ToClient, &accepts[..])] {
+        for (dir, mut rest) in [(ToServer, &request[..]), (ToClient, &accepts[..])] {
             for cut in &cuts {
                 let (piece, tail) = rest.split_at((*cut).min(rest.len()));
                 traffic.push(Traffic::Bytes(dir, piece));
@@ -324,6 +324,6 @@ proptest! {
             }
             traffic.push(Traffic::Bytes(dir, rest));
         }
-        prop_assert_eq!(lines(&recorded(false, &traffic)), lines(&whole));
+        prop_assert_eq!(lines(&recorded(false, &traffic)), lines(&complete));
     }
 }

@@ -19,7 +19,7 @@ pub struct Joiner {
     limit: usize,
     open: Option<PartialMessage>,
     /// Set where compression was negotiated.
-    inflate: Option<Inflater>,
+    inflater: Option<Inflater>,
 }
 
 #[derive(Debug)]
@@ -36,12 +36,12 @@ struct PartialMessage {
 impl Joiner {
     /// A joiner for messages of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, open: None, inflate: None }
+        Self { limit, open: None, inflater: None }
     }
 
     /// A joiner for a direction in which messages may be compressed (RFC 7692).
-    pub fn inflating(mut self, inflate: Inflater) -> Self {
-        self.inflate = Some(inflate);
+    pub fn inflating(mut self, inflater: Inflater) -> Self {
+        self.inflater = Some(inflater);
         self
     }
 
@@ -51,7 +51,7 @@ impl Joiner {
             opcode::TEXT | opcode::BINARY => {
                 let text = frame.opcode == opcode::TEXT;
                 // Only the first frame says that the message is compressed (RFC 7692 section 6).
-                let compressed = frame.rsv == COMPRESSED && self.inflate.is_some();
+                let compressed = frame.rsv == COMPRESSED && self.inflater.is_some();
                 let invalid = frame.rsv != 0 && !compressed;
                 self.open = Some(PartialMessage { text, payload: vec![], frames: 0, compressed, invalid });
             }
@@ -73,12 +73,12 @@ impl Joiner {
             return None;
         }
         let open = self.open.take()?;
-        let payload = match (&mut self.inflate, open.compressed) {
-            (Some(inflate), true) if open.invalid => {
-                inflate.lost();
+        let payload = match (&mut self.inflater, open.compressed) {
+            (Some(inflater), true) if open.invalid => {
+                inflater.lost();
                 return None;
             }
-            (Some(inflate), true) => inflate.message(&open.payload, self.limit)?,
+            (Some(inflater), true) => inflater.message(&open.payload, self.limit)?,
             _ if open.invalid => return None,
             _ => open.payload,
         };
@@ -149,8 +149,8 @@ impl Inflater {
         })
     }
 
-    /// Decompresses a message; none if it is invalid, or longer than `most` bytes.
-    pub fn message(&mut self, payload: &[u8], most: usize) -> Option<Vec<u8>> {
+    /// Decompresses a message; none if it is invalid, or longer than `max_len` bytes.
+    pub fn message(&mut self, payload: &[u8], max_len: usize) -> Option<Vec<u8>> {
         if self.lost {
             return None;
         }
@@ -163,7 +163,7 @@ impl Inflater {
             }
             let given = std::mem::take(self.stream.get_mut());
             // The rest of a message beyond the bound is decompressed and dropped, to keep the context.
-            fits &= plain.len() + given.len() <= most;
+            fits &= plain.len() + given.len() <= max_len;
             if fits {
                 plain.extend(given);
             }
@@ -264,9 +264,10 @@ mod tests {
     #[test]
     fn messages_are_undone_that_refer_to_the_ones_before_them() {
         let mut sender = Compress::new(Compression::default(), false);
-        let mut inflate = Inflater::negotiated(&response("permessage-deflate"), End::Server).expect("it was agreed on");
+        let mut inflater =
+            Inflater::negotiated(&response("permessage-deflate"), End::Server).expect("it was agreed on");
         for text in ["hello hello hello", "hello hello hello", "", &"long ".repeat(20_000)] {
-            let plain = inflate.message(&compressed(&mut sender, text), 1 << 20);
+            let plain = inflater.message(&compressed(&mut sender, text), 1 << 20);
             assert!(plain.as_deref() == Some(text.as_bytes()), "{} bytes", plain.map_or(0, |plain| plain.len()));
         }
     }
@@ -274,11 +275,12 @@ mod tests {
     #[test]
     fn a_message_that_is_too_long_or_broken_is_none() {
         let mut sender = Compress::new(Compression::default(), false);
-        let mut inflate = Inflater::negotiated(&response("permessage-deflate"), End::Client).expect("it was agreed on");
-        assert_eq!(inflate.message(&compressed(&mut sender, &"x".repeat(1000)), 100), None);
-        assert_eq!(inflate.message(&compressed(&mut sender, "next"), 100).as_deref(), Some(&b"next"[..]));
-        assert_eq!(inflate.message(&[0xff, 0xff, 0xff], 100), None);
-        assert_eq!(inflate.message(&compressed(&mut sender, "after it"), 100), None);
+        let mut inflater =
+            Inflater::negotiated(&response("permessage-deflate"), End::Client).expect("it was agreed on");
+        assert_eq!(inflater.message(&compressed(&mut sender, &"x".repeat(1000)), 100), None);
+        assert_eq!(inflater.message(&compressed(&mut sender, "next"), 100).as_deref(), Some(&b"next"[..]));
+        assert_eq!(inflater.message(&[0xff, 0xff, 0xff], 100), None);
+        assert_eq!(inflater.message(&compressed(&mut sender, "after it"), 100), None);
     }
 
     #[test]
@@ -287,8 +289,8 @@ mod tests {
         assert!(Inflater::negotiated(&response("x-other"), End::Server).is_none());
         let mut sender = Compress::new(Compression::default(), false);
         let negotiated = "permessage-deflate; server_no_context_takeover; client_max_window_bits=12";
-        let mut inflate = Inflater::negotiated(&response(negotiated), End::Server).expect("it was agreed on");
-        assert_eq!(inflate.message(&[0xff, 0xff], 100), None);
-        assert_eq!(inflate.message(&compressed(&mut sender, "fresh"), 100).as_deref(), Some(&b"fresh"[..]));
+        let mut inflater = Inflater::negotiated(&response(negotiated), End::Server).expect("it was agreed on");
+        assert_eq!(inflater.message(&[0xff, 0xff], 100), None);
+        assert_eq!(inflater.message(&compressed(&mut sender, "fresh"), 100).as_deref(), Some(&b"fresh"[..]));
     }
 }

@@ -103,7 +103,7 @@ impl Reader {
             ReadStart::Bytes(first) => (false, first),
             ReadStart::Response { deadline, response_sender } => {
                 match self.read_response(deadline, response_sender).await {
-                    Ok(begun) => begun,
+                    Ok(first_bytes) => first_bytes,
                     Err(stop) => return stop,
                 }
             }
@@ -122,9 +122,9 @@ impl Reader {
         let reading = async {
             match http_head::read(&mut self.stream, limits.head, true).await {
                 HeadOutcome::Head(head, after) if has_no_body(&head) => (HeadOutcome::Head(head, after), None),
-                HeadOutcome::Head(mut head, begun) => {
+                HeadOutcome::Head(mut head, first_bytes) => {
                     let (body, after, ended) =
-                        http_head::read_body(&mut self.stream, &head, begun, limits.body, deadline).await;
+                        http_head::read_body(&mut self.stream, &head, first_bytes, limits.body, deadline).await;
                     head.body = (!body.is_empty()).then(|| Payload::from(body.as_slice()));
                     (HeadOutcome::Head(head, after), ended)
                 }

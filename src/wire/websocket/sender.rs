@@ -100,8 +100,8 @@ impl Sender {
     }
 
     /// Sends a frame with options. A frame that is cut is recorded as bytes.
-    pub async fn send_in(&self, frame: &FrameSpec, manner: &SendOptions) -> Result<(), SendError> {
-        self.state().send(frame, manner).await
+    pub async fn send_in(&self, frame: &FrameSpec, options: &SendOptions) -> Result<(), SendError> {
+        self.state().send(frame, options).await
     }
 
     /// Sends a frame, unless a close frame was sent before, after which nothing may follow (RFC 6455 section 5.5.1):
@@ -116,13 +116,13 @@ impl Sender {
     }
 
     /// Sends bytes with options.
-    pub async fn send_raw_in(&self, bytes: &[u8], manner: &SendOptions) -> Result<(), SendError> {
-        self.state().send_raw(bytes, manner).await
+    pub async fn send_raw_in(&self, bytes: &[u8], options: &SendOptions) -> Result<(), SendError> {
+        self.state().send_raw(bytes, options).await
     }
 
     /// Sends all pieces in one write, so that short ones arrive in one TCP segment.
-    pub async fn send_all(&self, pieces: &[Piece], manner: &SendOptions) -> Result<(), SendError> {
-        self.state().send_all(pieces, manner).await
+    pub async fn send_all(&self, pieces: &[Piece], options: &SendOptions) -> Result<(), SendError> {
+        self.state().send_all(pieces, options).await
     }
 
     /// Sends bytes that are recorded already.
@@ -257,33 +257,33 @@ impl ConnectionState {
         }
     }
 
-    pub(super) async fn send(&self, spec: &FrameSpec, manner: &SendOptions) -> Result<(), SendError> {
+    pub(super) async fn send(&self, spec: &FrameSpec, options: &SendOptions) -> Result<(), SendError> {
         let bytes = spec.encode(self.tap.us());
-        if manner.cut.is_some_and(|cut| cut < bytes.len()) {
-            return self.send_raw(&bytes, manner).await;
+        if options.cut.is_some_and(|cut| cut < bytes.len()) {
+            return self.send_raw(&bytes, options).await;
         }
         let mut writer = self.writer().await?;
-        self.record(&mut writer, spec, manner);
-        self.write(&mut writer, &bytes, manner.split).await
+        self.record(&mut writer, spec, options);
+        self.write(&mut writer, &bytes, options.split).await
     }
 
-    async fn send_unless_closing(&self, spec: &FrameSpec, manner: &SendOptions) -> Result<(), SendError> {
+    async fn send_unless_closing(&self, spec: &FrameSpec, options: &SendOptions) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         if writer.close_sent {
             return Err(SendError::Ended { conn: self.tap.conn().to_owned() });
         }
-        self.record(&mut writer, spec, manner);
-        self.write(&mut writer, &spec.encode(self.tap.us()), manner.split).await
+        self.record(&mut writer, spec, options);
+        self.write(&mut writer, &spec.encode(self.tap.us()), options.split).await
     }
 
-    pub(super) async fn send_raw(&self, bytes: &[u8], manner: &SendOptions) -> Result<(), SendError> {
-        let bytes = &bytes[..manner.cut.unwrap_or(bytes.len()).min(bytes.len())];
+    pub(super) async fn send_raw(&self, bytes: &[u8], options: &SendOptions) -> Result<(), SendError> {
+        let bytes = &bytes[..options.cut.unwrap_or(bytes.len()).min(bytes.len())];
         let mut writer = self.writer().await?;
-        self.tap.sent_bytes(manner.deliberate.as_deref(), bytes);
-        self.write(&mut writer, bytes, manner.split).await
+        self.tap.sent_bytes(options.deliberate.as_deref(), bytes);
+        self.write(&mut writer, bytes, options.split).await
     }
 
-    async fn send_all(&self, pieces: &[Piece], manner: &SendOptions) -> Result<(), SendError> {
+    async fn send_all(&self, pieces: &[Piece], options: &SendOptions) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         let mut bytes = vec![];
         for piece in pieces {
@@ -292,47 +292,47 @@ impl ConnectionState {
                     let encoded = spec.encode(self.tap.us());
                     match cut.filter(|cut| *cut < encoded.len()) {
                         Some(cut) => {
-                            self.tap.sent_bytes(manner.deliberate.as_deref(), &encoded[..cut]);
+                            self.tap.sent_bytes(options.deliberate.as_deref(), &encoded[..cut]);
                             bytes.extend(&encoded[..cut]);
                         }
                         None => {
-                            self.record(&mut writer, spec, manner);
+                            self.record(&mut writer, spec, options);
                             bytes.extend(encoded);
                         }
                     }
                 }
                 Piece::Bytes(piece) => {
-                    self.tap.sent_bytes(manner.deliberate.as_deref(), piece);
+                    self.tap.sent_bytes(options.deliberate.as_deref(), piece);
                     bytes.extend(piece);
                 }
             }
         }
-        self.write(&mut writer, &bytes, manner.split).await
+        self.write(&mut writer, &bytes, options.split).await
     }
 
     /// Sends bytes that are recorded already, and frames after them in the same write.
-    pub(super) async fn send_behind(
+    pub(super) async fn send_with_frames(
         &self,
         mut bytes: Vec<u8>,
         frames: &[FrameSpec],
-        manner: &SendOptions,
+        options: &SendOptions,
     ) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         for frame in frames {
-            self.record(&mut writer, frame, manner);
+            self.record(&mut writer, frame, options);
             bytes.extend(frame.encode(self.tap.us()));
         }
-        self.write(&mut writer, &bytes, manner.split).await
+        self.write(&mut writer, &bytes, options.split).await
     }
 
     /// Replies to a close frame, unless we sent one already.
-    pub(super) async fn reply_to_close(&self, answer: &FrameSpec) -> Result<(), SendError> {
+    pub(super) async fn reply_to_close(&self, reply: &FrameSpec) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         if writer.close_sent {
             return Ok(());
         }
-        self.record(&mut writer, answer, &SendOptions::default());
-        self.write(&mut writer, &answer.encode(self.tap.us()), None).await
+        self.record(&mut writer, reply, &SendOptions::default());
+        self.write(&mut writer, &reply.encode(self.tap.us()), None).await
     }
 
     pub(super) async fn shutdown(&self, deliberate: Option<&str>) {
@@ -373,7 +373,7 @@ impl ConnectionState {
         Ok(writer)
     }
 
-    fn record(&self, writer: &mut Writer, spec: &FrameSpec, manner: &SendOptions) {
+    fn record(&self, writer: &mut Writer, spec: &FrameSpec, options: &SendOptions) {
         let announced = spec.announced();
         let bits = spec.length_bits();
         let frame = Frame {
@@ -389,10 +389,10 @@ impl ConnectionState {
         writer.close_sent |= frame.opcode == opcode::CLOSE;
         let part_of_message = frame.opcode <= opcode::BINARY;
         if part_of_message && writer.deliberate.is_none() {
-            writer.deliberate.clone_from(&manner.deliberate);
+            writer.deliberate.clone_from(&options.deliberate);
         }
         let fin = frame.fin;
-        self.tap.sent(manner.deliberate.as_deref(), EventKind::Frame(frame));
+        self.tap.sent(options.deliberate.as_deref(), EventKind::Frame(frame));
         if let Some(message) = message {
             self.tap.sent(writer.deliberate.as_deref(), EventKind::Message(message));
         }

@@ -104,9 +104,9 @@ impl PendingSocket {
         &self,
         bytes: Vec<u8>,
         frames: &[FrameSpec],
-        manner: &SendOptions,
+        options: &SendOptions,
     ) -> Result<(), SendError> {
-        self.state.send_behind(bytes, frames, manner).await
+        self.state.send_with_frames(bytes, frames, options).await
     }
 
     /// Starts to read; `begin` is what is read first.
@@ -187,12 +187,12 @@ mod tests {
     #[tokio::test]
     async fn what_is_sent_on_purpose_is_marked_and_goes_out_as_told() {
         let Pair { client, client_trace, mut server, .. } = pair(&limits()).await;
-        let manner = SendOptions { deliberate: Some("cut".into()), split: Some(1), cut: Some(3) };
+        let options = SendOptions { deliberate: Some("cut".into()), split: Some(1), cut: Some(3) };
         let unmasked = FrameSpec::text("x").masked(crate::wire::websocket::Mask::Off);
         client.sender.send(&unmasked, Some("unmasked")).await.expect("sent");
         client.sender.send(&FrameSpec::text("12").unfinished(), Some("bad start")).await.expect("sent");
         client.sender.send(&FrameSpec::continuation("3"), None).await.expect("sent");
-        client.sender.send_in(&FrameSpec::binary("whole"), &manner).await.expect("sent");
+        client.sender.send_in(&FrameSpec::binary("whole"), &options).await.expect("sent");
         client.sender.shutdown_deliberately("half a frame").await;
         assert_eq!(
             server.incoming.message().await.and_then(|m| m.payload),
@@ -247,8 +247,8 @@ mod tests {
     async fn pieces_may_take_longer_in_all_than_one_write() {
         let limits = Limits { write: Duration::from_millis(100), ..limits() };
         let Pair { client, mut server, .. } = pair(&limits).await;
-        let manner = SendOptions { split: Some(1), ..SendOptions::default() };
-        client.sender.send_in(&FrameSpec::text("7".repeat(100)), &manner).await.expect("sent");
+        let options = SendOptions { split: Some(1), ..SendOptions::default() };
+        client.sender.send_in(&FrameSpec::text("7".repeat(100)), &options).await.expect("sent");
         let message = server.incoming.message().await.and_then(|message| message.json);
         assert!(message.is_some_and(|json| json.is_number()));
     }
