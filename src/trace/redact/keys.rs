@@ -51,7 +51,7 @@ impl Default for Keys {
 }
 
 impl Keys {
-    /// These JSON keys and query parameters, and the headers with credentials.
+    /// The names of these JSON keys and query parameters, and the headers with credentials.
     pub fn new(names: &[&str]) -> Self {
         let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(keys) = compiled.iter().find(|keys| keys.0.names == names) {

@@ -11,7 +11,7 @@ use super::pattern::{PartialMatches, SecretHit, Secrets};
 
 /// A shorter secret is too common to be hidden everywhere: it is hidden under its name only.
 pub(super) const MIN_LENGTH: usize = 4;
-/// The same for secrets that are known by their name only.
+/// A shorter secret that is known by its name only is not hidden elsewhere.
 const MIN_NAMED_LENGTH: usize = 8;
 /// How many secrets are searched for everywhere. Later ones are hidden under their name only.
 const MAX_SECRETS: usize = 256;

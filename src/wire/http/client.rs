@@ -36,7 +36,7 @@ pub(super) struct Connection {
     pub write: Writer,
     /// The number of the connection.
     pub tcp: u64,
-    /// Whether it was used by an earlier exchange.
+    /// Whether the connection was used by an earlier exchange.
     pub reused: bool,
 }
 

@@ -91,7 +91,7 @@ impl BodyReader {
         Self { coding: coding.unwrap_or(BodyDecoder::Broken), form, limit: limits.message, started: false }
     }
 
-    /// Whether it is read as an event stream.
+    /// Whether the body is read as an event stream.
     pub fn is_event_stream(&self) -> bool {
         matches!(self.form, BodyForm::Events(_) | BodyForm::Unlabelled { any: true, .. })
     }

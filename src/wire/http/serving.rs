@@ -34,7 +34,7 @@ pub struct ServedConnection {
     limits: Limits,
     tcp: u64,
     local: SocketAddr,
-    /// Whether it had an earlier exchange.
+    /// Whether the connection had an earlier exchange.
     reused: bool,
     gone: watch::Sender<Option<Closed>>,
 }

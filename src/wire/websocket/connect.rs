@@ -299,9 +299,10 @@ mod tests {
         let deflate =
             ("Sec-WebSocket-Extensions".to_owned(), Some("permessage-deflate; client_max_window_bits".to_owned()));
         let offers = || ClientRequest { headers: vec![deflate.clone()], ..plain() };
-        let refused_by = |by: &'static str| why_not(offers(), move |r| with_header(r, "Sec-WebSocket-Extensions", by));
-        assert_eq!(refused_by("permessage-deflate; server_no_context_takeover").await, "accepted");
-        assert_eq!(refused_by("permessage-deflate, x-more").await, "the extension `x-more` was not offered");
+        let with_extensions =
+            |by: &'static str| why_not(offers(), move |r| with_header(r, "Sec-WebSocket-Extensions", by));
+        assert_eq!(with_extensions("permessage-deflate; server_no_context_takeover").await, "accepted");
+        assert_eq!(with_extensions("permessage-deflate, x-more").await, "the extension `x-more` was not offered");
         let chat = ClientRequest { subprotocols: vec!["chat".into()], ..plain() };
         assert_eq!(why_not(chat, |r| with_header(r, "Sec-WebSocket-Protocol", "chat")).await, "accepted");
     }

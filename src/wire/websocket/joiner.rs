@@ -29,7 +29,7 @@ struct PartialMessage {
     frames: u64,
     /// Whether the message is compressed.
     compressed: bool,
-    /// Whether it cannot become a message any more.
+    /// Whether the frames cannot become a message any more.
     invalid: bool,
 }
 
