@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use wirecert::protocol::{Role, role};
-use wirecert::record::{Live, Recording, Rendezvous};
+use wirecert::record::{LiveJudge, Recording, Rendezvous};
 use wirecert::trace::{Clock, End, FileSink, Header, Recorder, Sink};
 use wirecert::wire::tcp::Address;
 use wirecert::wire::websocket::FrameSpec;
@@ -91,7 +91,7 @@ async fn record(server: SocketAddr, trace: &Path) -> Result<(Recording, SocketAd
     let edition = protocol.editions[0].id;
     let header = Header::new(protocol.name, edition);
     let (file, _) = FileSink::create(trace, &header)?;
-    let live = Live::new(protocol, edition, &header, |_| {});
+    let live = LiveJudge::new(protocol, edition, &header, |_| {});
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(file), Box::new(live)];
     let recorder = Recorder::with_secret_keys(Clock::start(), protocol.secret_keys, sinks);
     recorder.add_secret("a-token-that-is-looked-for");

@@ -19,7 +19,7 @@ use crate::peer::script::{self, Script};
 use crate::peer::{self, Begin, Ended, Latency, Mock, MockError, MockEvent, MockKind, MockOptions, Starting};
 use crate::protocol;
 use crate::trace::{Clock, End, FileSink, Header, Party, PartyKind, Recorder, Sink};
-use crate::wire::tcp::accepted;
+use crate::wire::tcp::accept_retrying;
 
 use super::{CliError, Exit, Terminal};
 
@@ -358,7 +358,7 @@ async fn obey_socket(mock: Arc<dyn Mock>, listener: Arc<tokio::net::UnixListener
     let slots = Arc::new(Semaphore::new(MAX_STEERING));
     loop {
         let Ok(slot) = slots.clone().acquire_owned().await else { return };
-        let (stream, _) = accepted(|context| listener.poll_accept(context)).await;
+        let (stream, _) = accept_retrying(|context| listener.poll_accept(context)).await;
         let (mock, pending) = (mock.clone(), pending.clone());
         tokio::spawn(async move {
             let (input, mut output) = stream.into_split();

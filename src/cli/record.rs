@@ -8,7 +8,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::protocol::{Protocol, Reach, Role, protocols};
-use crate::record::{Client, Live, Lockfiles, RecordError, Recording, Rendezvous, edition_of};
+use crate::record::{Client, LiveJudge, Lockfiles, RecordError, Recording, Rendezvous, edition_of};
 use crate::report;
 use crate::subject::data_homes;
 use crate::trace::{Clock, End, Exited, FileSink, Header, Recorder, Sink};
@@ -104,7 +104,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let color = terminal.output().color;
     let live = args.check.then(|| {
         let mut stderr = anstream::AutoStream::new(std::io::stderr(), color);
-        Live::new(protocol, edition, &header, move |line| {
+        LiveJudge::new(protocol, edition, &header, move |line| {
             use std::io::Write as _;
             // There is nobody left to tell if this fails.
             let _ = writeln!(stderr, "{line}");

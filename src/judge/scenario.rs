@@ -99,7 +99,7 @@ fn blocked(played: &Played) -> Vec<BlockedBy> {
         let of = |id: Option<RequirementId>| id.unwrap_or_default().to_owned();
         let (requirement, because) = (of(blocked.requirement), of(blocked.because));
         if list.iter().all(|other| other.requirement != requirement || other.because != because) {
-            list.push(BlockedBy { requirement, because, message: play.place.replaced_in(&blocked.message) });
+            list.push(BlockedBy { requirement, because, message: play.place.replace_in(&blocked.message) });
         }
     }
     list
@@ -164,7 +164,7 @@ fn findings(run: &SubjectRun<'_>, played: &Played) -> (Vec<Finding>, Vec<usize>)
     let mut used = vec![];
     for (play, found) in played.plays.iter().flat_map(|p| p.findings.iter().map(move |f| (p, f))) {
         let blame = blame(run, found.fault);
-        let key = (found.requirement.unwrap_or_default().to_owned(), blame, play.place.replaced_in(&found.message));
+        let key = (found.requirement.unwrap_or_default().to_owned(), blame, play.place.replace_in(&found.message));
         if let Some(&at) = known.get(&key) {
             list[at].occurrences += 1;
             continue;

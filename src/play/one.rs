@@ -16,7 +16,7 @@ use crate::scenario::Plan;
 use crate::subject::{RunDir, Running, ScenarioDir, Start};
 use crate::trace::{
     Clock, EventKind, FileSink, Header, JudgementEnd, Mark, NormalisationFacts, Normaliser, Recorder, Sink, Tail,
-    Written,
+    TraceFileStatus,
 };
 
 use super::alive::Alive;
@@ -119,7 +119,7 @@ pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &Options)
 /// The trace of a play that is over, open for what is found in it.
 pub struct OpenTrace {
     recorder: Recorder,
-    file: Option<Written>,
+    file: Option<TraceFileStatus>,
     /// What our own peer did wrong unasked.
     ours: Vec<RawFinding>,
 }
@@ -157,7 +157,7 @@ struct Traced {
     deliberate: SawDeliberate,
     alive: Alive,
     rules: Arc<Mutex<RuleRun>>,
-    file: Option<Written>,
+    file: Option<TraceFileStatus>,
     draft: Option<Draft>,
     normaliser: Option<Normaliser>,
     protocol: &'static Protocol,

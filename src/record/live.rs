@@ -1,4 +1,4 @@
-//! Judging while recording: [`Live`].
+//! Judging while recording: [`LiveJudge`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,59 +6,59 @@ use crate::judge::{FaultOwner, RawFinding, Recorded};
 use crate::protocol::{Protocol, Requirement};
 use crate::trace::{End, Event, Header, Sink};
 
-/// Judges a trace as it comes about, and tells each finding at once as a line: when, who, which requirement, what.
+/// Judges a trace while it is recorded, and reports each finding at once as a line: time, end, requirement, message.
 ///
-/// Clones share what was found: give one to a recorder, ask the other afterwards.
+/// Clones share the findings: give one to a recorder, and query the other afterwards.
 #[derive(Clone)]
-pub struct Live(Arc<Mutex<State>>);
+pub struct LiveJudge(Arc<Mutex<LiveState>>);
 
-struct State {
+struct LiveState {
     recorded: Recorded,
-    told: usize,
+    reported: usize,
     catalogue: &'static [Requirement],
-    tell: Box<dyn FnMut(&str) + Send>,
+    report: Box<dyn FnMut(&str) + Send>,
 }
 
-impl Live {
-    /// Judges by the rules of an edition; `tell` gets the lines, without their ends.
-    pub fn new(protocol: &Protocol, edition: &str, header: &Header, tell: impl FnMut(&str) + Send + 'static) -> Self {
+impl LiveJudge {
+    /// A judge by the rules of an edition. `report` gets each line, without its line end.
+    pub fn new(protocol: &Protocol, edition: &str, header: &Header, report: impl FnMut(&str) + Send + 'static) -> Self {
         let recorded = Recorded::new(protocol, edition).of(header);
         let catalogue = (protocol.requirements)();
-        Self(Arc::new(Mutex::new(State { recorded, told: 0, catalogue, tell: Box::new(tell) })))
+        Self(Arc::new(Mutex::new(LiveState { recorded, reported: 0, catalogue, report: Box::new(report) })))
     }
 
-    /// Looks at what was found so far.
+    /// Gives access to the findings so far.
     pub fn with<T>(&self, look: impl FnOnce(&Recorded) -> T) -> T {
         look(&self.state().recorded)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LiveState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Sink for Live {
+impl Sink for LiveJudge {
     fn event(&mut self, event: &Event) {
         let mut state = self.state();
         state.recorded.event(event);
-        state.tell_new();
+        state.report_new();
     }
 
     fn end(&mut self) {
         let mut state = self.state();
         state.recorded.end(false);
-        state.tell_new();
+        state.report_new();
     }
 }
 
-impl State {
-    fn tell_new(&mut self) {
+impl LiveState {
+    fn report_new(&mut self) {
         let found = self.recorded.found();
-        for found in &found[self.told..] {
+        for found in &found[self.reported..] {
             let line = line(found, self.recorded.now(), self.catalogue);
-            (self.tell)(&line);
+            (self.report)(&line);
         }
-        self.told = found.len();
+        self.reported = found.len();
     }
 }
 

@@ -1,20 +1,18 @@
-//! Recording: a proxy between two real ends that writes the one trace, and that neither of them sees.
+//! Recording: a transparent proxy between a real client and a real server, which writes one trace of their traffic.
 //!
-//! A [`Recording`] lets clients in at an address of its own and passes every byte on as it came, at once. Beside that it
-//! hands a copy to the writer, a thread of its own that takes them apart and writes the trace. A server that is found
-//! through lockfiles is mirrored: its lockfiles appear, with our ports, in a data home made for the client. [`Live`] judges a
-//! trace as it comes about.
+//! A [`Recording`] accepts clients at an address of its own and forwards every byte at once, unchanged. It hands a copy
+//! to the trace writer, a thread that decodes the bytes and writes the trace. Servers that are found through lockfiles
+//! are mirrored: copies of their lockfiles, with the ports of the proxy, appear in a data home made for the client.
+//! [`LiveJudge`] judges the trace while it is recorded.
 
 mod client;
+mod data_home;
 mod live;
-mod mirror;
-mod overlay;
-mod proxy_listener;
+mod proxy;
 mod recording;
-mod relay;
 mod trace_writer;
 
 pub use client::{Client, ClientError};
-pub use live::Live;
-pub use mirror::edition_of;
+pub use data_home::edition_of;
+pub use live::LiveJudge;
 pub use recording::{Lockfiles, RecordError, Recording, Rendezvous};

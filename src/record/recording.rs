@@ -1,4 +1,4 @@
-//! A recording from its beginning to its end: [`Recording`].
+//! [`Recording`]: starts the proxy and the trace writer, tells clients the address, and ends both.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,78 +11,77 @@ use crate::protocol::{Reach, Role};
 use crate::trace::{EventKind, Recorder};
 use crate::wire::tcp::{self, Address};
 
-use super::mirror::Mirror;
-use super::overlay::HomeOverlay;
-use super::proxy_listener::ProxyListener;
+use super::data_home::{HomeOverlay, Mirror};
+use super::proxy::ProxyListener;
 use super::trace_writer::{PassedTraffic, TapHandle, TraceWriter};
 
-/// Why nothing can be recorded.
+/// Why a recording cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The address is taken, or not ours.
+    /// The address is in use, or not one of this machine.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The folder for the client cannot be made.
+    /// The data home for the client cannot be made.
     #[error("cannot make a data home for the client in {}: {source}", folder.display())]
     DataHome {
-        /// Where.
+        /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The machine is in the way.
+    /// Another error of the system.
     #[error("cannot begin to record: {0}")]
     System(io::Error),
 }
 
-/// How the two ends are brought together.
+/// How the client finds the server.
 #[derive(Clone, Debug)]
 pub enum Rendezvous {
-    /// The server is found through its lockfile.
+    /// Through the lockfile of the server.
     Lockfiles(Lockfiles),
-    /// The client is told an address.
+    /// By a URL that the client is given.
     Url {
-        /// Where we listen; a port of 0 is any free one.
+        /// The address at which the proxy listens; port 0 is any free port.
         listen: SocketAddr,
-        /// Where the server is.
+        /// The address of the server.
         upstream: Address,
-        /// The path of the server's URL, which clients get as it is.
+        /// The path of the server's URL, which is also that of the URL for clients.
         path: String,
     },
 }
 
-/// Where lockfiles are, and what of them counts.
+/// Where lockfiles are, and which of them are mirrored.
 #[derive(Clone, Debug)]
 pub struct Lockfiles {
     /// The data homes in which servers leave them, the strongest first; at least one.
     pub homes: Vec<PathBuf>,
-    /// The user's home folder, where the client is to get another one, too.
+    /// The user's home folder, where the client gets a home folder of its own, too.
     pub home: Option<PathBuf>,
-    /// Only servers that have to do with this folder.
+    /// If set, only servers of this workspace are mirrored.
     pub workspace: Option<PathBuf>,
 }
 
-/// A recording that is under way.
+/// A running recording.
 pub struct Recording {
     role: &'static Role,
     edition: &'static str,
     writer: TraceWriter,
-    ear: TapHandle,
-    doors: ProxyListeners,
-    /// What is replaced in the client's command.
+    tap: TapHandle,
+    listeners: Listeners,
+    /// The address for clients, if it is known.
     address: Option<SocketAddr>,
     path: String,
 }
 
-/// Where clients come in.
-enum ProxyListeners {
-    One {
-        _door: ProxyListener,
+/// The proxies at which clients connect.
+enum Listeners {
+    Single {
+        _listener: ProxyListener,
     },
     Mirrored {
         mirroring: JoinHandle<()>,
@@ -94,43 +93,43 @@ enum ProxyListeners {
 }
 
 impl Recording {
-    /// Begins, for servers of a role. When it returns, clients can come in.
+    /// Starts a recording for servers of a role. When it returns, clients can connect.
     ///
     /// # Errors
     /// The address cannot be listened on, or the data home for the client cannot be made.
     pub async fn start(
         role: &'static Role,
         edition: &'static str,
-        way: Rendezvous,
+        rendezvous: Rendezvous,
         recorder: &Recorder,
     ) -> Result<Self, RecordError> {
-        let carried = match way {
+        let traffic = match rendezvous {
             Rendezvous::Lockfiles(_) => PassedTraffic::WebSocket,
             Rendezvous::Url { .. } => PassedTraffic::Http,
         };
-        let (writer, ear) = TraceWriter::start(recorder, carried).map_err(RecordError::System)?;
-        let (doors, address, path) = match way {
+        let (writer, tap) = TraceWriter::start(recorder, traffic).map_err(RecordError::System)?;
+        let (listeners, address, path) = match rendezvous {
             Rendezvous::Url { listen, upstream, path } => {
                 let cannot = |source| RecordError::Listen { address: listen, source };
                 let listener = tcp::listen(listen).map_err(cannot)?;
-                let door = ProxyListener::open(listener, upstream, ear.clone()).map_err(RecordError::System)?;
-                let local = door.local();
-                (ProxyListeners::One { _door: door }, Some(local), path)
+                let listener = ProxyListener::open(listener, upstream, tap.clone()).map_err(RecordError::System)?;
+                let local = listener.local();
+                (Listeners::Single { _listener: listener }, Some(local), path)
             }
             Rendezvous::Lockfiles(lockfiles) => {
-                let (doors, first) = mirrored(&role.reach, edition, lockfiles, recorder, &ear).await?;
-                (doors, first, String::new())
+                let (listeners, first) = mirror_lockfiles(&role.reach, edition, lockfiles, recorder, &tap).await?;
+                (listeners, first, String::new())
             }
         };
-        Ok(Self { role, edition, writer, ear, doors, address, path })
+        Ok(Self { role, edition, writer, tap, listeners, address, path })
     }
 
-    /// Records something that belongs to no connection.
+    /// Records an event that belongs to no connection.
     pub fn record(&self, what: EventKind) {
-        self.ear.event(what);
+        self.tap.event(what);
     }
 
-    /// Where clients come in, where that is known: of a server found through its lockfile, only if it runs by now.
+    /// The address for clients, if it is known: with lockfiles, only if a server runs already.
     pub fn address(&self) -> Option<SocketAddr> {
         self.address
     }
@@ -144,7 +143,7 @@ impl Recording {
         self.address.map(|address| format!("{scheme}://{address}{}", self.path))
     }
 
-    /// The variables that lead a client to us.
+    /// The environment variables that lead a client to the proxy.
     pub fn environment(&self) -> Vec<(String, String)> {
         let mut variables = vec![("WIRECERT_EDITION".to_owned(), self.edition.to_owned())];
         if let (Some(address), Some(url)) = (self.address, self.url()) {
@@ -156,9 +155,9 @@ impl Recording {
         variables
     }
 
-    /// Those of them without which a client does not find us.
+    /// The variables of [`Recording::environment`] without which a client does not find the proxy.
     pub fn data_home_variables(&self) -> Vec<(String, String)> {
-        let ProxyListeners::Mirrored { data_home, home, .. } = &self.doors else { return vec![] };
+        let Listeners::Mirrored { data_home, home, .. } = &self.listeners else { return vec![] };
         let names = self.role.reach.data_home().iter().copied().chain(["XDG_DATA_HOME"]);
         let mut variables: Vec<(String, String)> =
             names.map(|name| (name.to_owned(), data_home.display().to_string())).collect();
@@ -166,37 +165,37 @@ impl Recording {
         variables
     }
 
-    /// What placeholders in a client's command stand for.
-    pub fn places(&self) -> Vec<(&'static str, String)> {
-        let mut places = vec![("edition", self.edition.to_owned())];
+    /// The values of the placeholders in a client's command.
+    pub fn placeholders(&self) -> Vec<(&'static str, String)> {
+        let mut placeholders = vec![("edition", self.edition.to_owned())];
         if let (Some(address), Some(url)) = (self.address, self.url()) {
-            places.extend([("port", address.port().to_string()), ("url", url)]);
+            placeholders.extend([("port", address.port().to_string()), ("url", url)]);
         }
-        if let ProxyListeners::Mirrored { data_home, .. } = &self.doors {
-            places.push(("data_home", data_home.display().to_string()));
+        if let Listeners::Mirrored { data_home, .. } = &self.listeners {
+            placeholders.push(("data_home", data_home.display().to_string()));
         }
-        places
+        placeholders
     }
 
-    /// Ends: writes what was heard so far, and the end of the trace. Gives the folder that stays, because somebody left
-    /// something in the data home made for the client that cannot be put where it belongs, and what.
+    /// Ends the recording: writes the pending events and the end of the trace. Where files in the data home made for
+    /// the client cannot be moved to the real one, their folder stays; returns that folder and the files.
     pub async fn end(self) -> Option<(PathBuf, Vec<PathBuf>)> {
         self.writer.finish().await;
-        let ProxyListeners::Mirrored { mirroring, folder, overlays, .. } = self.doors else { return None };
+        let Listeners::Mirrored { mirroring, folder, overlays, .. } = self.listeners else { return None };
         mirroring.abort();
-        let left: Vec<PathBuf> = overlays.iter().flat_map(HomeOverlay::give_back).collect();
+        let left: Vec<PathBuf> = overlays.iter().flat_map(HomeOverlay::move_back).collect();
         (!left.is_empty()).then(|| (folder.keep(), left))
     }
 }
 
-/// Makes a data home for clients, and mirrors in it what servers there are.
-async fn mirrored(
+/// Makes a data home for clients, and mirrors the lockfiles of servers into it.
+async fn mirror_lockfiles(
     reach: &Reach,
     edition: &'static str,
     lockfiles: Lockfiles,
     recorder: &Recorder,
-    ear: &TapHandle,
-) -> Result<(ProxyListeners, Option<SocketAddr>), RecordError> {
+    tap: &TapHandle,
+) -> Result<(Listeners, Option<SocketAddr>), RecordError> {
     let below = match reach {
         Reach::Lockfile { folder, .. } => *folder,
         Reach::Seeks { .. } | Reach::Url { .. } => "",
@@ -216,17 +215,17 @@ async fn mirrored(
     if let Some(real) = &lockfiles.home {
         let folder = root.join("home");
         let overlay = HomeOverlay::make(real, &folder, ".local/share").map_err(cannot(&folder))?;
-        // The one data home, whichever way a client looks for it.
+        // The same data home, whether a client finds it by HOME or by XDG_DATA_HOME.
         std::fs::remove_dir(overlay.own()).map_err(cannot(&folder))?;
         std::os::unix::fs::symlink(&data_home, overlay.own()).map_err(cannot(&folder))?;
         overlays.push(overlay);
         home = Some(folder);
     }
     let Lockfiles { homes, workspace, .. } = lockfiles;
-    let mirror = Mirror::new(reach, edition, &homes, &own, workspace, recorder.clone(), ear.clone());
+    let mirror = Mirror::new(reach, edition, &homes, &own, workspace, recorder.clone(), tap.clone());
     let mut mirror = mirror.ok_or_else(|| RecordError::System(io::Error::other("such servers leave no lockfiles")))?;
-    mirror.look().await;
-    let first = mirror.doors().next();
+    mirror.scan().await;
+    let first = mirror.proxy_addresses().next();
     let mirroring = tokio::spawn(mirror.run());
-    Ok((ProxyListeners::Mirrored { mirroring, folder: temporary, overlays, data_home, home }, first))
+    Ok((Listeners::Mirrored { mirroring, folder: temporary, overlays, data_home, home }, first))
 }

@@ -1,6 +1,6 @@
-//! The writer: takes apart what passes, in the order in which it passed, and writes the trace.
+//! The [`TraceWriter`]: decodes the bytes that were forwarded, in their order, and writes the trace.
 //!
-//! It works on a thread of its own, so that whatever it does takes no time from the passing. Each [`TapHandle`] hands it copies.
+//! It works on a thread of its own, so that it does not delay the forwarding. Each [`TapHandle`] sends it copies.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,23 +13,23 @@ use crate::trace::{Closed, Direction, End, EventKind, Mark, Recorder};
 use crate::wire::http::Exchanges;
 use crate::wire::passive_decoder::PassiveDecoder;
 
-/// How many bytes may wait for the writer. Once they are more, who passes bytes on waits: a slow disk slows the traffic
-/// down, but the trace is whole and the memory bounded.
+/// How many bytes may wait for the writer. Beyond that, forwarding waits: a slow disk slows the traffic down, but the
+/// trace is complete and the memory bounded.
 const BACKLOG: usize = 64 << 20;
 
-/// What connections carry.
+/// The protocol of the connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassedTraffic {
-    /// A handshake and frames.
+    /// A WebSocket handshake and frames.
     WebSocket,
     /// HTTP, and perhaps WebSockets within.
     Http,
 }
 
-/// Something that was heard, and when, in microseconds of the trace.
+/// An observation, and its time in microseconds of the trace.
 struct TapEvent {
     t: u64,
-    what: TapData,
+    data: TapData,
 }
 
 enum TapData {
@@ -48,42 +48,42 @@ enum TapData {
         dir: Direction,
         how: Closed,
     },
-    /// Nothing more will come of this connection.
-    Over {
+    /// The connection is closed.
+    Finished {
         conn: u64,
     },
     Event(EventKind),
     End,
 }
 
-/// Hands to the writer what is heard. Cheap to clone.
+/// Sends observations to the writer. Cheap to clone.
 #[derive(Clone)]
 pub struct TapHandle {
     queue: mpsc::UnboundedSender<TapEvent>,
     backlog: Arc<Backlog>,
     passing: Arc<Passing>,
     recorder: Recorder,
-    next: Arc<AtomicU64>,
-    carried: PassedTraffic,
+    next_connection: Arc<AtomicU64>,
+    traffic: PassedTraffic,
 }
 
-/// Held shared by whoever passes something on, until it has told us so; the end of the trace waits for all of them.
-/// Otherwise what an end has already received could be missing.
+/// Locked for reading while bytes are forwarded and reported to the writer; the end of the trace waits for all readers.
+/// Otherwise bytes that an end has already received could be missing.
 type Passing = RwLock<()>;
 
 #[derive(Default)]
 struct Backlog {
     bytes: AtomicUsize,
-    less: Notify,
+    drained: Notify,
 }
 
-/// An [`TapHandle`] at one connection.
-pub struct Wire {
-    ear: TapHandle,
+/// A [`TapHandle`] for one connection.
+pub struct ConnectionTap {
+    tap: TapHandle,
     conn: u64,
 }
 
-/// The thread that writes.
+/// The thread that writes the trace.
 pub struct TraceWriter {
     thread: Option<JoinHandle<()>>,
     queue: mpsc::UnboundedSender<TapEvent>,
@@ -91,39 +91,39 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Begins to write what ears will hear into this recorder's trace.
+    /// Starts to write what the taps observe into this recorder's trace.
     ///
     /// # Errors
-    /// The system has no thread to give.
-    pub fn start(recorder: &Recorder, carried: PassedTraffic) -> std::io::Result<(Self, TapHandle)> {
-        let (queue, heard) = mpsc::unbounded_channel();
+    /// No thread can be started.
+    pub fn start(recorder: &Recorder, traffic: PassedTraffic) -> std::io::Result<(Self, TapHandle)> {
+        let (queue, events) = mpsc::unbounded_channel();
         let backlog = Arc::new(Backlog::default());
         let passing = Arc::<Passing>::default();
-        let ear = TapHandle {
+        let tap = TapHandle {
             queue: queue.clone(),
             backlog: backlog.clone(),
             passing: passing.clone(),
             recorder: recorder.clone(),
-            next: Arc::default(),
-            carried,
+            next_connection: Arc::default(),
+            traffic,
         };
-        let writing = Writing {
+        let writing = WriterThread {
             recorder: recorder.clone(),
             exchanges: Exchanges::new(recorder.clone(), End::Server),
-            carried,
+            traffic,
             connections: HashMap::new(),
         };
         let thread =
-            thread::Builder::new().name("trace-writer".to_owned()).spawn(move || writing.all(heard, &backlog))?;
-        Ok((Self { thread: Some(thread), queue, passing }, ear))
+            thread::Builder::new().name("trace-writer".to_owned()).spawn(move || writing.run(events, &backlog))?;
+        Ok((Self { thread: Some(thread), queue, passing }, tap))
     }
 
-    /// Writes everything that was passed on so far, and ends the trace. What is heard later is dropped.
+    /// Writes everything that was forwarded so far, and ends the trace. Later observations are dropped.
     pub async fn finish(mut self) {
         {
             let _all_told = self.passing.write().unwrap_or_else(PoisonError::into_inner);
             // Fails only where the writer has ended.
-            let _ = self.queue.send(TapEvent { t: 0, what: TapData::End });
+            let _ = self.queue.send(TapEvent { t: 0, data: TapData::End });
         }
         if let Some(thread) = self.thread.take() {
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
@@ -132,21 +132,21 @@ impl TraceWriter {
 }
 
 impl TapHandle {
-    /// A connection stands; `address` is the server's, `process` the id of the client's process, where it is known.
-    pub fn open(&self, address: String, process: Option<u32>) -> Wire {
-        let conn = self.next.fetch_add(1, Ordering::Relaxed) + 1;
-        self.say(self.now(), TapData::Opened { conn, address, process });
-        Wire { ear: self.clone(), conn }
+    /// A connection was made; `address` is the server's, `process` the id of the client's process, where it is known.
+    pub fn open(&self, address: String, process: Option<u32>) -> ConnectionTap {
+        let conn = self.next_connection.fetch_add(1, Ordering::Relaxed) + 1;
+        self.send(self.now(), TapData::Opened { conn, address, process });
+        ConnectionTap { tap: self.clone(), conn }
     }
 
-    /// What connections carry.
-    pub fn carried(&self) -> PassedTraffic {
-        self.carried
+    /// The protocol of the connections.
+    pub fn traffic(&self) -> PassedTraffic {
+        self.traffic
     }
 
-    /// Something happened that belongs to no connection.
-    pub fn event(&self, what: EventKind) {
-        self.say(self.now(), TapData::Event(what));
+    /// Records an event that belongs to no connection.
+    pub fn event(&self, data: EventKind) {
+        self.send(self.now(), TapData::Event(data));
     }
 
     /// The time of the trace, in microseconds.
@@ -154,118 +154,118 @@ impl TapHandle {
         self.recorder.clock().micros()
     }
 
-    fn say(&self, t: u64, what: TapData) {
+    fn send(&self, t: u64, data: TapData) {
         // Fails only once the trace has ended.
-        let _ = self.queue.send(TapEvent { t, what });
+        let _ = self.queue.send(TapEvent { t, data });
     }
 }
 
-impl Wire {
+impl ConnectionTap {
     /// The time of the trace, in microseconds.
     pub fn now(&self) -> u64 {
-        self.ear.now()
+        self.tap.now()
     }
 
-    /// These bytes came at `t` and go this way as `pass` sends them, which returns at once with how it went. Gives that
-    /// back; see [`Wire::room`] for what comes next.
+    /// Forwards bytes that came at `t` by calling `pass`, which must not block, and records them. Returns the result of
+    /// `pass`. Call [`ConnectionTap::wait_for_room`] afterwards.
     pub fn bytes<R>(&self, t: u64, dir: Direction, bytes: &[u8], pass: impl FnOnce() -> R) -> R {
-        let _passing = self.ear.passing.read().unwrap_or_else(PoisonError::into_inner);
-        // First on its way, then into the trace.
+        let _passing = self.tap.passing.read().unwrap_or_else(PoisonError::into_inner);
+        // Forwarded first, then recorded.
         let passed = pass();
-        self.ear.backlog.bytes.fetch_add(bytes.len(), Ordering::AcqRel);
-        self.ear.say(t, TapData::Bytes { conn: self.conn, dir, bytes: bytes.to_vec() });
+        self.tap.backlog.bytes.fetch_add(bytes.len(), Ordering::AcqRel);
+        self.tap.send(t, TapData::Bytes { conn: self.conn, dir, bytes: bytes.to_vec() });
         passed
     }
 
-    /// Returns once the writer is not far behind.
-    pub async fn room(&self) {
-        let backlog = &self.ear.backlog;
-        let behind = || backlog.bytes.load(Ordering::Acquire) > BACKLOG && !self.ear.queue.is_closed();
+    /// Returns once the backlog of the writer is below its bound.
+    pub async fn wait_for_room(&self) {
+        let backlog = &self.tap.backlog;
+        let behind = || backlog.bytes.load(Ordering::Acquire) > BACKLOG && !self.tap.queue.is_closed();
         while behind() {
-            let less = backlog.less.notified();
-            tokio::pin!(less);
-            less.as_mut().enable();
+            let drained = backlog.drained.notified();
+            tokio::pin!(drained);
+            drained.as_mut().enable();
             if behind() {
-                less.await;
+                drained.await;
             }
         }
     }
 
-    /// The sender of this direction ended its stream.
+    /// Records that the sender of this direction ended its stream.
     pub fn closed(&self, dir: Direction, how: Closed) {
-        self.ear.say(self.now(), TapData::Closed { conn: self.conn, dir, how });
+        self.tap.send(self.now(), TapData::Closed { conn: self.conn, dir, how });
     }
 }
 
-impl Drop for Wire {
+impl Drop for ConnectionTap {
     fn drop(&mut self) {
-        self.ear.say(self.now(), TapData::Over { conn: self.conn });
+        self.tap.send(self.now(), TapData::Finished { conn: self.conn });
     }
 }
 
-/// What the writer has in hand.
-struct Writing {
+/// The state of the writer thread.
+struct WriterThread {
     recorder: Recorder,
     exchanges: Exchanges,
-    carried: PassedTraffic,
+    traffic: PassedTraffic,
     connections: HashMap<u64, PassiveDecoder>,
 }
 
-impl Writing {
-    fn all(mut self, mut heard: mpsc::UnboundedReceiver<TapEvent>, backlog: &Backlog) {
-        while let Some(TapEvent { t, what }) = heard.blocking_recv() {
-            if matches!(what, TapData::End) {
+impl WriterThread {
+    fn run(mut self, mut events: mpsc::UnboundedReceiver<TapEvent>, backlog: &Backlog) {
+        while let Some(TapEvent { t, data }) = events.blocking_recv() {
+            if matches!(data, TapData::End) {
                 break;
             }
-            self.recorder.came_at(t);
-            let size = if let TapData::Bytes { bytes, .. } = &what { bytes.len() } else { 0 };
-            self.one(what);
+            self.recorder.set_event_time(t);
+            let size = if let TapData::Bytes { bytes, .. } = &data { bytes.len() } else { 0 };
+            self.handle(data);
             if size > 0 && backlog.bytes.fetch_sub(size, Ordering::AcqRel) > BACKLOG {
-                backlog.less.notify_waiters();
+                backlog.drained.notify_waiters();
             }
         }
-        let mut left: Vec<(u64, PassiveDecoder)> = self.connections.drain().collect();
-        left.sort_by_key(|(conn, _)| *conn);
-        left.iter_mut().for_each(|(_, overheard)| overheard.left());
+        let mut remaining: Vec<(u64, PassiveDecoder)> = self.connections.drain().collect();
+        remaining.sort_by_key(|(conn, _)| *conn);
+        remaining.iter_mut().for_each(|(_, decoder)| decoder.finish());
         self.recorder.end();
-        // Whoever waits for room goes on.
-        drop(heard);
-        backlog.less.notify_waiters();
+        // Wakes those who wait for room.
+        drop(events);
+        backlog.drained.notify_waiters();
     }
 
-    fn one(&mut self, what: TapData) {
-        match what {
+    fn handle(&mut self, data: TapData) {
+        match data {
             TapData::Opened { conn, address, process } => {
-                let overheard = match self.carried {
+                let decoder = match self.traffic {
                     PassedTraffic::WebSocket => {
                         PassiveDecoder::websocket(&self.recorder, &format!("c{conn}"), &address)
                     }
                     PassedTraffic::Http => PassiveDecoder::http(&self.recorder, &self.exchanges, &address),
                 };
-                self.connections.insert(conn, overheard);
-                // The connections of HTTP have other names in the trace.
-                if let (PassedTraffic::WebSocket, Some(pid)) = (self.carried, process) {
+                self.connections.insert(conn, decoder);
+                // HTTP exchanges have other names in the trace.
+                if let (PassedTraffic::WebSocket, Some(pid)) = (self.traffic, process) {
                     let mark = EventKind::Mark(Mark { mark: Mark::PROCESS.to_owned(), text: pid.to_string() });
                     self.recorder.record(Some(&format!("c{conn}")), Some(Direction::ToServer), mark);
                 }
             }
             TapData::Bytes { conn, dir, bytes } => {
-                if let Some(overheard) = self.connections.get_mut(&conn) {
-                    overheard.bytes(dir, &bytes);
+                if let Some(decoder) = self.connections.get_mut(&conn) {
+                    decoder.bytes(dir, &bytes);
                 }
             }
             TapData::Closed { conn, dir, how } => {
-                if let Some(overheard) = self.connections.get_mut(&conn) {
-                    overheard.closed(dir, how);
+                if let Some(decoder) = self.connections.get_mut(&conn) {
+                    decoder.closed(dir, how);
                 }
             }
-            TapData::Over { conn } => {
-                if let Some(mut overheard) = self.connections.remove(&conn) {
-                    overheard.left();
+            TapData::Finished { conn } => {
+                if let Some(mut decoder) = self.connections.remove(&conn) {
+                    decoder.finish();
                 }
             }
-            TapData::Event(what) => {
-                self.recorder.record(None, None, what);
+            TapData::Event(data) => {
+                self.recorder.record(None, None, data);
             }
             TapData::End => {}
         }
@@ -285,8 +285,8 @@ mod tests {
     fn what_an_end_has_received_stands_in_the_trace_even_if_that_ends_before_it_is_told() {
         let tail = Tail::new(10);
         let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
-        let (writer, ear) = TraceWriter::start(&recorder, PassedTraffic::Http).unwrap();
-        let wire = ear.open("127.0.0.1:1".to_owned(), None);
+        let (writer, tap) = TraceWriter::start(&recorder, PassedTraffic::Http).unwrap();
+        let wire = tap.open("127.0.0.1:1".to_owned(), None);
         let (passed, ending) = channel();
         let (ended, end) = channel();
         let finishing = thread::spawn(move || {

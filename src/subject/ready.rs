@@ -50,7 +50,7 @@ pub(super) async fn wait(
     within: Duration,
     misplaced: &[String],
 ) -> Result<Candidate, SubjectError> {
-    wire::process::take_name();
+    wire::process::set_process_name();
     let started = Instant::now();
     loop {
         lookout.look();
@@ -78,11 +78,11 @@ pub(super) async fn wait(
 /// Whether whoever accepts connections at this port is another subject or a wirecert, as far as the system tells: the ports
 /// of an edition may be few (AMP's guide has a hundred), and other runs may go on beside this one.
 async fn is_of_another(port: u16, process: &Process) -> bool {
-    if wire::process::listens(process.pid(), port) {
+    if wire::process::is_listening(process.pid(), port) {
         return false;
     }
-    let listener = wire::process::of_listener(port).await;
-    listener.is_some_and(|pid| process.tree().is_of_another(pid) || wire::process::plays(pid))
+    let listener = wire::process::listener_pid(port).await;
+    listener.is_some_and(|pid| process.tree().is_of_another(pid) || wire::process::plays_scenarios(pid))
 }
 
 /// Waits until a port accepts connections. Another run may have been given the same port at the same moment.
@@ -92,7 +92,7 @@ pub(super) async fn accepting(
     within: Duration,
     misplaced: &[String],
 ) -> Result<(), SubjectError> {
-    wire::process::take_name();
+    wire::process::set_process_name();
     let started = Instant::now();
     loop {
         if accepts(port).await && !is_of_another(port, process).await {

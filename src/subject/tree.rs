@@ -107,7 +107,7 @@ impl Tree {
     /// Whether this process says that it belongs to another subject, of ours or of another wirecert.
     pub(super) fn is_of_another(&self, pid: u32) -> bool {
         let Some((name, value)) = self.marker.as_ref().and_then(|marker| marker.split_once('=')) else { return false };
-        crate::wire::process::variable(pid, name).is_some_and(|other| other != value)
+        crate::wire::process::environment_variable(pid, name).is_some_and(|other| other != value)
     }
 
     /// The ids of those who are alive, apart from the leader.

@@ -2,10 +2,10 @@
 
 use super::{Body, Closed, Culprit, Direction, Event, EventKind, Finding, Frame, Head, Message, Payload, StreamEvent};
 
-/// The most characters that are shown of a text.
-const SHOWN: usize = 160;
+/// How many characters of a text are shown.
+const MAX_CHARS: usize = 160;
 
-/// One line: number, time in seconds, connection, direction, what it was. At most some 250 characters; control
+/// An event as one line: number, time in seconds, connection, direction, summary. At most some 250 characters; control
 /// characters are escaped, so that it is safe to print.
 pub fn describe(event: &Event) -> String {
     let seconds = event.t / 1_000_000;
@@ -23,10 +23,10 @@ pub fn describe(event: &Event) -> String {
     format!("#{} {seconds}.{micros:06}s{conn}{arrow} {}{on_purpose}", event.i, summary(&event.kind))
 }
 
-/// What it was, without when and where.
+/// The summary of an event, without number, time and connection.
 pub(super) fn summary(what: &EventKind) -> String {
     match what {
-        EventKind::Connected { address } => format!("connected to {}", clean(address, SHOWN)),
+        EventKind::Connected { address } => format!("connected to {}", clean(address, MAX_CHARS)),
         EventKind::Handshake(head) => head_line(head),
         EventKind::Frame(frame) => frame_line(frame),
         EventKind::Message(message) => message_line(message),
@@ -41,7 +41,7 @@ pub(super) fn summary(what: &EventKind) -> String {
         EventKind::Closed(Closed::Reset) => "cut the connection".to_owned(),
         EventKind::Output(output) => format!("{} {}", clean(&output.stream, 16), payload_line(&output.bytes)),
         EventKind::Launched(launched) => {
-            format!("launched {} (pid {})", clean(&launched.command.join(" "), SHOWN), launched.pid)
+            format!("launched {} (pid {})", clean(&launched.command.join(" "), MAX_CHARS), launched.pid)
         }
         EventKind::Exited(exited) => {
             let how = match (exited.code, exited.signal) {
@@ -66,13 +66,15 @@ pub(super) fn summary(what: &EventKind) -> String {
             };
             format!("call {} gave {outcome}", returned.id)
         }
-        EventKind::Told(told) => format!("told {} {}", clean(&told.event, 40), json(&told.data)),
+        EventKind::Told(client_event) => {
+            format!("told {} {}", clean(&client_event.event, 40), json(&client_event.data))
+        }
         EventKind::State { state } => format!("state {}", clean(state, 40)),
         EventKind::File(change) => {
             let content = change.content.as_ref().map(|c| format!(": {}", payload_line(c))).unwrap_or_default();
             format!("file {} {}{content}", clean(&change.path, 80), clean(&change.change, 16))
         }
-        EventKind::Mark(mark) => format!("{} {}", clean(&mark.mark, 16), clean(&mark.text, SHOWN)),
+        EventKind::Mark(mark) => format!("{} {}", clean(&mark.mark, 16), clean(&mark.text, MAX_CHARS)),
         EventKind::Finding(finding) => finding_line(finding),
         EventKind::Judged(judged) => format!("judged, findings: {}", judged.findings),
     }
@@ -85,7 +87,7 @@ fn finding_line(finding: &Finding) -> String {
         Culprit::Environment => "environment",
     };
     let requirement = finding.requirement.as_deref().map(|id| format!("{}: ", clean(id, 80))).unwrap_or_default();
-    format!("finding at #{}, {blame}: {requirement}{}", finding.at, clean(&finding.message, SHOWN))
+    format!("finding at #{}, {blame}: {requirement}{}", finding.at, clean(&finding.message, MAX_CHARS))
 }
 
 fn head_line(head: &Head) -> String {
@@ -109,9 +111,9 @@ fn stream_line(event: &StreamEvent) -> String {
         line += &value.as_ref().map(|value| format!(" {name} {}", clean(value, 40))).unwrap_or_default();
     }
     line += &event.retry.map(|retry| format!(" retry {retry} ms")).unwrap_or_default();
-    line += &event.comment.as_ref().map(|text| format!(" comment {}", clean(text, SHOWN))).unwrap_or_default();
+    line += &event.comment.as_ref().map(|text| format!(" comment {}", clean(text, MAX_CHARS))).unwrap_or_default();
     match &event.data {
-        Some(data) => format!("{line}: {}", clean(data, SHOWN)),
+        Some(data) => format!("{line}: {}", clean(data, MAX_CHARS)),
         None => line + ", no data",
     }
 }
@@ -137,7 +139,7 @@ fn close_line(frame: &Frame) -> String {
         [] => "frame close, no code".to_owned(),
         [high, low, reason @ ..] => {
             let code = u16::from_be_bytes([*high, *low]);
-            format!("frame close {code} {}", clean(&String::from_utf8_lossy(reason), SHOWN)).trim_end().to_owned()
+            format!("frame close {code} {}", clean(&String::from_utf8_lossy(reason), MAX_CHARS)).trim_end().to_owned()
         }
         _ => "frame close, half a code".to_owned(),
     }
@@ -157,7 +159,7 @@ fn message_line(message: &Message) -> String {
 
 fn payload_line(payload: &Payload) -> String {
     match payload {
-        Payload::Text(text) => clean(text.trim_end_matches('\n'), SHOWN),
+        Payload::Text(text) => clean(text.trim_end_matches('\n'), MAX_CHARS),
         Payload::Binary(bytes) => {
             let hex: String = bytes.iter().take(24).map(|byte| format!("{byte:02x}")).collect();
             let more = if bytes.len() > 24 { "…" } else { "" };
@@ -166,15 +168,15 @@ fn payload_line(payload: &Payload) -> String {
     }
 }
 
-/// The beginning of a value as JSON; what is not shown is not written either.
+/// The beginning of a value as JSON. Only as much as is shown is serialised.
 fn json(value: &serde_json::Value) -> String {
-    /// Takes so many bytes, and then no more.
-    struct Beginning(Vec<u8>);
+    /// A writer that fails once it has enough bytes.
+    struct BoundedBuffer(Vec<u8>);
 
-    impl std::io::Write for Beginning {
+    impl std::io::Write for BoundedBuffer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             // A character has four bytes at most; the last one may come in part.
-            if self.0.len() > 4 * (SHOWN + 1) {
+            if self.0.len() > 4 * (MAX_CHARS + 1) {
                 return Err(std::io::ErrorKind::WriteZero.into());
             }
             self.0.extend(bytes);
@@ -186,17 +188,17 @@ fn json(value: &serde_json::Value) -> String {
         }
     }
 
-    let mut beginning = Beginning(Vec::new());
+    let mut buffer = BoundedBuffer(Vec::new());
     // An error is the end of what is shown.
-    let _ = serde_json::to_writer(&mut beginning, value);
-    clean(&String::from_utf8_lossy(&beginning.0), SHOWN)
+    let _ = serde_json::to_writer(&mut buffer, value);
+    clean(&String::from_utf8_lossy(&buffer.0), MAX_CHARS)
 }
 
-/// The first characters of a text, control characters escaped.
-fn clean(text: &str, most: usize) -> String {
+/// At most `max_chars` characters of a text, control characters escaped.
+fn clean(text: &str, max_chars: usize) -> String {
     let mut out = String::new();
     for (n, c) in text.chars().enumerate() {
-        if n == most {
+        if n == max_chars {
             out.push('…');
             break;
         }
@@ -242,7 +244,7 @@ mod tests {
     fn of_json_the_first_characters_are_shown() {
         assert_eq!(json(&serde_json::json!({"a": "ä"})), r#"{"a":"ä"}"#);
         let long = json(&serde_json::json!(vec!["ää😀"; 100_000]));
-        assert!(long.ends_with('…') && long.chars().count() == SHOWN + 1 && !long.contains('\u{fffd}'), "{long}");
+        assert!(long.ends_with('…') && long.chars().count() == MAX_CHARS + 1 && !long.contains('\u{fffd}'), "{long}");
     }
 
     proptest::proptest! {

@@ -1,10 +1,11 @@
-//! What was found in a play, as its own trace tells it: [`Finding`], and [`JudgementEnd`] when all was told.
+//! The findings of a play in its own trace: [`Finding`], and [`JudgementEnd`] after the last one.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::End;
+use super::traffic::present_value;
 
 /// Something that was found wrong in the play that the trace records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,10 +24,10 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// What should have been there.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present_value")]
     pub expected: Option<Value>,
     /// What was there.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "some")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present_value")]
     pub actual: Option<Value>,
     /// The step as a word; absent where only a rule saw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,9 +131,4 @@ impl From<End> for Culprit {
 pub struct JudgementEnd {
     /// How many findings there are.
     pub findings: u64,
-}
-
-/// `null` is a value that was there, not the absence of one.
-fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
 }

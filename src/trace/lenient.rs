@@ -1,39 +1,39 @@
-//! JSON that not every reader can hold: half a surrogate pair, thousands of levels, a number beyond all bounds.
+//! JSON that not every reader can represent: a lone surrogate, thousands of levels, a number beyond all bounds.
 //!
-//! RFC 8259 lets all of this be JSON (sections 6 to 9), and lets readers have their limits. [`read`] gives as much of it as a
-//! [`Value`] holds, so that what is around it can be judged.
+//! RFC 8259 permits all of this (sections 6 to 9), and permits readers to have limits. [`read`] gives as much of it as
+//! a [`Value`] represents, so that the rest of the JSON can be judged.
 
 use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::event::{MAX_DEPTH, depth_within};
+use super::traffic::{MAX_DEPTH, is_within_depth};
 
-/// JSON, as far as a [`Value`] holds it.
+/// JSON, as far as a [`Value`] represents it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Read {
-    /// The value. Half a surrogate pair is U+FFFD in it, what is nested too deep is null, and a number that is too large is
-    /// the largest there is.
+pub struct LenientJson {
+    /// The value, with U+FFFD for a lone surrogate, null for what is nested too deep, and the largest number for one
+    /// that is too large.
     pub value: Value,
-    /// Whether something of it could not be held.
+    /// Whether a part of the JSON could not be represented.
     pub lossy: bool,
 }
 
 /// Reads JSON; none where the text is no JSON by its grammar.
-pub fn read(text: &str) -> Option<Read> {
+pub fn read(text: &str) -> Option<LenientJson> {
     if let Ok(value) = serde_json::from_str(text)
-        && depth_within(&value, MAX_DEPTH)
+        && is_within_depth(&value, MAX_DEPTH)
     {
-        return Some(Read { value, lossy: false });
+        return Some(LenientJson { value, lossy: false });
     }
     serde_json::from_str::<IgnoredAny>(text).ok()?;
-    let value = serde_json::from_str(&reduced(text)).ok()?;
-    Some(Read { value, lossy: true })
+    let value = serde_json::from_str(&representable(text)).ok()?;
+    Some(LenientJson { value, lossy: true })
 }
 
-/// What a text is replaced with that nobody can hold.
-fn reduced(json: &str) -> String {
+/// JSON with every part replaced that a [`Value`] cannot represent.
+fn representable(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
     let mut depth = 0;
@@ -53,8 +53,8 @@ fn reduced(json: &str) -> String {
         }
         if depth <= MAX_DEPTH {
             match c {
-                '"' => out.push_str(&whole_pairs(token)),
-                '-' | '0'..='9' => out.push_str(&bounded(token)),
+                '"' => out.push_str(&without_lone_surrogates(token)),
+                '-' | '0'..='9' => out.push_str(&clamped(token)),
                 _ => out.push_str(token),
             }
         }
@@ -65,7 +65,7 @@ fn reduced(json: &str) -> String {
     out
 }
 
-/// How long the string is with which JSON begins, with its quotes.
+/// The length of the string at the beginning of `json`, with its quotes.
 fn string_length(json: &str) -> usize {
     let mut escaped = false;
     let end = json.bytes().skip(1).position(|byte| {
@@ -76,8 +76,8 @@ fn string_length(json: &str) -> usize {
     end.map_or(json.len(), |at| at + 2)
 }
 
-/// A string of JSON, with U+FFFD for each half of a surrogate pair that stands alone.
-fn whole_pairs(string: &str) -> Cow<'_, str> {
+/// A JSON string, with U+FFFD for each lone surrogate.
+fn without_lone_surrogates(string: &str) -> Cow<'_, str> {
     if !string.contains("\\u") {
         return Cow::Borrowed(string);
     }
@@ -86,7 +86,7 @@ fn whole_pairs(string: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let length = match (unit(rest), rest.get(6..).and_then(unit)) {
+        let length = match (utf16_escape(rest), rest.get(6..).and_then(utf16_escape)) {
             (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
             (Some(0xD800..=0xDFFF), _) => 0,
             (Some(_), _) => 6,
@@ -100,13 +100,13 @@ fn whole_pairs(string: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The UTF-16 unit of the escape with which a text begins.
-fn unit(text: &str) -> Option<u16> {
+/// The UTF-16 unit of the escape at the beginning of a text.
+fn utf16_escape(text: &str) -> Option<u16> {
     u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
-/// A number that can be held.
-fn bounded(number: &str) -> Cow<'_, str> {
+/// A number within the bounds of `f64`.
+fn clamped(number: &str) -> Cow<'_, str> {
     match number.parse::<f64>() {
         Ok(n) if n.is_infinite() => Cow::Owned(n.clamp(f64::MIN, f64::MAX).to_string()),
         _ => Cow::Borrowed(number),
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn what_can_be_held_is_as_it_is() {
         for text in ["null", " {\"a\": [1, \"\\ud83d\\ude00\\\\ud800\"]} ", "1e308"] {
-            assert_eq!(read(text), Some(Read { value: serde_json::from_str(text).unwrap(), lossy: false }));
+            assert_eq!(read(text), Some(LenientJson { value: serde_json::from_str(text).unwrap(), lossy: false }));
         }
     }
 
@@ -146,7 +146,7 @@ mod tests {
         let nested = |depth: usize| format!("{}\"]\"{}", "[".repeat(depth), "]".repeat(depth));
         let value = lossy(&format!("{{\"deep\": {}, \"beside\": 1}}", nested(5000)));
         assert_eq!(value["beside"], 1);
-        assert!(depth_within(&value, MAX_DEPTH));
+        assert!(is_within_depth(&value, MAX_DEPTH));
         assert!(read(&nested(MAX_DEPTH)).is_some_and(|read| !read.lossy));
     }
 

@@ -1,17 +1,14 @@
-//! The trace: everything that crossed the wire, and what happened around it, in order.
+//! The trace: the [`Event`]s of a run in order, those that crossed the wire and those beside it.
 //!
-//! Producers write [`Event`]s through a [`Recorder`], which numbers and times them with one clock,
-//! hides secrets, and hands each to its [`Sink`]s: a file, the rules, a player that waits for
-//! something, a snapshot. No sink knows who produced an event, no producer knows who reads it.
+//! Producers write events through a [`Recorder`], which numbers and times them with one clock, hides secrets, and gives
+//! each to its [`Sink`]s: a file, the rules, a player that waits for something, a snapshot. No sink knows who produced
+//! an event, and no producer knows who reads it.
 
-mod clock;
 mod correlate;
 mod describe;
-mod driven;
 mod event;
 mod file;
 mod finding;
-mod http;
 mod lenient;
 mod normal;
 mod recorder;
@@ -19,23 +16,24 @@ mod redact;
 #[cfg(test)]
 pub(crate) mod strategy;
 mod tail;
+mod traffic;
 
-pub use clock::Clock;
-pub use correlate::{Correlator, Find, Finder, Kind, Link, Origin, Translation, ValueLocation, document};
+pub use correlate::{Correlator, Find, Finder, Kind, Translation, ValueLink, ValueLocation, ValueOrigin, document};
 pub use describe::describe;
-pub use driven::{Call, ClientEvent, Returned};
 pub use event::{
-    Closed, Direction, End, Event, EventKind, Exited, FileChange, Frame, Head, KINDS, Launched, Mark, Message, Output,
-    Payload, Stimulus,
+    Call, ClientEvent, Direction, End, Event, EventKind, Exited, FileChange, KINDS, Launched, Mark, Output, Returned,
+    Stimulus,
 };
 pub use file::{
-    FileSink, Header, Party, PartyKind, ReadError, Timebase, TraceReader, VERSION, WriteError, Written, schema,
+    FileSink, Header, Party, PartyKind, ReadError, Timebase, TraceFileStatus, TraceReader, VERSION, WriteError, schema,
     write_event,
 };
 pub use finding::{Awaited, AwaitedPart, Culprit, Finding, JudgementEnd, MissKind};
-pub use http::{Body, HttpRequest, HttpResponse, StreamEvent};
-pub use lenient::{Read, read as read_json};
-pub use normal::{HandshakeNormaliser, Learnt, NormalisationFacts, Normaliser, Strength, exchange_number, normalise};
-pub use recorder::{Recorder, Sink};
+pub use lenient::{LenientJson, read as read_json};
+pub use normal::{
+    HandshakeNormaliser, NormalisationFacts, Normaliser, Strength, TraceFacts, exchange_number, normalise,
+};
+pub use recorder::{Clock, Recorder, Sink};
 pub use redact::Redactor;
 pub use tail::Tail;
+pub use traffic::{Body, Closed, Frame, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent};

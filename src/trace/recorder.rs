@@ -1,11 +1,35 @@
-//! The writing end of a trace.
+//! The writing end of a trace: [`Recorder`], the [`Clock`] that times its events, and the [`Sink`]s that read them.
 
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use super::redact::Redactor;
-use super::{Clock, Direction, Event, EventKind};
+use super::{Direction, Event, EventKind};
 
-/// Reads a trace as it comes about.
+/// Monotonic time since the run began. Copies agree with each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    /// A clock that begins now.
+    pub fn start() -> Self {
+        Self { origin: Instant::now() }
+    }
+
+    /// Microseconds since the clock began.
+    pub fn micros(&self) -> u64 {
+        u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Time since the clock began.
+    pub fn elapsed(&self) -> Duration {
+        self.origin.elapsed()
+    }
+}
+
+/// Reads a trace while it is recorded.
 pub trait Sink: Send {
     /// Called once for each event, in order.
     fn event(&mut self, event: &Event);
@@ -15,18 +39,18 @@ pub trait Sink: Send {
 
 /// Numbers and times events and hands them on. Cheap to clone; clones write the same trace.
 #[derive(Clone)]
-pub struct Recorder(Arc<Inner>);
+pub struct Recorder(Arc<RecorderInner>);
 
-struct Inner {
+struct RecorderInner {
     clock: Clock,
-    state: Mutex<State>,
+    state: Mutex<RecorderState>,
 }
 
 #[derive(Default)]
-struct State {
+struct RecorderState {
     next: u64,
-    /// When the events came that are recorded now, where that is not when they are recorded.
-    told: Option<u64>,
+    /// The time of the events that are recorded now, where that is not the current time.
+    event_time: Option<u64>,
     phase: Phase,
     redactor: Redactor,
     sinks: Vec<Box<dyn Sink>>,
@@ -35,11 +59,11 @@ struct State {
 /// How far a trace has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// What happens is recorded.
+    /// Events are recorded.
     #[default]
     Open,
-    /// What happens is not recorded any more; what is concluded from it is.
-    Over,
+    /// Events are not recorded any more; conclusions are.
+    Closed,
     /// Nothing is recorded any more.
     Ended,
 }
@@ -47,27 +71,30 @@ enum Phase {
 impl Recorder {
     /// A recorder that hands every event to each of `sinks`.
     pub fn new(clock: Clock, sinks: Vec<Box<dyn Sink>>) -> Self {
-        Self(Arc::new(Inner { clock, state: Mutex::new(State { sinks, ..State::default() }) }))
+        Self(Arc::new(RecorderInner { clock, state: Mutex::new(RecorderState { sinks, ..RecorderState::default() }) }))
     }
 
-    /// A recorder that hides what it is told is secret, and the values of these JSON keys and query parameters
-    /// (`Protocol::secret_keys`), before any of `sinks` sees an event.
+    /// A recorder that hides added secrets, and the values of these JSON keys and query parameters
+    /// (`Protocol::secret_keys`), before any of `sinks` gets an event.
     pub fn with_secret_keys(clock: Clock, secret_keys: &[&str], sinks: Vec<Box<dyn Sink>>) -> Self {
         let redactor = Redactor::new(secret_keys);
-        Self(Arc::new(Inner { clock, state: Mutex::new(State { sinks, redactor, ..State::default() }) }))
+        Self(Arc::new(RecorderInner {
+            clock,
+            state: Mutex::new(RecorderState { sinks, redactor, ..RecorderState::default() }),
+        }))
     }
 
-    /// From now on this text is hidden wherever it turns up, also in its escaped forms.
+    /// Hides this text from now on, wherever it occurs, also in its escaped forms.
     pub fn add_secret(&self, secret: &str) {
         self.state().redactor.add_secret(secret);
     }
 
-    /// Hides what is secret in JSON that goes beside the trace, such as a finding's.
+    /// Hides secrets in JSON that is no part of the trace, such as that of a finding.
     pub fn hide_json(&self, value: &mut serde_json::Value) {
         self.state().redactor.redact_json(value);
     }
 
-    /// Hides what is secret in a text that goes beside the trace.
+    /// Hides secrets in a text that is no part of the trace.
     pub fn hide_text(&self, text: &mut String) {
         self.state().redactor.redact_text(text);
     }
@@ -77,19 +104,19 @@ impl Recorder {
         self.0.clock
     }
 
-    /// Says when the events came that are recorded from now on, in microseconds of the clock: for somebody who records
-    /// what passed by a moment ago. Time never goes back.
-    pub fn came_at(&self, micros: u64) {
+    /// Sets the time of the events that are recorded from now on, in microseconds of the clock, for events that are
+    /// recorded later than they happened. Time never goes back.
+    pub fn set_event_time(&self, micros: u64) {
         let mut state = self.state();
-        state.told = state.told.max(Some(micros));
+        state.event_time = state.event_time.max(Some(micros));
     }
 
-    /// Records an event; gives its number.
+    /// Records an event; returns its number.
     pub fn record(&self, conn: Option<&str>, dir: Option<Direction>, what: EventKind) -> u64 {
         self.record_deliberate(conn, dir, None, what)
     }
 
-    /// Records an event that one of our own peers brought about on purpose, if `deliberate` says why.
+    /// Records an event; `deliberate` is the reason where one of our own peers caused it on purpose.
     pub fn record_deliberate(
         &self,
         conn: Option<&str>,
@@ -100,38 +127,37 @@ impl Recorder {
         let mut state = self.state();
         let mut event = Event {
             i: state.next,
-            t: state.told.unwrap_or_else(|| self.0.clock.micros()),
+            t: state.event_time.unwrap_or_else(|| self.0.clock.micros()),
             conn: conn.map(str::to_owned),
             dir,
             deliberate: deliberate.map(str::to_owned),
             kind: what,
         };
         if state.phase == Phase::Open {
-            state.hand_on(&mut event);
+            state.deliver(&mut event);
         }
         event.i
     }
 
-    /// Says that what happens from now on is no part of the trace, which does not end yet: what is concluded from it can be
-    /// added with [`Recorder::conclude`].
+    /// Closes the trace for events. It does not end yet: conclusions can be added with [`Recorder::conclude`].
     pub fn close(&self) {
         let mut state = self.state();
         if state.phase == Phase::Open {
-            state.phase = Phase::Over;
+            state.phase = Phase::Closed;
         }
     }
 
-    /// Adds what was concluded from the trace, which has been closed and has not ended.
+    /// Adds a conclusion to a trace that has been closed and has not ended.
     pub fn conclude(&self, what: EventKind) {
         let mut state = self.state();
-        let t = state.told.unwrap_or_else(|| self.0.clock.micros());
+        let t = state.event_time.unwrap_or_else(|| self.0.clock.micros());
         let mut event = Event { i: state.next, t, conn: None, dir: None, deliberate: None, kind: what };
-        if state.phase == Phase::Over {
-            state.hand_on(&mut event);
+        if state.phase == Phase::Closed {
+            state.deliver(&mut event);
         }
     }
 
-    /// Says that nothing more will come. Later events are dropped.
+    /// Ends the trace. Later events are dropped.
     pub fn end(&self) {
         let mut state = self.state();
         if std::mem::replace(&mut state.phase, Phase::Ended) != Phase::Ended {
@@ -141,16 +167,16 @@ impl Recorder {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RecorderState> {
         self.0.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Hides what is secret in the next event and gives it to every reader.
-    fn hand_on(&mut self, event: &mut Event) {
+impl RecorderState {
+    /// Hides secrets in the next event and gives it to every sink.
+    fn deliver(&mut self, event: &mut Event) {
         self.next += 1;
-        // Hiding takes time, and a mock that is not recorded has nobody to hide from.
+        // Without sinks there is nothing to hide, and hiding takes time.
         if !self.sinks.is_empty() {
             self.redactor.redact(event);
             for sink in &mut self.sinks {
@@ -165,11 +191,11 @@ mod tests {
     use super::*;
     use crate::trace::{JudgementEnd, Mark};
 
-    /// Keeps what it is told.
+    /// Collects the number and kind of each event.
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<String>>>);
+    struct KindSink(Arc<Mutex<Vec<String>>>);
 
-    impl Sink for Kept {
+    impl Sink for KindSink {
         fn event(&mut self, event: &Event) {
             self.0.lock().unwrap().push(format!("{} {}", event.i, event.kind.kind()));
         }
@@ -181,8 +207,8 @@ mod tests {
 
     #[test]
     fn after_its_close_a_trace_takes_in_conclusions_and_nothing_that_happens() {
-        let kept = Kept::default();
-        let recorder = Recorder::new(Clock::start(), vec![Box::new(kept.clone())]);
+        let kinds = KindSink::default();
+        let recorder = Recorder::new(Clock::start(), vec![Box::new(kinds.clone())]);
         let happens = || recorder.record(None, None, EventKind::Mark(Mark { mark: "step".into(), text: "x".into() }));
         let conclude = || recorder.conclude(EventKind::Judged(JudgementEnd { findings: 0 }));
         conclude();
@@ -194,6 +220,6 @@ mod tests {
         happens();
         conclude();
         recorder.end();
-        assert_eq!(*kept.0.lock().unwrap(), ["0 mark", "1 judged", "end"]);
+        assert_eq!(*kinds.0.lock().unwrap(), ["0 mark", "1 judged", "end"]);
     }
 }

@@ -8,62 +8,66 @@ use serde_json::Value;
 
 use super::{Event, EventKind, Frame, Payload, Sink, describe};
 
-/// What is kept of an event as it is takes no more than this, in bytes, or in values of JSON.
-const LIGHT: usize = 512;
+/// An event is kept as it is if it is no larger than this, in bytes or in JSON values.
+const SMALL: usize = 512;
 
-/// So many events are kept for each that is told: others of them may be about something else.
-const FOR_EACH: usize = 32;
+/// How many events are kept for each line that is shown: others may belong to another connection.
+const KEPT_PER_LINE: usize = 32;
 
-/// Keeps the last events, and tells those of one connection as lines, at most so many. Clones share them: give one to a
-/// recorder, ask the other.
+/// Keeps the last events, and describes those of one connection as a bounded number of lines. Clones share the events:
+/// give one to a recorder, and query the other.
 ///
-/// A frame that is a whole message and nothing more is left out: the message follows.
+/// A frame that is a complete message and nothing more is left out: the message follows.
 ///
-/// Most events are never asked for, so a line is made of one when somebody asks. Of an event that is not small the line
-/// is made at once, which is short ([`describe()`] bounds it), so that the memory is bounded.
+/// Most events are never shown, so a small event is kept and described on demand. A large event is described at once;
+/// its line is short ([`describe()`] bounds it), so the memory is bounded.
 #[derive(Clone, Debug)]
 pub struct Tail {
-    most: usize,
-    kept: Arc<Mutex<VecDeque<Entry>>>,
+    max_lines: usize,
+    entries: Arc<Mutex<VecDeque<TailEntry>>>,
     /// The number of the next event.
     next: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct TailEntry {
     i: u64,
     conn: Option<String>,
     output: bool,
-    kept: Kept,
+    content: TailContent,
 }
 
 #[derive(Debug)]
-enum Kept {
+enum TailContent {
     Event(Event),
     Line(String),
 }
 
 impl Tail {
-    /// Tells `most` events at a time.
-    pub fn new(most: usize) -> Self {
-        Self { most, kept: Arc::default(), next: Arc::default() }
+    /// A tail that shows at most `max_lines` events.
+    pub fn new(max_lines: usize) -> Self {
+        Self { max_lines, entries: Arc::default(), next: Arc::default() }
     }
 
-    /// Takes in an event.
+    /// Adds an event.
     pub fn push(&self, event: &Event) {
         self.next.store(event.i + 1, Ordering::Relaxed);
         if is_repeated_by_its_message(&event.kind) {
             return;
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_back(Entry {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.push_back(TailEntry {
             i: event.i,
             conn: event.conn.clone(),
             output: matches!(event.kind, EventKind::Output(_)),
-            kept: if is_light(&event.kind) { Kept::Event(event.clone()) } else { Kept::Line(describe(event)) },
+            content: if is_small(&event.kind) {
+                TailContent::Event(event.clone())
+            } else {
+                TailContent::Line(describe(event))
+            },
         });
-        while kept.len() > self.most * FOR_EACH {
-            kept.pop_front();
+        while entries.len() > self.max_lines * KEPT_PER_LINE {
+            entries.pop_front();
         }
     }
 
@@ -77,10 +81,10 @@ impl Tail {
         self.last(|_| true)
     }
 
-    /// The last events of a connection and of none, up to this one, oldest first. What processes print is left out where there
-    /// is something else.
+    /// The last events up to `index` that belong to a connection or to none, oldest first. The output of processes is
+    /// left out where there are other events.
     pub fn lines_about(&self, conn: Option<&str>, index: Option<u64>) -> Vec<String> {
-        let fits = |entry: &Entry| {
+        let fits = |entry: &TailEntry| {
             let here = conn.is_none() || entry.conn.is_none() || entry.conn.as_deref() == conn;
             here && index.is_none_or(|index| entry.i <= index)
         };
@@ -88,37 +92,38 @@ impl Tail {
         if lines.is_empty() { self.last(fits) } else { lines }
     }
 
-    fn last(&self, fits: impl Fn(&Entry) -> bool) -> Vec<String> {
-        let line = |entry: &Entry| match &entry.kept {
-            Kept::Event(event) => describe(event),
-            Kept::Line(line) => line.clone(),
+    fn last(&self, fits: impl Fn(&TailEntry) -> bool) -> Vec<String> {
+        let line = |entry: &TailEntry| match &entry.content {
+            TailContent::Event(event) => describe(event),
+            TailContent::Line(line) => line.clone(),
         };
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lines: Vec<String> = kept.iter().rev().filter(|entry| fits(entry)).take(self.most).map(line).collect();
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines: Vec<String> =
+            entries.iter().rev().filter(|entry| fits(entry)).take(self.max_lines).map(line).collect();
         lines.reverse();
         lines
     }
 }
 
-/// Whether keeping this costs less than telling it.
-fn is_light(what: &EventKind) -> bool {
+/// Whether the event is small enough to be kept as it is.
+fn is_small(what: &EventKind) -> bool {
     match what {
         EventKind::StreamEvent(event) => {
             let texts = [&event.event, &event.data, &event.id, &event.comment];
-            texts.into_iter().flatten().map(String::len).sum::<usize>() <= LIGHT
+            texts.into_iter().flatten().map(String::len).sum::<usize>() <= SMALL
         }
-        EventKind::Body(body) => body.bytes.as_bytes().len() <= LIGHT && body.trailers.is_empty(),
-        EventKind::Frame(frame) => frame.payload.as_bytes().len() <= LIGHT,
-        EventKind::Told(told) => room_after(&told.data, LIGHT).is_some(),
+        EventKind::Body(body) => body.bytes.as_bytes().len() <= SMALL && body.trailers.is_empty(),
+        EventKind::Frame(frame) => frame.payload.as_bytes().len() <= SMALL,
+        EventKind::Told(client_event) => room_after(&client_event.data, SMALL).is_some(),
         EventKind::Message(message) => {
-            message.json.as_ref().is_none_or(|json| room_after(json, LIGHT).is_some())
-                && message.payload.as_ref().is_none_or(|payload| payload.as_bytes().len() <= LIGHT)
+            message.json.as_ref().is_none_or(|json| room_after(json, SMALL).is_some())
+                && message.payload.as_ref().is_none_or(|payload| payload.as_bytes().len() <= SMALL)
         }
         _ => false,
     }
 }
 
-/// What is left of this much room after a value; none where it takes more.
+/// The room that a value leaves of `room`; none where it needs more.
 fn room_after(value: &Value, room: usize) -> Option<usize> {
     let room = room.checked_sub(8)?;
     match value {
@@ -168,8 +173,8 @@ mod tests {
         for bytes in [format!("[{}1]", "[],".repeat(1000)), format!("\"{}\"", "x".repeat(10_000)), "[1]".to_owned()] {
             recorder.record(None, None, EventKind::Message(Message::joined(true, bytes.as_bytes(), 1)));
         }
-        let kept = tail.kept.lock().unwrap();
-        let lines: Vec<bool> = kept.iter().map(|entry| matches!(entry.kept, Kept::Line(_))).collect();
+        let entries = tail.entries.lock().unwrap();
+        let lines: Vec<bool> = entries.iter().map(|entry| matches!(entry.content, TailContent::Line(_))).collect();
         assert_eq!(lines, [true, true, false]);
     }
 

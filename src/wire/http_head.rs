@@ -1,4 +1,4 @@
-//! Heads of HTTP messages: read as sent, nothing refused.
+//! Heads of HTTP messages, read as sent, valid or not.
 
 use std::time::Duration;
 
@@ -7,53 +7,53 @@ use tokio::time::Instant;
 
 use crate::trace::{Closed, Head, Payload};
 
-/// What came where a head was awaited.
+/// The result of reading a head.
 #[derive(Debug)]
-pub enum Arrived {
-    /// A head, and the bytes after it that came along.
+pub enum HeadOutcome {
+    /// A head, and the bytes after it that were read with it.
     Head(Head, Vec<u8>),
-    /// No head: what came instead, and why that was all.
-    Nothing(Vec<u8>, Why),
+    /// No head: the bytes that came instead, and the reason.
+    NoHead(Vec<u8>, NoHeadReason),
 }
 
-/// Why no head came.
+/// Why there is no head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// The stream ended first.
+pub enum NoHeadReason {
+    /// The stream ended before the end of a head.
     Closed(Closed),
-    /// More bytes than the bound, and no end of a head among them.
+    /// More bytes than the bound came without the end of a head.
     TooLong,
-    /// What came cannot be the beginning of an HTTP message of the kind awaited.
+    /// The bytes cannot be the beginning of the expected HTTP message.
     NotHttp,
 }
 
-/// Reads up to the end of a head, at most `limit` bytes of it. A head ends with an empty line, whose line
-/// ends may be bare. With `response`, anything that does not begin with `HTTP/` is given back as it is.
-pub async fn read(stream: &mut (impl AsyncRead + Unpin), limit: usize, response: bool) -> Arrived {
+/// Reads up to the end of a head, at most `limit` bytes. A head ends with an empty line, whose line ends may be bare
+/// line feeds. With `response`, bytes that do not begin with `HTTP/` are returned at once.
+pub async fn read(stream: &mut (impl AsyncRead + Unpin), limit: usize, response: bool) -> HeadOutcome {
     let mut bytes = vec![];
     loop {
         let mut piece = [0; 4096];
         let n = match stream.read(&mut piece).await {
-            Ok(0) => return Arrived::Nothing(bytes, Why::Closed(Closed::Eof)),
+            Ok(0) => return HeadOutcome::NoHead(bytes, NoHeadReason::Closed(Closed::Eof)),
             Ok(n) => n,
-            Err(_) => return Arrived::Nothing(bytes, Why::Closed(Closed::Reset)),
+            Err(_) => return HeadOutcome::NoHead(bytes, NoHeadReason::Closed(Closed::Reset)),
         };
         let searched = bytes.len().saturating_sub(3);
         bytes.extend_from_slice(&piece[..n]);
         if response && !bytes.iter().zip(b"HTTP/").all(|(a, b)| a == b) {
-            return Arrived::Nothing(bytes, Why::NotHttp);
+            return HeadOutcome::NoHead(bytes, NoHeadReason::NotHttp);
         }
         if let Some(end) = end_of_head(&bytes, searched) {
             let after = bytes.split_off(end);
-            return Arrived::Head(parse(&bytes), after);
+            return HeadOutcome::Head(parse(&bytes), after);
         }
         if bytes.len() > limit {
-            return Arrived::Nothing(bytes, Why::TooLong);
+            return HeadOutcome::NoHead(bytes, NoHeadReason::TooLong);
         }
     }
 }
 
-/// One past the empty line that ends a head, looking from `from` on.
+/// The position after the empty line that ends a head, searched from `from` on.
 pub(super) fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     (from..bytes.len()).find_map(|i| {
         let rest = &bytes[i..];
@@ -67,7 +67,7 @@ pub(super) fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     })
 }
 
-/// A head from its bytes. What the parsed form loses is kept in [`Head::raw`].
+/// Parses a head. Where the parsed form loses something, [`Head::raw`] has the bytes.
 pub fn parse(bytes: &[u8]) -> Head {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
@@ -86,7 +86,7 @@ pub fn parse(bytes: &[u8]) -> Head {
     head
 }
 
-/// The bytes of a head, without its body: as given in [`Head::raw`], else put together.
+/// The bytes of a head, without its body: those in [`Head::raw`], if it has them.
 pub fn encode(head: &Head) -> Vec<u8> {
     if let Some(raw) = &head.raw {
         return raw.as_bytes().to_vec();
@@ -99,28 +99,28 @@ pub fn encode(head: &Head) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Whether a header of this name has this word in its comma-separated list, whatever the case of both.
+/// Whether a header of this name has this token in its comma-separated list, whatever the case of both.
 pub fn has_token(head: &Head, name: &str, token: &str) -> bool {
     head.header(name).flat_map(|v| v.split(',')).any(|word| word.trim().eq_ignore_ascii_case(token))
 }
 
-/// How long a refusal's body may take where nothing says how long it is.
-const BODY_PATIENCE: Duration = Duration::from_secs(1);
+/// How long the body of a refusal may take.
+const REFUSAL_BODY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The body after a response head: as long as it says, else up to the end of the stream; at most
-/// `limit` bytes, and not beyond the deadline. `begun` is what came along with the head.
-/// Also gives what was read beyond it, and how the stream ended, if it did.
+/// Reads the body after a response head: as long as its Content-Length, else up to the end of the stream; at most
+/// `limit` bytes, and not beyond the deadline. `received` are the bytes that were read with the head. Also returns the
+/// bytes after the body, and how the stream ended, if it did.
 pub(super) async fn read_body(
     stream: &mut (impl AsyncRead + Unpin),
     head: &Head,
-    begun: Vec<u8>,
+    received: Vec<u8>,
     limit: usize,
     deadline: Instant,
 ) -> (Vec<u8>, Vec<u8>, Option<Closed>) {
     let announced = head.header("content-length").next().and_then(|n| n.parse::<usize>().ok());
     let wanted = announced.unwrap_or(usize::MAX).min(limit);
-    let deadline = deadline.min(Instant::now() + BODY_PATIENCE);
-    let mut body = begun;
+    let deadline = deadline.min(Instant::now() + REFUSAL_BODY_TIMEOUT);
+    let mut body = received;
     let mut ended = None;
     while body.len() < wanted && ended.is_none() {
         let mut piece = [0; 4096];
@@ -163,7 +163,7 @@ mod tests {
         for at in 0..bytes.len() {
             let (a, b) = bytes.split_at(at);
             let mut stream = a.chain(b);
-            let Arrived::Head(head, mut after) = read(&mut stream, 100, true).await else {
+            let HeadOutcome::Head(head, mut after) = read(&mut stream, 100, true).await else {
                 panic!("no head when cut at {at}");
             };
             stream.read_to_end(&mut after).await.expect("a slice can be read");
@@ -175,11 +175,11 @@ mod tests {
     #[tokio::test]
     async fn an_endless_head_and_other_talk_are_given_up() {
         let mut endless = tokio::io::repeat(b'a');
-        assert!(matches!(read(&mut endless, 100, false).await, Arrived::Nothing(_, Why::TooLong)));
-        assert!(matches!(read(&mut endless, 100, true).await, Arrived::Nothing(_, Why::NotHttp)));
+        assert!(matches!(read(&mut endless, 100, false).await, HeadOutcome::NoHead(_, NoHeadReason::TooLong)));
+        assert!(matches!(read(&mut endless, 100, true).await, HeadOutcome::NoHead(_, NoHeadReason::NotHttp)));
         let mut short = &b"HTTP/1.1 200"[..];
-        let arrived = read(&mut short, 100, true).await;
-        assert!(matches!(arrived, Arrived::Nothing(_, Why::Closed(Closed::Eof))));
+        let outcome = read(&mut short, 100, true).await;
+        assert!(matches!(outcome, HeadOutcome::NoHead(_, NoHeadReason::Closed(Closed::Eof))));
     }
 
     #[tokio::test]

@@ -1,12 +1,11 @@
 //! Transports: sockets with a tap that writes what crosses them into the trace.
 //!
-//! Nothing here knows what the messages mean. A connection is opened or accepted with a [`Tap`],
-//! which names it and writes every event of it; whoever uses the connection says what to send and
-//! may read what comes, but need not: the trace has it all.
+//! Nothing here knows what the messages mean. A connection is opened or accepted with a [`Tap`], which has its name and
+//! records its events. The user of the connection sends, and may read what is received, but need not: the trace has all
+//! of it.
 
 pub mod http;
 pub mod http_head;
-mod limits;
 pub mod passive_decoder;
 pub mod process;
 mod tap;
@@ -15,5 +14,4 @@ pub mod tcp;
 mod testing;
 pub mod websocket;
 
-pub use limits::Limits;
-pub use tap::Tap;
+pub use tap::{Limits, Tap};

@@ -1,4 +1,4 @@
-//! Which process of this machine is at the other end of a connection, where the system tells.
+//! Processes of this machine: which one is at the other end of a connection, or listens at a port.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -7,27 +7,30 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::net::TcpStream;
 
-/// The commands that play scenarios. One that is given by hand, such as `wirecert call`, may be the client that is meant.
-const PLAY: [&str; 4] = ["certify", "run", "prove", "fuzz"];
+/// The commands that play scenarios. Others, such as `wirecert call`, may be the client of a play.
+const PLAY_COMMANDS: [&str; 4] = ["certify", "run", "prove", "fuzz"];
 
-/// The id of the process that opened a connection which we accepted. Of several that have it open, any one. None where
-/// the system does not tell: Linux does so of the user's own processes.
-pub async fn of_client(stream: &TcpStream) -> Option<u32> {
+/// How many processes that were found are tried first.
+const MAX_RECENT: usize = 8;
+
+/// The id of the process that opened a connection which we accepted; any one of several. None where the system
+/// does not tell: Linux does for processes of the same user.
+pub async fn client_pid(stream: &TcpStream) -> Option<u32> {
     let (client, server) = (stream.peer_addr().ok()?, stream.local_addr().ok()?);
-    // Looking through the open files of all processes takes milliseconds, which nobody else is to wait for.
-    tokio::task::spawn_blocking(move || holder(diagnosis::inode(client, server)?)).await.ok()?
+    // Searching the open files of all processes takes milliseconds and must not block other tasks.
+    tokio::task::spawn_blocking(move || process_with_socket(diagnosis::inode(client, server)?)).await.ok()?
 }
 
-/// The id of the process that listens at a port of the loopback interface. Of several that do, any one. None where the
-/// system does not tell, or nobody does.
-pub async fn of_listener(port: u16) -> Option<u32> {
+/// The id of the process that listens at a port of the loopback interface; any one of several. None where the
+/// system does not tell, or no process listens.
+pub async fn listener_pid(port: u16) -> Option<u32> {
     let inode = listener(port)?;
-    tokio::task::spawn_blocking(move || holder(inode)).await.ok()?
+    tokio::task::spawn_blocking(move || process_with_socket(inode)).await.ok()?
 }
 
-/// Whether it is known that this process listens at a port of the loopback interface. It looks at no other process.
-pub fn listens(pid: u32, port: u16) -> bool {
-    listener(port).is_some_and(|inode| holds(pid, inode))
+/// Whether this process is known to listen at a port of the loopback interface. Does not search other processes.
+pub fn is_listening(pid: u32, port: u16) -> bool {
+    listener(port).is_some_and(|inode| has_socket(pid, inode))
 }
 
 /// The inode of the socket that listens at a port of the loopback interface.
@@ -37,28 +40,25 @@ fn listener(port: u16) -> Option<u32> {
 }
 
 /// The value of a variable in the environment that a process was started with; none where that is not known.
-pub fn variable(pid: u32, name: &str) -> Option<String> {
+pub fn environment_variable(pid: u32, name: &str) -> Option<String> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let prefix = format!("{name}=");
     let value = environment.split(|byte| *byte == 0).find_map(|line| line.strip_prefix(prefix.as_bytes()))?;
     Some(String::from_utf8_lossy(value).into_owned())
 }
 
-/// How many processes that had a socket open are tried first.
-const KEPT: usize = 8;
-
 /// The name of the program, and of its processes.
-const NAME: &str = "wirecert";
+const PROGRAM_NAME: &str = "wirecert";
 
-/// Has this process be called by the name of the program, whatever its file is called, so that others know it.
-pub fn take_name() {
-    // Where the system has no such file, it does not tell of processes either.
-    let _ = std::fs::write("/proc/self/comm", NAME);
+/// Names this process after the program, whatever the name of its file, so that other processes recognise it.
+pub fn set_process_name() {
+    // Where the system has no such file, it has no information about processes either.
+    let _ = std::fs::write("/proc/self/comm", PROGRAM_NAME);
 }
 
-/// Whether a process is a wirecert that plays scenarios: this one, or another one.
-pub fn plays(pid: u32) -> bool {
-    runs(pid, NAME, &PLAY)
+/// Whether a process is a wirecert that plays scenarios, be it this process or another one.
+pub fn plays_scenarios(pid: u32) -> bool {
+    runs(pid, PROGRAM_NAME, &PLAY_COMMANDS)
 }
 
 /// Whether a process has this name, and was started with one of these commands.
@@ -70,33 +70,33 @@ fn runs(pid: u32, name: &str, commands: &[&str]) -> bool {
     comm.trim_end() == name && commands.iter().any(|word| word.as_bytes() == command)
 }
 
-/// The process that has this socket open. Looking through the open files of all processes costs a system call for each file,
-/// so those that had one the last times are tried first.
-fn holder(inode: u32) -> Option<u32> {
+/// The process that has this socket open. To search the open files of all processes costs a system call for each file, so
+/// the processes that were found before are tried first.
+fn process_with_socket(inode: u32) -> Option<u32> {
     static RECENT: Mutex<VecDeque<u32>> = Mutex::new(VecDeque::new());
     let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    if let Some(pid) = recent.into_iter().find(|pid| holds(*pid, inode)) {
+    if let Some(pid) = recent.into_iter().find(|pid| has_socket(*pid, inode)) {
         return Some(pid);
     }
     let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let mut pids: Vec<u32> = numbers.collect();
     pids.sort_unstable();
-    let found = pids.into_iter().find(|pid| holds(*pid, inode))?;
+    let found = pids.into_iter().find(|pid| has_socket(*pid, inode))?;
     let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
     recent.push_front(found);
-    recent.truncate(KEPT);
+    recent.truncate(MAX_RECENT);
     Some(found)
 }
 
 /// Whether this process has this socket open.
-fn holds(pid: u32, inode: u32) -> bool {
+fn has_socket(pid: u32, inode: u32) -> bool {
     let socket = format!("socket:[{inode}]");
     let open = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     open.map(|entry| entry.path()).any(|file| std::fs::read_link(file).is_ok_and(|to| to == Path::new(&socket)))
 }
 
-/// The kernel's answer to which socket has two addresses (`sock_diag(7)`). It costs the same however many connections there
-/// are, unlike `/proc/net/tcp`, which the kernel writes whole.
+/// Looks sockets up by their addresses in the kernel (`sock_diag(7)`). The cost does not depend on the number of
+/// connections, unlike that of reading `/proc/net/tcp`.
 #[cfg(target_os = "linux")]
 mod diagnosis {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -109,11 +109,11 @@ mod diagnosis {
     const AF_INET6: u8 = 10;
     const IPPROTO_TCP: u8 = 6;
     const TCP_LISTEN: u8 = 10;
-    /// Where the state and the inode stand in an answer: a header of 16 bytes, then `struct inet_diag_msg`.
+    /// The offsets of the state and the inode in a response: a header of 16 bytes, then `struct inet_diag_msg`.
     const STATE: usize = 17;
     const INODE: usize = 84;
 
-    /// The inode of the socket with this address of its own and this one at its other end.
+    /// The inode of the socket with these local and remote addresses.
     pub fn inode(own: SocketAddr, other: SocketAddr) -> Option<u32> {
         let (state, inode) = look_up(own, other)?;
         Some(inode).filter(|_| state != TCP_LISTEN)
@@ -121,26 +121,26 @@ mod diagnosis {
 
     /// The inode of the socket that listens at this address.
     pub fn listener(address: SocketAddr) -> Option<u32> {
-        let nobody: SocketAddr = match address {
+        let unspecified: SocketAddr = match address {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
             SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
         };
-        let (state, inode) = look_up(address, nobody)?;
+        let (state, inode) = look_up(address, unspecified)?;
         Some(inode).filter(|_| state == TCP_LISTEN)
     }
 
-    /// The state and the inode of a socket. Where none has these two addresses, it may be the one that listens at its own.
+    /// The state and the inode of a socket. Where no socket has both addresses, it may be one that listens at `own`.
     fn look_up(own: SocketAddr, other: SocketAddr) -> Option<(u8, u32)> {
         let kind = (SocketType::DGRAM, SocketFlags::CLOEXEC);
         let socket = rustix::net::socket_with(AddressFamily::NETLINK, kind.0, kind.1, Some(netlink::SOCK_DIAG)).ok()?;
         rustix::net::send(&socket, &request(own, other), SendFlags::empty()).ok()?;
-        // The kernel answers while it takes the request.
-        let mut answer = [0; 512];
-        let (_, length) = rustix::net::recv(&socket, &mut answer, RecvFlags::DONTWAIT).ok()?;
-        let answer = answer.get(..length)?;
-        let is_found = answer.get(4..6)? == SOCK_DIAG_BY_FAMILY.to_ne_bytes();
-        let inode = u32::from_ne_bytes(answer.get(INODE..INODE + 4)?.try_into().ok()?);
-        Some((*answer.get(STATE)?, inode)).filter(|(_, inode)| is_found && *inode != 0)
+        // The response is there once the request is sent.
+        let mut response = [0; 512];
+        let (_, length) = rustix::net::recv(&socket, &mut response, RecvFlags::DONTWAIT).ok()?;
+        let response = response.get(..length)?;
+        let is_found = response.get(4..6)? == SOCK_DIAG_BY_FAMILY.to_ne_bytes();
+        let inode = u32::from_ne_bytes(response.get(INODE..INODE + 4)?.try_into().ok()?);
+        Some((*response.get(STATE)?, inode)).filter(|(_, inode)| is_found && *inode != 0)
     }
 
     /// `struct nlmsghdr` and `struct inet_diag_req_v2`, for one socket.
@@ -151,15 +151,15 @@ mod diagnosis {
         request.extend(LENGTH.to_ne_bytes());
         request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
         request.extend(NLM_F_REQUEST.to_ne_bytes());
-        // Sequence number and sender, both of which the kernel only repeats.
+        // Sequence number and sender, which the kernel only repeats.
         request.extend([0; 8]);
         request.extend([family, IPPROTO_TCP, 0, 0]);
         let every_state = u32::MAX;
         request.extend(every_state.to_ne_bytes());
         request.extend(own.port().to_be_bytes());
         request.extend(other.port().to_be_bytes());
-        request.extend(sixteen(own.ip()));
-        request.extend(sixteen(other.ip()));
+        request.extend(address_bytes(own.ip()));
+        request.extend(address_bytes(other.ip()));
         let any_interface = 0u32;
         request.extend(any_interface.to_ne_bytes());
         let no_cookie = [u8::MAX; 8];
@@ -167,8 +167,8 @@ mod diagnosis {
         request
     }
 
-    /// An address in the 16 bytes that there are for one of either family.
-    fn sixteen(ip: IpAddr) -> [u8; 16] {
+    /// An address of either family in 16 bytes.
+    fn address_bytes(ip: IpAddr) -> [u8; 16] {
         match ip.to_canonical() {
             IpAddr::V6(ip) => ip.octets(),
             IpAddr::V4(ip) => {
@@ -180,7 +180,7 @@ mod diagnosis {
     }
 }
 
-/// Other systems do not tell.
+/// Not available on other systems.
 #[cfg(not(target_os = "linux"))]
 mod diagnosis {
     use std::net::SocketAddr;
@@ -206,7 +206,7 @@ mod tests {
             let Ok(listener) = TcpListener::bind(host).await else { continue };
             let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             let (accepted, _) = listener.accept().await.unwrap();
-            assert_eq!(of_client(&accepted).await, Some(std::process::id()), "{host}");
+            assert_eq!(client_pid(&accepted).await, Some(std::process::id()), "{host}");
             drop(client);
         }
     }
@@ -216,12 +216,12 @@ mod tests {
         for host in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"] {
             let Ok(listener) = TcpListener::bind(host).await else { continue };
             let port = listener.local_addr().unwrap().port();
-            assert_eq!(of_listener(port).await, Some(std::process::id()), "{host}");
+            assert_eq!(listener_pid(port).await, Some(std::process::id()), "{host}");
             drop(listener);
-            assert_eq!(of_listener(port).await, None, "{host}");
+            assert_eq!(listener_pid(port).await, None, "{host}");
         }
         let elsewhere = TcpListener::bind("127.0.0.2:0").await.unwrap();
-        assert_eq!(of_listener(elsewhere.local_addr().unwrap().port()).await, None);
+        assert_eq!(listener_pid(elsewhere.local_addr().unwrap().port()).await, None);
     }
 
     #[tokio::test]
@@ -230,7 +230,7 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let Ok(client) = TcpStream::connect(("127.0.0.1", port)).await else { return };
         let (accepted, _) = listener.accept().await.unwrap();
-        assert_eq!(of_client(&accepted).await, Some(std::process::id()));
+        assert_eq!(client_pid(&accepted).await, Some(std::process::id()));
         drop(client);
     }
 
@@ -262,7 +262,7 @@ mod tests {
         let [mut long, mut longer] = ["60", "61"].map(sleep);
         assert!(runs(long.id(), "sleep", &["60"]));
         assert!(!runs(longer.id(), "sleep", &["60"]));
-        assert!(!runs(long.id(), NAME, &["60"]));
+        assert!(!runs(long.id(), PROGRAM_NAME, &["60"]));
         for process in [&mut long, &mut longer] {
             process.kill().unwrap();
             process.wait().unwrap();
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn the_environment_of_a_process_is_that_which_it_was_started_with() {
         let path = std::env::var("PATH").unwrap();
-        assert_eq!(variable(std::process::id(), "PATH"), Some(path));
-        assert_eq!(variable(std::process::id(), "WIRECERT_NO_SUCH_VARIABLE"), None);
+        assert_eq!(environment_variable(std::process::id(), "PATH"), Some(path));
+        assert_eq!(environment_variable(std::process::id(), "WIRECERT_NO_SUCH_VARIABLE"), None);
     }
 }

@@ -13,38 +13,38 @@ use tokio::net::tcp::OwnedWriteHalf;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How many connections may wait to be accepted. One that finds no room is asked for again after a second, so that the
-/// standard library's 128 are too few for a flood.
+/// How many connections may wait to be accepted. The client of one that finds no room tries again only after a second,
+/// so the standard library's 128 are too few for many connections at once.
 pub const BACKLOG: u32 = 1024;
 
 /// Listens on an address; port 0 is any free port.
 ///
 /// # Errors
-/// What the system said.
+/// The error of the system.
 pub fn listen(address: impl Into<SocketAddr>) -> io::Result<TcpListener> {
     let address = address.into();
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // What was closed a moment ago must not keep the port.
+    // A connection that was just closed must not block the port.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// A port of this machine on which a server listens that takes part in no play: connections to it are neither accepted nor
-/// refused. It is the same port for as long as this process runs.
+/// A port of this machine on which a server listens that takes part in no play: connections to it are neither accepted
+/// nor refused. It is the same port for as long as this process runs.
 ///
 /// # Errors
-/// What the system said.
+/// The error of the system.
 pub fn foreign_port() -> io::Result<u16> {
     static FOREIGN: OnceLock<std::net::TcpListener> = OnceLock::new();
     if FOREIGN.get().is_none() {
-        // A second one that is bound meanwhile is dropped.
+        // A second listener that was bound meanwhile is dropped.
         _ = FOREIGN.set(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?);
     }
     FOREIGN.wait().local_addr().map(|address| address.port())
 }
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// A name or an IP address, an IPv6 address without brackets.
@@ -74,34 +74,34 @@ impl fmt::Display for Address {
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// No address of that name answers.
+    /// No address of the host accepts a connection.
     #[error("cannot connect to {address}: {reason}")]
     Unreachable {
-        /// What was asked for.
+        /// The address of the server.
         address: Address,
-        /// What each address that it stands for said.
+        /// The error of each address of the host.
         reason: String,
     },
-    /// Nothing came of it in time.
+    /// No connection was made in time.
     #[error("cannot connect to {address}: no answer within {within:?}")]
     TimedOut {
-        /// What was asked for.
+        /// The address of the server.
         address: Address,
         /// The bound.
         within: Duration,
     },
-    /// The machine has no socket to give, or the connection broke while we were sending on it.
+    /// The machine is out of sockets, or the connection broke right after it was made.
     #[error("connection to {address}: {source}")]
     Broken {
-        /// What was asked for.
+        /// The address of the server.
         address: Address,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// Connects to one of the addresses that the host stands for, trying them in the system's order.
-/// `localhost` always stands for both loopback addresses, 127.0.0.1 first, whatever the system says.
+/// Connects to one of the addresses of the host, trying them in the system's order. `localhost` always has both
+/// loopback addresses, 127.0.0.1 first, whatever the system resolves it to.
 pub async fn open(address: &Address, within: Duration) -> Result<TcpStream, ConnectError> {
     let deadline = Instant::now() + within;
     let timed_out = || ConnectError::TimedOut { address: address.clone(), within };
@@ -114,17 +114,17 @@ pub async fn open(address: &Address, within: Duration) -> Result<TcpStream, Conn
     for candidate in candidates {
         match timeout_at(deadline, TcpStream::connect(candidate)).await {
             Err(_) => return Err(timed_out()),
-            // Out of file descriptors, for instance: says nothing of the server.
-            Ok(Err(source)) if source.raw_os_error().is_some_and(is_ours) => {
+            // Out of file descriptors, for instance: no fault of the server.
+            Ok(Err(source)) if source.raw_os_error().is_some_and(is_local_shortage) => {
                 return Err(ConnectError::Broken { address: address.clone(), source });
             }
             Ok(Err(e)) => reasons.push(format!("{candidate}: {e}")),
-            // Nobody listens, and the system gave us the very port we wanted to reach.
+            // No server listens, and the system chose the port of the server as ours.
             Ok(Ok(stream)) if stream.local_addr().is_ok_and(|local| local == candidate) => {
                 reasons.push(format!("{candidate}: connection refused"));
             }
             Ok(Ok(stream)) => {
-                // Without this, what is sent in pieces on purpose would be put together again.
+                // Otherwise the system would join what is sent in pieces on purpose.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
@@ -134,7 +134,7 @@ pub async fn open(address: &Address, within: Duration) -> Result<TcpStream, Conn
 }
 
 /// The time between the pieces of a split write.
-const BETWEEN_PIECES: Duration = Duration::from_millis(2);
+const SPLIT_DELAY: Duration = Duration::from_millis(2);
 
 /// Why bytes were not written.
 #[derive(Debug)]
@@ -145,8 +145,8 @@ pub enum WriteFailure {
     Gone(io::Error),
 }
 
-/// Writes bytes, in pieces of at most `split` where that is given. Each piece may take as long as `within`: however many
-/// there are, a counterpart that reads gets them all.
+/// Writes bytes, in pieces of at most `split` bytes if that is given. Each piece may take as long as `within`, so a
+/// counterpart that reads gets all pieces, however many there are.
 pub async fn write(
     half: &mut OwnedWriteHalf,
     bytes: &[u8],
@@ -159,30 +159,30 @@ pub async fn write(
             Ok(Err(error)) => return Err(WriteFailure::Gone(error)),
             Err(_) => return Err(WriteFailure::Stuck),
         }
-        // Pieces that follow each other at once would arrive as one. A slow sender is what was asked for.
+        // Pieces without a delay would arrive as one.
         if split.is_some() {
-            tokio::time::sleep(BETWEEN_PIECES).await;
+            tokio::time::sleep(SPLIT_DELAY).await;
         }
     }
     Ok(())
 }
 
-/// How long a machine that has nothing left for another connection is given before the next try.
-const BACK_OFF: Duration = Duration::from_millis(10);
+/// The delay before accepting is tried again, where the system is out of resources.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(10);
 
-/// What comes of accepting, by the `poll_accept` of whatever listens. Where the system has nothing left for a connection (file descriptors,
-/// for instance), it is tried again a little later: that passes when others go. May be dropped at any time.
-pub async fn accepted<T>(mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<T>>) -> T {
+/// Accepts a connection by the `poll_accept` of a listener. Where the system is out of resources (file descriptors, for
+/// instance), it tries again after a delay. The future may be dropped at any time.
+pub async fn accept_retrying<T>(mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<T>>) -> T {
     loop {
         match poll_fn(&mut accept).await {
-            Ok(accepted) => return accepted,
-            Err(_) => tokio::time::sleep(BACK_OFF).await,
+            Ok(accept_retrying) => return accept_retrying,
+            Err(_) => tokio::time::sleep(ACCEPT_RETRY_DELAY).await,
         }
     }
 }
 
-/// Whether an error of the system says that this machine has run out of something.
-fn is_ours(code: i32) -> bool {
+/// Whether an error of the system means that this machine is out of resources.
+fn is_local_shortage(code: i32) -> bool {
     use rustix::io::Errno;
     [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM, Errno::ADDRNOTAVAIL]
         .iter()

@@ -1,4 +1,4 @@
-//! What the tests of this room share: a trace in memory, and a pair of connected sockets.
+//! Helpers of the tests of [`wire`](crate::wire): a trace in memory, and a pair of connected sockets.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,36 +13,36 @@ use super::{Limits, Tap};
 
 /// A trace in memory. Clones share it.
 #[derive(Clone, Default)]
-pub struct Kept(Arc<Mutex<Vec<Event>>>);
+pub struct MemoryTrace(Arc<Mutex<Vec<Event>>>);
 
-impl Sink for Kept {
+impl Sink for MemoryTrace {
     fn event(&mut self, event: &Event) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
     }
 }
 
-impl Kept {
-    /// Both ends of a connection, each with a trace of its own under the name `main`.
+impl MemoryTrace {
+    /// A tap that records into this trace, for a connection of the name `main`.
     pub fn tap(&self, us: End) -> Tap {
         Tap::new(Recorder::new(Clock::start(), vec![Box::new(self.clone())]), "main", us)
     }
 
-    /// Names and numbers for exchanges that are recorded here.
+    /// Exchanges that are recorded into this trace.
     pub fn exchanges(&self, us: End) -> Exchanges {
         Exchanges::new(Recorder::new(Clock::start(), vec![Box::new(self.clone())]), us)
     }
 
-    /// The words of the events of one connection.
+    /// One text for each event of one connection, as [`MemoryTrace::words`].
     pub fn words_of(&self, conn: &str) -> Vec<String> {
         self.events().iter().filter(|event| event.conn.as_deref() == Some(conn)).map(word).collect()
     }
 
-    /// What has been recorded.
+    /// The recorded events.
     pub fn events(&self) -> Vec<Event> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// One word for each event, an arrow for its direction, and a `!` where it is deliberate.
+    /// One text for each event, with an arrow for its direction, and a `!` if it is deliberate.
     pub fn words(&self) -> Vec<String> {
         self.events().iter().map(word).collect()
     }
@@ -82,16 +82,16 @@ fn show(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }
 
-/// A client and a server of ours, talking to each other.
+/// A client and a server of ours, connected to each other.
 pub struct Pair {
     /// The client's end.
     pub client: Socket,
     /// What the client recorded.
-    pub client_trace: Kept,
+    pub client_trace: MemoryTrace,
     /// The server's end.
     pub server: Socket,
     /// What the server recorded.
-    pub server_trace: Kept,
+    pub server_trace: MemoryTrace,
 }
 
 /// Bounds that make a hanging test fail soon.
@@ -101,7 +101,7 @@ pub fn limits() -> Limits {
 
 /// A client connected to a server that accepts it.
 pub async fn pair(limits: &Limits) -> Pair {
-    let (client_trace, server_trace) = (Kept::default(), Kept::default());
+    let (client_trace, server_trace) = (MemoryTrace::default(), MemoryTrace::default());
     let (listener, address) = listen().await;
     let serving = async {
         let (stream, _) = listener.accept().await.expect("the listener works");

@@ -15,7 +15,7 @@ use crate::replay::{
     as_server,
 };
 use crate::subject::{RunDir, Running, Start};
-use crate::trace::{Clock, End, FileSink, Header, Recorder, Sink, Written};
+use crate::trace::{Clock, End, FileSink, Header, Recorder, Sink, TraceFileStatus};
 use crate::wire::tcp::Address;
 
 use crate::cli::{CliError, Exit, Terminal};
@@ -89,7 +89,7 @@ pub async fn play(
     let name = if args.command.is_empty() { role.about.to_owned() } else { args.command.join(" ") };
     let header = Header::new(&script.header.protocol, &script.header.edition).with_subject(live, &name);
     let mut sinks: Vec<Box<dyn Sink>> = vec![];
-    let mut written: Option<Written> = None;
+    let mut written: Option<TraceFileStatus> = None;
     if let Some(path) = &context.out {
         let (sink, tells) = FileSink::create(path, &header).map_err(|e| CliError::usage(e.to_string()))?;
         sinks.push(Box::new(sink));

@@ -1,28 +1,99 @@
-//! What in a document differs from run to run, or may have come from elsewhere.
+//! The values of an event: the event as one JSON value ([`document()`]), and what in that differs from run to run or
+//! may have come from elsewhere ([`Finder`]).
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use crate::trace::NormalisationFacts;
-use crate::trace::normal::{Piece, Volatile};
+use crate::trace::normal::{Volatile, VolatilePiece};
+use crate::trace::{Event, EventKind, NormalisationFacts, Payload};
 
-/// A text of so many characters that is under a key of identity is hardly twice the same by chance.
-const LONG_ID: usize = 12;
+/// The content of an event as one JSON value; none where it has nothing to correlate.
+///
+/// A message gives `json` or `text`; a head `target` (`path`: its segments, decoded not at all, `query`: name → value)
+/// and `headers` (names in lower case); an event of a stream `json` or `text`, `id` and `event`; a control frame
+/// `payload`; a file `path` and `json` or `text`; the lines of a driven client their fields. Frames and pieces of
+/// bodies give nothing: messages have their content.
+pub fn document(event: &Event) -> Option<Value> {
+    Some(match &event.kind {
+        EventKind::Message(message) => match (&message.json, &message.payload) {
+            (Some(json), _) => json!({ "json": json }),
+            (None, Some(Payload::Text(text))) => json!({ "text": text }),
+            (None, _) => return None,
+        },
+        EventKind::Handshake(head) => head_of(&head.start, &head.headers),
+        EventKind::HttpRequest(head) => head_of(&head.start, &head.headers),
+        EventKind::HttpResponse(head) => head_of(&head.start, &head.headers),
+        EventKind::StreamEvent(event) => {
+            let mut map = Map::new();
+            if let Some(data) = &event.data {
+                map.extend([text_or_json(data)]);
+            }
+            map.extend(event.id.iter().map(|id| ("id".to_owned(), id.as_str().into())));
+            map.extend(event.event.iter().map(|name| ("event".to_owned(), name.as_str().into())));
+            Value::Object(map)
+        }
+        EventKind::Frame(frame) if frame.opcode >= 8 => json!({ "payload": frame.payload.as_text()? }),
+        EventKind::File(file) => {
+            let mut map = Map::from_iter([("path".to_owned(), file.path.as_str().into())]);
+            map.extend(file.content.as_ref().and_then(Payload::as_text).map(text_or_json));
+            Value::Object(map)
+        }
+        EventKind::Call(call) => {
+            json!({ "call": call.call, "params": call.params, "settings": call.settings })
+        }
+        EventKind::Returned(returned) => json!({ "result": returned.result, "error": returned.error }),
+        EventKind::Told(client_event) => {
+            json!({ "event": client_event.event, "data": client_event.data, "subscription": client_event.subscription })
+        }
+        EventKind::Stimulus(stimulus) => json!({ "params": stimulus.params }),
+        EventKind::Connected { address } => json!({ "port": address.rsplit_once(':')?.1.parse::<u16>().ok()? }),
+        EventKind::Launched(launched) => json!({ "pid": launched.pid }),
+        _ => return None,
+    })
+}
+
+fn text_or_json(text: &str) -> (String, Value) {
+    match serde_json::from_str(text) {
+        Ok(json) => ("json".to_owned(), json),
+        Err(_) => ("text".to_owned(), text.into()),
+    }
+}
+
+/// The head of a request or response.
+fn head_of(start: &str, headers: &[(String, String)]) -> Value {
+    let mut map = Map::new();
+    for (name, value) in headers {
+        map.insert(name.to_ascii_lowercase(), value.as_str().into());
+    }
+    let mut document = Map::from_iter([("headers".to_owned(), Value::Object(map))]);
+    if !start.starts_with("HTTP/") {
+        let target = start.split(' ').nth(1).unwrap_or_default();
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let segments: Vec<&str> = path.split('/').skip(1).collect();
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let query: Map<String, Value> = pairs.map(|(name, value)| (name.to_owned(), value.into())).collect();
+        document.insert("target".to_owned(), json!({ "path": segments, "query": query }));
+    }
+    Value::Object(document)
+}
+
+/// A URI is a candidate only if it is longer than this, in bytes.
+const MIN_URI_LENGTH: usize = 12;
 
 /// A place in a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueLocation {
     /// A JSON pointer (RFC 6901).
     pub pointer: String,
-    /// Which piece of the text there, from 0, counting all volatile pieces; none where the whole value is meant.
+    /// The number of the volatile piece in the text, from 0; none for the complete value.
     pub piece: Option<usize>,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A UUID.
     Uuid,
-    /// A moment: RFC 3339, the date of an HTTP header, or milliseconds since 1970.
+    /// A time: RFC 3339, the date of an HTTP header, or milliseconds since 1970.
     Time,
     /// A secret, by its placeholder.
     Secret,
@@ -34,54 +105,54 @@ pub enum Kind {
     Version,
     /// A known folder, by its name, at the beginning of a path or URI.
     Folder(String),
-    /// How long something took or is.
+    /// A duration.
     Duration,
-    /// Something by which one thing is told from another: under a key such as `id` or `session_id`. It may be a constant.
+    /// An identifier, under a key such as `id` or `session_id`. It may be a constant.
     Id,
-    /// An absolute URI that is no `file` URI. It may be a constant.
+    /// Whether a text is an absolute URI other than a `file` URI. It may be a constant.
     Uri,
 }
 
 impl Kind {
-    /// Whether such a value differs from run to run by itself. An id or a URI may, or may be a constant.
+    /// Whether such a value always differs from run to run. An id or a URI may be a constant.
     pub fn is_volatile(&self) -> bool {
         !matches!(self, Self::Id | Self::Uri)
     }
 }
 
-/// Something that was found.
+/// A value that was found in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Find {
-    /// Where.
+    /// The location in the document.
     pub place: ValueLocation,
-    /// The key that it stands under: the last one of its pointer that is no index; empty at the top.
+    /// The key of the value: the last part of its pointer that is no index; empty at the top.
     pub key: String,
-    /// What it is.
+    /// The kind of value.
     pub kind: Kind,
-    /// The value: of a piece of a text, that piece.
+    /// The value, or the piece of the text.
     pub value: Value,
 }
 
-/// Finds what may differ from run to run.
+/// Finds values that may differ from run to run, or may have come from elsewhere.
 #[derive(Debug)]
 pub struct Finder {
     volatile: Volatile,
 }
 
 impl Finder {
-    /// From the folders and ports that are known. Ports that documents tell of are found by their keys.
+    /// A finder that knows these folders and ports. Other ports are found by their keys.
     pub fn new(known: &NormalisationFacts) -> Self {
         Self { volatile: Volatile::new(known, &[]) }
     }
 
-    /// Everything in a document, in its order.
+    /// The values in a document, in order.
     pub fn find(&self, document: &Value) -> Vec<Find> {
         let mut found = vec![];
         self.walk(document, &mut String::new(), "", &mut found);
         found
     }
 
-    /// What is volatile in a text, in order: kinds and the bytes where they are.
+    /// The volatile pieces of a text, in order: their kinds and byte ranges.
     pub fn pieces(&self, text: &str) -> Vec<(Kind, std::ops::Range<usize>)> {
         let pieces = self.volatile.pieces(text);
         pieces.into_iter().map(|(piece, range)| (kind_of(piece), range)).collect()
@@ -149,34 +220,34 @@ impl Finder {
     }
 }
 
-fn kind_of(piece: Piece) -> Kind {
+fn kind_of(piece: VolatilePiece) -> Kind {
     match piece {
-        Piece::Uuid => Kind::Uuid,
-        Piece::Time | Piece::Date => Kind::Time,
-        Piece::Secret => Kind::Secret,
-        Piece::Port => Kind::Port,
-        Piece::Pid => Kind::Pid,
-        Piece::Folder(name) => Kind::Folder(name),
+        VolatilePiece::Uuid => Kind::Uuid,
+        VolatilePiece::Time | VolatilePiece::Date => Kind::Time,
+        VolatilePiece::Secret => Kind::Secret,
+        VolatilePiece::Port => Kind::Port,
+        VolatilePiece::Pid => Kind::Pid,
+        VolatilePiece::Folder(name) => Kind::Folder(name),
     }
 }
 
-/// Whether a key says that its value tells one thing from another.
+/// Whether the value of a key is an identifier.
 fn is_identity(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     let words = ["id", "uuid", "guid", "session", "subscription", "cursor", "nonce", "token", "payload"];
     words.contains(&lower.as_str()) || ["Id", "ID", "_id", "-id"].iter().any(|end| key.ends_with(end))
 }
 
-/// Whether a key says that its value is how long something took.
+/// Whether the value of a key is a duration.
 fn is_duration(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     lower.contains("duration") || lower.contains("elapsed") || lower.starts_with("uptime") || lower.ends_with("_ms")
 }
 
-/// An absolute URI that is no `file` URI.
+/// Whether a text is an absolute URI other than a `file` URI.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let named = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-    named && scheme != "file" && rest.len() + scheme.len() > LONG_ID && !text.contains(char::is_whitespace)
+    named && scheme != "file" && rest.len() + scheme.len() > MIN_URI_LENGTH && !text.contains(char::is_whitespace)
 }

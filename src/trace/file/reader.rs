@@ -9,13 +9,13 @@ use serde::de::IgnoredAny;
 
 use crate::trace::Event;
 
-use super::header::EndLine;
+use super::format::EndLine;
 use super::{Header, VERSION};
 
-/// The longest line that is read, in bytes. The largest message that is ever recorded stays far below it.
+/// The longest line that is read, in bytes. The largest message that is recorded is far smaller.
 const MAX_LINE: u64 = 256 << 20;
 
-/// What is wrong with a trace file, where, and what to do about it.
+/// An error in a trace file: position, message and remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {message}", position(path, *line, *column))]
 pub struct ReadError {
@@ -25,7 +25,7 @@ pub struct ReadError {
     pub line: u64,
     /// The column, from 1, counted in bytes; 0 for the whole line.
     pub column: usize,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
     /// What to do next.
     pub remedy: &'static str,
@@ -40,7 +40,7 @@ fn position(path: &Path, line: u64, column: usize) -> String {
     }
 }
 
-/// Reads a trace event by event; holds one line at a time. After an error it gives no more events.
+/// Reads a trace event by event, one line at a time. After an error it gives no more events.
 pub struct TraceReader {
     path: PathBuf,
     input: Box<dyn BufRead + Send>,
@@ -48,11 +48,11 @@ pub struct TraceReader {
     line: Vec<u8>,
     lines: u64,
     next: u64,
-    state: State,
+    state: ReaderState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ReaderState {
     Reading,
     Complete,
     Cut,
@@ -78,7 +78,7 @@ impl TraceReader {
         Self::new(Box::new(BufReader::with_capacity(1 << 16, file)), path)
     }
 
-    /// Reads from anything; `path` is what errors call it.
+    /// Reads from any input; `path` is its name in errors.
     ///
     /// # Errors
     /// As [`TraceReader::open`].
@@ -90,7 +90,7 @@ impl TraceReader {
             line: Vec::new(),
             lines: 0,
             next: 0,
-            state: State::Reading,
+            state: ReaderState::Reading,
         };
         if reader.read_line()?.is_none() {
             return Err(reader.error(1, "the file is empty".to_owned(), NOT_A_TRACE));
@@ -99,14 +99,14 @@ impl TraceReader {
         Ok(reader)
     }
 
-    /// What the events are about.
+    /// The header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
     /// Whether the file ends before its end line. Known once the last event was read.
     pub fn is_cut(&self) -> bool {
-        self.state == State::Cut
+        self.state == ReaderState::Cut
     }
 
     /// The number of the line that was read last, from 1.
@@ -122,7 +122,7 @@ impl TraceReader {
         let versioned: Versioned = serde_json::from_slice(&self.line).map_err(|error| {
             self.error(
                 error.column(),
-                format!("the first line is no header of a trace: {}", plain(&error)),
+                format!("the first line is no header of a trace: {}", parser_message(&error)),
                 NOT_A_TRACE,
             )
         })?;
@@ -131,8 +131,9 @@ impl TraceReader {
                 format!("version {} of the trace format is not known, only version {VERSION}", versioned.version);
             return Err(self.error(1, message, "read it with the version of wirecert that wrote it, or a later one"));
         }
-        let header: Header = serde_json::from_slice(&self.line)
-            .map_err(|error| self.error(error.column(), format!("in the header: {}", plain(&error)), DAMAGED))?;
+        let header: Header = serde_json::from_slice(&self.line).map_err(|error| {
+            self.error(error.column(), format!("in the header: {}", parser_message(&error)), DAMAGED)
+        })?;
         if header.clock.unit != "us" {
             let message = format!("times in {:?} are not known, only in \"us\", microseconds", header.clock.unit);
             return Err(self.error(1, message, DAMAGED));
@@ -140,7 +141,8 @@ impl TraceReader {
         Ok(header)
     }
 
-    /// Reads the next line that is not blank into `self.line`: whether it had a line end; none at the end of the file.
+    /// Reads the next line that is not blank into `self.line`. Returns whether it had a line end; none at the end of
+    /// the file.
     fn read_line(&mut self) -> Result<Option<bool>, ReadError> {
         loop {
             self.line.clear();
@@ -180,8 +182,8 @@ impl TraceReader {
 
     /// Reads one event; none at the end.
     fn read(&mut self) -> Result<Option<Event>, ReadError> {
-        let Some(whole) = self.read_line()? else {
-            self.state = State::Cut;
+        let Some(has_line_end) = self.read_line()? else {
+            self.state = ReaderState::Cut;
             return Ok(None);
         };
         match serde_json::from_slice::<Event>(&self.line) {
@@ -196,14 +198,14 @@ impl TraceReader {
                 };
                 Err(self.error(1, message, DAMAGED))
             }
-            // A line that was torn as it was written is no news: the file was cut there.
-            Err(_) if !whole && serde_json::from_slice::<IgnoredAny>(&self.line).is_err() => {
-                self.state = State::Cut;
+            // An incomplete last line means that the file was cut while it was written.
+            Err(_) if !has_line_end && serde_json::from_slice::<IgnoredAny>(&self.line).is_err() => {
+                self.state = ReaderState::Cut;
                 Ok(None)
             }
             Err(error) => match serde_json::from_slice::<EndLine>(&self.line) {
                 Ok(end) => self.end(&end).map(|()| None),
-                Err(_) => Err(self.error(error.column(), plain(&error), DAMAGED)),
+                Err(_) => Err(self.error(error.column(), parser_message(&error), DAMAGED)),
             },
         }
     }
@@ -216,7 +218,7 @@ impl TraceReader {
         if self.read_line()?.is_some() {
             return Err(self.error(1, "something follows the end line".to_owned(), DAMAGED));
         }
-        self.state = State::Complete;
+        self.state = ReaderState::Complete;
         Ok(())
     }
 }
@@ -225,19 +227,19 @@ impl Iterator for TraceReader {
     type Item = Result<Event, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.state != State::Reading {
+        if self.state != ReaderState::Reading {
             return None;
         }
         let read = self.read().transpose();
         if let Some(Err(_)) = &read {
-            self.state = State::Failed;
+            self.state = ReaderState::Failed;
         }
         read
     }
 }
 
-/// What the parser says, without its own position: the line is another one in the file.
-fn plain(error: &serde_json::Error) -> String {
+/// The message of the parser, without its position: it does not know the line of the file.
+fn parser_message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {
         Some(at) => text[..at].to_owned(),

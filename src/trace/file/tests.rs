@@ -48,7 +48,7 @@ fn numbered(mut events: Vec<Event>) -> Vec<Event> {
     events
 }
 
-fn written(events: &[Event], room: Option<usize>) -> (Vec<u8>, Written) {
+fn written(events: &[Event], room: Option<usize>) -> (Vec<u8>, TraceFileStatus) {
     let disk = Disk { room, ..Disk::default() };
     let (mut sink, written) = FileSink::to_writer(Box::new(disk.clone()), Path::new("t.jsonl"), &header()).unwrap();
     for event in events {

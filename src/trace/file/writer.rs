@@ -1,4 +1,4 @@
-//! Writing a trace file as it comes about: [`FileSink`].
+//! [`FileSink`]: writes a trace file while the trace is recorded.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,20 +7,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::trace::{Event, Sink};
 
-use super::header::{EndKind, EndLine};
+use super::format::{EndKind, EndLine};
 use super::{Header, write_event};
 
 /// Why a trace is not on disk, or not all of it.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("cannot {doing} trace {}: {reason} (events kept: {events}); {}", path.display(), remedy(*kind))]
+#[error("cannot {operation} trace {}: {reason} (events kept: {events}); {}", path.display(), remedy(*kind))]
 pub struct WriteError {
     /// `create` or `write`.
-    pub doing: &'static str,
+    pub operation: &'static str,
     /// The file.
     pub path: PathBuf,
-    /// What the system said.
+    /// The message of the system.
     pub reason: String,
-    /// The kind of what the system said.
+    /// The kind of error.
     pub kind: io::ErrorKind,
     /// How many events reached the file before that.
     pub events: u64,
@@ -37,41 +37,41 @@ fn remedy(kind: io::ErrorKind) -> &'static str {
     }
 }
 
-/// Writes every event to a file, one system call each: what was recorded is in the file even if this
-/// process dies in the next moment. After a failure nothing more is written; [`Written`] tells of it.
+/// Writes every event to a file, with one system call for each: a recorded event is in the file even if this process
+/// dies in the next moment. After a failure nothing more is written; [`TraceFileStatus`] reports it.
 pub struct FileSink {
     path: PathBuf,
     file: Box<dyn Write + Send>,
     line: Vec<u8>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<FileSinkState>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FileSinkState {
     events: u64,
-    failed: Option<WriteError>,
+    error: Option<WriteError>,
 }
 
-/// What has become of a trace file, for whoever started it.
+/// The outcome of writing a trace file, for the code that created it.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct TraceFileStatus {
     path: PathBuf,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<FileSinkState>>,
 }
 
-impl Written {
+impl TraceFileStatus {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many events are in the file, if none was lost.
+    /// The number of events in the file, if none was lost.
     ///
     /// # Errors
     /// The first failure to write; the file ends before the event that did not fit.
     pub fn outcome(&self) -> Result<u64, WriteError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match &state.failed {
+        match &state.error {
             Some(error) => Err(error.clone()),
             None => Ok(state.events),
         }
@@ -83,12 +83,12 @@ impl FileSink {
     ///
     /// # Errors
     /// The file cannot be created, or not even the header fits.
-    pub fn create(path: &Path, header: &Header) -> Result<(Self, Written), WriteError> {
-        let file = File::create(path).map_err(|error| failure("create", path, &error, 0))?;
+    pub fn create(path: &Path, header: &Header) -> Result<(Self, TraceFileStatus), WriteError> {
+        let file = File::create(path).map_err(|error| write_error("create", path, &error, 0))?;
         Self::to_writer(Box::new(file), path, header)
     }
 
-    /// Writes to anything, such as a pipe; `path` is what errors call it.
+    /// Writes to any output, such as a pipe; `path` is its name in errors.
     ///
     /// # Errors
     /// The header cannot be written.
@@ -96,26 +96,28 @@ impl FileSink {
         mut file: Box<dyn Write + Send>,
         path: &Path,
         header: &Header,
-    ) -> Result<(Self, Written), WriteError> {
+    ) -> Result<(Self, TraceFileStatus), WriteError> {
         let line = Vec::with_capacity(4096);
-        json_line(header).and_then(|line| file.write_all(&line)).map_err(|error| failure("write", path, &error, 0))?;
-        let state = Arc::new(Mutex::new(State::default()));
-        let written = Written { path: path.to_owned(), state: state.clone() };
+        json_line(header)
+            .and_then(|line| file.write_all(&line))
+            .map_err(|error| write_error("write", path, &error, 0))?;
+        let state = Arc::new(Mutex::new(FileSinkState::default()));
+        let written = TraceFileStatus { path: path.to_owned(), state: state.clone() };
         Ok((Self { path: path.to_owned(), file, line, state }, written))
     }
 
     fn write(&mut self, bytes: impl FnOnce(&mut Vec<u8>, u64) -> io::Result<()>, counts: bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.failed.is_some() {
+        if state.error.is_some() {
             return;
         }
         self.line.clear();
         let result = bytes(&mut self.line, state.events).and_then(|()| self.file.write_all(&self.line));
         match result {
             Ok(()) => state.events += u64::from(counts),
-            Err(error) => state.failed = Some(failure("write", &self.path, &error, state.events)),
+            Err(error) => state.error = Some(write_error("write", &self.path, &error, state.events)),
         }
-        // One huge event must not be paid for until the end.
+        // A huge event must not keep its memory until the end.
         self.line.shrink_to(1 << 16);
     }
 }
@@ -134,7 +136,7 @@ impl Sink for FileSink {
         if let Err(error) = self.file.flush() {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             let events = state.events;
-            state.failed.get_or_insert_with(|| failure("write", &self.path, &error, events));
+            state.error.get_or_insert_with(|| write_error("write", &self.path, &error, events));
         }
     }
 }
@@ -145,6 +147,6 @@ fn json_line(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-fn failure(doing: &'static str, path: &Path, error: &io::Error, events: u64) -> WriteError {
-    WriteError { doing, path: path.to_owned(), reason: error.to_string(), kind: error.kind(), events }
+fn write_error(operation: &'static str, path: &Path, error: &io::Error, events: u64) -> WriteError {
+    WriteError { operation, path: path.to_owned(), reason: error.to_string(), kind: error.kind(), events }
 }

@@ -1,4 +1,5 @@
-//! The canonical order: connections by name, answers beside their requests, the unasked sorted.
+//! [`Conversation`]: the lines of a trace in canonical order: connections by name, responses beside their requests,
+//! unsolicited messages sorted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,82 +7,56 @@ use serde_json::Value;
 
 use crate::trace::{Closed, Direction, Event, EventKind, Exited, Frame, Head, Message, Payload, StreamEvent};
 
-use super::exchange::{self, Exchange as HttpExchange};
-use super::volatile::{mark, neutral};
-use super::{Strength, Volatile, json};
+use super::connection::{self, ExchangeKey, NormalisedConnection, without_product_versions};
+use super::json;
+use super::normaliser::Strength;
+use super::volatile::{Volatile, mark};
 
-/// Lines of one trace, in the making. All texts are marked.
+/// Collects the lines of one trace. All texts are marked.
 pub struct Conversation<'a> {
     volatile: &'a Volatile,
     strength: Strength,
     /// The events that a step awaited, where that is known.
     awaited: Option<&'a BTreeSet<u64>>,
-    connections: BTreeMap<String, Connection>,
+    connections: BTreeMap<String, NormalisedConnection>,
     /// Stimuli, calls, files and processes, in order.
-    around: Vec<Around>,
-    /// The events that reached the client's user, in order, by the JSON of their subscription. How they stand to those of
-    /// another one, and to what calls return, is a matter of time.
-    told: BTreeMap<String, Vec<String>>,
+    surroundings: Vec<SurroundingEvent>,
+    /// The events that reached the client's user, in order, by the JSON of their subscription. Their order relative to
+    /// other subscriptions and to the results of calls depends on timing.
+    client_events: BTreeMap<String, Vec<String>>,
     last_file: BTreeMap<String, String>,
 }
 
-/// Something that happened beside the connections.
-struct Around {
+/// An event beside the connections.
+struct SurroundingEvent {
     text: String,
     /// The number of a call.
     call: Option<u64>,
-    /// What the call returned, in whatever order calls returned.
+    /// The results of the call, whatever the order of results.
     returned: Vec<String>,
 }
 
-impl From<String> for Around {
+impl From<String> for SurroundingEvent {
     fn from(text: String) -> Self {
         Self { text, call: None, returned: vec![] }
     }
 }
 
-/// One connection.
-#[derive(Default)]
-struct Connection {
-    /// What it is where it is an exchange of HTTP.
-    http: HttpExchange,
-    exchanges: Vec<Exchange>,
-    /// What the server said unasked: its name, and the line.
-    unasked: Vec<(String, String)>,
-    server_closed: Option<String>,
-    closed: bool,
-    /// Whether the client cut it: what still came from the server by then is a matter of time.
-    cut: bool,
-}
-
-/// Something that the client sent, with what came back for it.
-struct Exchange {
-    key: Key,
-    asked: String,
-    answers: Vec<String>,
-}
-
-/// By what an answer is told to belong to a request.
-#[derive(PartialEq)]
-enum Key {
-    Handshake,
-    /// The JSON of an `id`.
-    Id(String),
-    /// Something of HTTP, where an exchange is a connection.
-    Http,
-    /// The payload of a ping.
-    Ping(Vec<u8>),
-    Close,
-    None,
-}
-
 /// How many bytes of binary data are shown.
-const BYTES: usize = 64;
+const MAX_BINARY_BYTES: usize = 64;
 
 impl<'a> Conversation<'a> {
     pub fn new(volatile: &'a Volatile, strength: Strength, awaited: Option<&'a BTreeSet<u64>>) -> Self {
         let (connections, last_file) = (BTreeMap::new(), BTreeMap::new());
-        Self { volatile, strength, awaited, connections, around: vec![], told: BTreeMap::new(), last_file }
+        Self {
+            volatile,
+            strength,
+            awaited,
+            connections,
+            surroundings: vec![],
+            client_events: BTreeMap::new(),
+            last_file,
+        }
     }
 
     pub fn event(&mut self, event: &Event) {
@@ -91,25 +66,25 @@ impl<'a> Conversation<'a> {
         };
         let to_server = event.dir == Some(Direction::ToServer);
         let (key, text) = match &event.kind {
-            EventKind::Handshake(head) => (Key::Handshake, self.head(head, to_server)),
-            EventKind::HttpRequest(head) => (Key::Http, self.http_head(&head.start, &head.headers)),
-            EventKind::HttpResponse(head) => (Key::Http, self.http_head(&head.start, &head.headers)),
+            EventKind::Handshake(head) => (ExchangeKey::Handshake, self.head(head, to_server)),
+            EventKind::HttpRequest(head) => (ExchangeKey::Http, self.http_head(&head.start, &head.headers)),
+            EventKind::HttpResponse(head) => (ExchangeKey::Http, self.http_head(&head.start, &head.headers)),
             EventKind::StreamEvent(event) => match self.stream_event(event) {
-                Some(text) => (Key::Http, text),
+                Some(text) => (ExchangeKey::Http, text),
                 None => return,
             },
             EventKind::Message(message) => self.message(message, to_server),
             EventKind::Frame(frame) => match self.frame(frame, to_server) {
-                Some(said) => said,
+                Some(line) => line,
                 None => return,
             },
-            // A piece of a frame is masked by a key that is another one in every run.
+            // A part of a frame is masked by a key that differs in every run.
             EventKind::Bytes { bytes } if to_server && self.connection(event).is_upgraded() => {
-                (Key::None, format!("{} masked bytes", bytes.as_bytes().len()))
+                (ExchangeKey::None, format!("{} masked bytes", bytes.as_bytes().len()))
             }
-            EventKind::Bytes { bytes } => (Key::None, format!("bytes {}", self.payload(bytes))),
+            EventKind::Bytes { bytes } => (ExchangeKey::None, format!("bytes {}", self.payload(bytes))),
             EventKind::Closed(how) => {
-                // Which end came first, and whether as FIN or RST, is a matter of time.
+                // Which end closed first, and whether by FIN or RST, depends on timing.
                 let connection = self.connection(event);
                 connection.closed = true;
                 connection.cut |=
@@ -123,16 +98,16 @@ impl<'a> Conversation<'a> {
                 } else {
                     String::new()
                 };
-                // It is recorded when its command is over; what it led to may have come before.
-                let effects = self.around.iter().rev().take_while(|line| is_departure(&line.text)).count();
-                let at = self.around.len() - effects;
-                self.around.insert(at, format!("stimulus {} {params}{outcome}", stimulus.name).into());
+                // A stimulus is recorded when its command has ended; its effects may have come before.
+                let effects = self.surroundings.iter().rev().take_while(|line| is_departure(&line.text)).count();
+                let at = self.surroundings.len() - effects;
+                self.surroundings.insert(at, format!("stimulus {} {params}{outcome}", stimulus.name).into());
                 return;
             }
             EventKind::Call(call) => {
                 let params = self.json(&call.params, 2);
                 let text = format!("call {} {params}", call.call);
-                self.around.push(Around { call: Some(call.id), ..text.into() });
+                self.surroundings.push(SurroundingEvent { call: Some(call.id), ..text.into() });
                 return;
             }
             EventKind::Returned(returned) => {
@@ -142,22 +117,22 @@ impl<'a> Conversation<'a> {
                     (None, None) => "unsupported".to_owned(),
                 };
                 let line = format!("returned {outcome}");
-                match self.around.iter_mut().find(|around| around.call == Some(returned.id)) {
+                match self.surroundings.iter_mut().find(|event| event.call == Some(returned.id)) {
                     Some(call) => call.returned.push(line),
-                    None => self.around.push(line.into()),
+                    None => self.surroundings.push(line.into()),
                 }
                 return;
             }
-            EventKind::Told(told) => {
-                let data = self.json(&told.data, 2);
-                let subscription = told.subscription.as_ref().map(Value::to_string).unwrap_or_default();
-                self.told.entry(subscription).or_default().push(format!("{} {data}", told.event));
+            EventKind::Told(client_event) => {
+                let data = self.json(&client_event.data, 2);
+                let subscription = client_event.subscription.as_ref().map(Value::to_string).unwrap_or_default();
+                self.client_events.entry(subscription).or_default().push(format!("{} {data}", client_event.event));
                 return;
             }
             EventKind::File(change) if change.is_by_play() => return,
             EventKind::File(change) => return self.file(&change.path, &change.change, change.content.as_ref()),
-            EventKind::Launched(_) => return self.around.push("launched".to_owned().into()),
-            EventKind::Exited(exited) => return self.around.push(ended(exited).into()),
+            EventKind::Launched(_) => return self.surroundings.push("launched".to_owned().into()),
+            EventKind::Exited(exited) => return self.surroundings.push(process_end(exited).into()),
             EventKind::Connected { .. }
             | EventKind::Body(_)
             | EventKind::Output(_)
@@ -168,15 +143,15 @@ impl<'a> Conversation<'a> {
         let text = text + &purpose;
         let is_awaited = self.awaited.is_none_or(|awaited| awaited.contains(&event.i));
         let connection = self.connection(event);
-        if key == Key::Http || !connection.http.is_empty() {
+        if key == ExchangeKey::Http || !connection.http.is_empty() {
             match to_server {
-                true => connection.http.ask(event.i, text),
-                false => connection.http.answer(event.i, text),
+                true => connection.http.add_request(event.i, text),
+                false => connection.http.add_response(event.i, text),
             }
         } else if to_server {
-            connection.ask(key, text)
+            connection.add_request(key, text)
         } else {
-            connection.answer(key, text, is_awaited)
+            connection.add_response(key, text, is_awaited)
         }
     }
 
@@ -184,7 +159,7 @@ impl<'a> Conversation<'a> {
         self.strength == Strength::Exact
     }
 
-    fn connection(&mut self, event: &Event) -> &mut Connection {
+    fn connection(&mut self, event: &Event) -> &mut NormalisedConnection {
         self.connections.entry(event.conn.clone().unwrap_or_default()).or_default()
     }
 
@@ -197,10 +172,11 @@ impl<'a> Conversation<'a> {
             return String::new();
         }
         match payload {
-            Payload::Text(text) => json::quoted(&self.volatile.mark(&json::brief(text))),
+            Payload::Text(text) => json::quoted(&self.volatile.mark(&json::abbreviated(text))),
             Payload::Binary(bytes) => {
-                let hex = bytes.iter().take(BYTES).fold("0x".to_owned(), |hex, byte| format!("{hex}{byte:02x}"));
-                if bytes.len() > BYTES { format!("{hex}… ({} bytes)", bytes.len()) } else { hex }
+                let hex =
+                    bytes.iter().take(MAX_BINARY_BYTES).fold("0x".to_owned(), |hex, byte| format!("{hex}{byte:02x}"));
+                if bytes.len() > MAX_BINARY_BYTES { format!("{hex}… ({} bytes)", bytes.len()) } else { hex }
             }
         }
     }
@@ -218,7 +194,7 @@ impl<'a> Conversation<'a> {
                 "sec-websocket-key" => mark("key", value),
                 "sec-websocket-accept" => mark("accept", value),
                 "date" => mark("date", ""),
-                "server" | "user-agent" => without_versions(value),
+                "server" | "user-agent" => without_product_versions(value),
                 _ => self.volatile.mark_line(value),
             };
             text += &format!("\n      {}: {value}", self.volatile.mark_line(name));
@@ -230,10 +206,10 @@ impl<'a> Conversation<'a> {
     }
 
     fn http_head(&self, start: &str, headers: &[(String, String)]) -> String {
-        exchange::head(start, headers, self.volatile, self.strength)
+        connection::head(start, headers, self.volatile, self.strength)
     }
 
-    /// Of an event stream, comments keep the connection alive when they will.
+    /// The line of an event; none for a comment: keep-alives come at any time.
     fn stream_event(&self, event: &StreamEvent) -> Option<String> {
         if event.comment.is_some() && event.data.is_none() {
             return None;
@@ -254,7 +230,7 @@ impl<'a> Conversation<'a> {
         Some(text + &data)
     }
 
-    fn message(&self, message: &Message, to_server: bool) -> (Key, String) {
+    fn message(&self, message: &Message, to_server: bool) -> (ExchangeKey, String) {
         let indent = 4 + if to_server { 0 } else { 2 };
         let fragments = if message.frames > 1 && self.exact() {
             format!("  (in {} frames)", message.frames)
@@ -264,34 +240,35 @@ impl<'a> Conversation<'a> {
         let binary = if message.text { "" } else { "binary " };
         match (&message.json, &message.payload) {
             (Some(value), _) => {
-                let key = id(value).map_or(Key::None, |id| Key::Id(id.to_string()));
+                let key = id(value).map_or(ExchangeKey::None, |id| ExchangeKey::Id(id.to_string()));
                 (key, format!("{binary}{}{fragments}", self.json(value, indent)))
             }
             (None, Some(payload)) => {
                 let what = if payload.as_text().is_some() { "no JSON" } else { "not UTF-8" };
-                (Key::None, format!("{binary}{what}: {}{fragments}", self.payload(payload)))
+                (ExchangeKey::None, format!("{binary}{what}: {}{fragments}", self.payload(payload)))
             }
-            (None, None) => (Key::None, format!("{binary}no JSON{fragments}")),
+            (None, None) => (ExchangeKey::None, format!("{binary}no JSON{fragments}")),
         }
     }
 
-    /// Data frames show as messages; of the others, keep-alives come when they will.
-    fn frame(&self, frame: &Frame, to_server: bool) -> Option<(Key, String)> {
+    /// The line of a control frame or an unusual data frame. Other data frames show as messages, and keep-alives come
+    /// at any time.
+    fn frame(&self, frame: &Frame, to_server: bool) -> Option<(ExchangeKey, String)> {
         let payload = frame.payload.as_bytes();
         let odd = frame.rsv != 0 || frame.length_bits.is_some() || frame.masked != to_server;
         let oddity = if odd { self.oddity(frame) } else { String::new() };
         match frame.opcode {
-            0..=2 if odd => Some((Key::None, format!("frame opcode {}{oddity}", frame.opcode))),
+            0..=2 if odd => Some((ExchangeKey::None, format!("frame opcode {}{oddity}", frame.opcode))),
             0..=2 => None,
-            8 => Some((Key::Close, format!("{}{oddity}", self.close(payload)))),
+            8 => Some((ExchangeKey::Close, format!("{}{oddity}", self.close(payload)))),
             9 if to_server => {
-                Some((Key::Ping(payload.to_vec()), format!("ping {}{oddity}", self.payload(&frame.payload))))
+                Some((ExchangeKey::Ping(payload.to_vec()), format!("ping {}{oddity}", self.payload(&frame.payload))))
             }
             10 if !to_server => {
-                Some((Key::Ping(payload.to_vec()), format!("pong {}{oddity}", self.payload(&frame.payload))))
+                Some((ExchangeKey::Ping(payload.to_vec()), format!("pong {}{oddity}", self.payload(&frame.payload))))
             }
             9 | 10 => None,
-            other => Some((Key::None, format!("frame opcode {other}{oddity}"))),
+            other => Some((ExchangeKey::None, format!("frame opcode {other}{oddity}"))),
         }
     }
 
@@ -315,7 +292,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Files are looked at again and again: only what changed counts.
+    /// Adds a file that has changed. Files are read repeatedly.
     fn file(&mut self, path: &str, change: &str, content: Option<&Payload>) {
         let path = self.volatile.mark_line(path);
         let content = match content {
@@ -327,26 +304,26 @@ impl<'a> Conversation<'a> {
         };
         let line = format!("file {path} {change}{content}");
         if self.last_file.insert(path, line.clone()).as_ref() != Some(&line) {
-            self.around.push(line.into());
+            self.surroundings.push(line.into());
         }
     }
 
-    /// All of it, marked.
+    /// The complete text, marked.
     pub fn into_text(self) -> String {
         let mut text = String::new();
-        if !self.around.is_empty() {
+        if !self.surroundings.is_empty() {
             text += "around\n";
-            for around in &self.around {
-                text += &format!("  {}\n", around.text);
-                around.returned.iter().for_each(|line| text += &format!("    {line}\n"));
+            for event in &self.surroundings {
+                text += &format!("  {}\n", event.text);
+                event.returned.iter().for_each(|line| text += &format!("    {line}\n"));
             }
         }
-        if !self.told.is_empty() {
+        if !self.client_events.is_empty() {
             if !text.is_empty() {
                 text.push('\n');
             }
             text += "told\n";
-            self.told.values().flatten().for_each(|line| text += &format!("  {line}\n"));
+            self.client_events.values().flatten().for_each(|line| text += &format!("  {line}\n"));
         }
         let exact = self.strength == Strength::Exact;
         let mut unnamed = vec![];
@@ -356,12 +333,13 @@ impl<'a> Conversation<'a> {
             let mut lines = String::new();
             http.write(&mut lines);
             connection.write(exact, &mut lines);
-            match exchange::number(&name).filter(|_| !http.is_empty()) {
+            match connection::exchange_number(&name).filter(|_| !http.is_empty()) {
                 Some(number) => unnamed.push((number, http, lines)),
                 None => written.push((name, lines)),
             }
         }
-        let unnamed = exchange::in_order(unnamed).into_iter().map(|(number, lines)| (format!("x{number}"), lines));
+        let unnamed =
+            connection::in_canonical_order(unnamed).into_iter().map(|(number, lines)| (format!("x{number}"), lines));
         for (name, lines) in written.into_iter().chain(unnamed) {
             if !text.is_empty() {
                 text.push('\n');
@@ -372,93 +350,12 @@ impl<'a> Conversation<'a> {
     }
 }
 
-impl Connection {
-    /// Whether a handshake was answered on it.
-    fn is_upgraded(&self) -> bool {
-        self.exchanges.iter().any(|exchange| exchange.key == Key::Handshake && !exchange.answers.is_empty())
-    }
-
-    /// Whether an end of it has said that it is to end.
-    fn is_closing(&self) -> bool {
-        self.server_closed.is_some() || self.exchanges.iter().any(|exchange| exchange.key == Key::Close)
-    }
-
-    fn ask(&mut self, key: Key, asked: String) {
-        if key == Key::Close && self.server_closed.is_some() {
-            return; // the echo of the server's
-        }
-        self.exchanges.push(Exchange { key, asked, answers: vec![] });
-    }
-
-    /// Takes in what came from the server. Whether a step awaited it decides only where it belongs to nothing that was asked.
-    fn answer(&mut self, key: Key, text: String, is_awaited: bool) {
-        // A close that is no echo was on its way when ours was sent.
-        let crossed = |exchange: &Exchange| exchange.key == Key::Close && exchange.asked != text;
-        if let Some(at) = self.exchanges.iter().position(crossed).filter(|_| key == Key::Close) {
-            self.exchanges.remove(at);
-        }
-        let fits = |exchange: &&mut Exchange| key != Key::None && exchange.key == key;
-        let unanswered = self.exchanges.iter_mut().filter(fits).position(|exchange| exchange.answers.is_empty());
-        let exchange = match unanswered {
-            Some(n) => self.exchanges.iter_mut().filter(fits).nth(n),
-            None => self.exchanges.iter_mut().filter(fits).last(),
-        };
-        match (exchange, key) {
-            (Some(exchange), _) => exchange.answers.push(text),
-            (None, Key::Close) => self.server_closed = Some(text),
-            (None, _) if is_awaited => self.unasked.push((heading(&text), text)),
-            (None, _) => {}
-        }
-    }
-
-    fn write(mut self, exact: bool, text: &mut String) {
-        if self.cut {
-            let late = self.exchanges.iter_mut().filter(|exchange| exchange.key != Key::Handshake);
-            late.for_each(|exchange| exchange.answers.clear());
-            self.unasked.clear();
-            self.server_closed = None;
-        }
-        for exchange in self.exchanges {
-            *text += &format!("  → {}\n", exchange.asked);
-            for answer in exchange.answers {
-                *text += &format!("    ← {answer}\n");
-            }
-        }
-        if !self.unasked.is_empty() {
-            *text += "  unasked\n";
-        }
-        // Those of one name keep their order, unless only shapes count.
-        self.unasked.sort_by(|a, b| a.0.cmp(&b.0));
-        if !exact {
-            self.unasked.sort();
-            self.unasked.dedup();
-        }
-        for (_, line) in self.unasked {
-            *text += &format!("    ← {line}\n");
-        }
-        if let Some(close) = self.server_closed {
-            *text += &format!("  ← {close}\n");
-        }
-        if self.closed {
-            *text += "  closed\n";
-        }
-    }
-}
-
-/// Whether a line tells that something went.
+/// Whether a line is the end of a process or the removal of a file.
 fn is_departure(line: &str) -> bool {
     line.starts_with("ended") || line.starts_with("file ") && line.ends_with(" removed")
 }
 
-/// What something unasked is called: the keys down to the first object of several, or its beginning.
-fn heading(text: &str) -> String {
-    let plain = neutral(text);
-    let end = plain.match_indices(": ").map(|(at, _)| at).find(|at| !plain[at + 2..].trim_start().starts_with('{'));
-    let name = &plain[..end.unwrap_or(plain.len())];
-    name.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The `id` that tells to which request a message belongs: beside its other keys, or one level down.
+/// The `id` that relates a message to a request: at the top level, or one level down.
 fn id(value: &Value) -> Option<&Value> {
     let map = value.as_object()?;
     map.get("id")
@@ -466,22 +363,11 @@ fn id(value: &Value) -> Option<&Value> {
         .filter(|id| id.is_string() || id.is_number())
 }
 
-fn ended(exited: &Exited) -> String {
+fn process_end(exited: &Exited) -> String {
     let how = match (exited.code, exited.signal) {
         (Some(code), _) => format!(" with code {code}"),
         (None, Some(signal)) => format!(" by signal {signal}"),
         (None, None) => String::new(),
     };
     format!("ended{how}{}", if exited.asked { "" } else { ", unasked" })
-}
-
-/// A product token (RFC 9110 section 10.1.5) without the version after its slash.
-pub fn without_versions(value: &str) -> String {
-    let product = |word: &str| match word.split_once('/') {
-        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
-            format!("{name}/{}", mark("version", ""))
-        }
-        _ => word.to_owned(),
-    };
-    value.split(' ').map(product).collect::<Vec<_>>().join(" ")
 }

@@ -1,11 +1,11 @@
-//! JSON as text that is compared: keys sorted, one line where it fits.
+//! JSON as comparable text: keys sorted, on one line where it fits.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
 use super::Strength;
-use super::volatile::{Volatile, neutral};
+use super::volatile::{Volatile, unnumbered};
 
 /// The widest line, in characters.
 const WIDTH: usize = 110;
@@ -19,15 +19,15 @@ pub fn render(value: &Value, volatile: &Volatile, strength: Strength, indent: us
     tree.lay_out(indent)
 }
 
-/// A text, ready to be shown, or a bracket with more of them.
+/// A rendered text, or a list or map of them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Tree {
+enum LayoutTree {
     Leaf(String),
-    List(Vec<Tree>),
-    Map(Vec<(String, Tree)>),
+    List(Vec<LayoutTree>),
+    Map(Vec<(String, LayoutTree)>),
 }
 
-/// A text as a JSON string on one line, without any control character: JSON allows some, terminals do not.
+/// A text as a JSON string on one line, with every control character escaped: JSON permits some of them.
 pub fn quoted(text: &str) -> String {
     let json = Value::from(text).to_string();
     if !json.contains(char::is_control) {
@@ -38,67 +38,70 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// The longest text that a snapshot holds in full, in characters.
-const LONG: usize = 400;
+const MAX_TEXT: usize = 400;
 
-/// A long text by its beginning and length: a snapshot is there to be read.
-pub fn brief(text: &str) -> Cow<'_, str> {
-    let count = if text.len() > LONG { text.chars().count() } else { 0 };
-    if count <= LONG {
+/// A long text as its beginning and its length.
+pub fn abbreviated(text: &str) -> Cow<'_, str> {
+    let count = if text.len() > MAX_TEXT { text.chars().count() } else { 0 };
+    if count <= MAX_TEXT {
         return text.into();
     }
-    let beginning: String = text.chars().take(LONG / 4).collect();
+    let beginning: String = text.chars().take(MAX_TEXT / 4).collect();
     format!("{beginning}… ({count} characters)").into()
 }
 
-fn exact(value: &Value, key: &str, volatile: &Volatile) -> Tree {
+fn exact(value: &Value, key: &str, volatile: &Volatile) -> LayoutTree {
     match value {
-        Value::String(text) => {
-            Tree::Leaf(quoted(&volatile.mark_keyed(key, text).unwrap_or_else(|| volatile.mark(&brief(text)))))
+        Value::String(text) => LayoutTree::Leaf(quoted(
+            &volatile.mark_keyed(key, text).unwrap_or_else(|| volatile.mark(&abbreviated(text))),
+        )),
+        Value::Number(number) => {
+            LayoutTree::Leaf(volatile.mark_number(key, number).unwrap_or_else(|| number.to_string()))
         }
-        Value::Number(number) => Tree::Leaf(volatile.mark_number(key, number).unwrap_or_else(|| number.to_string())),
         Value::Array(items) => {
-            let mut list: Vec<Tree> = items.iter().map(|item| exact(item, key, volatile)).collect();
+            let mut list: Vec<LayoutTree> = items.iter().map(|item| exact(item, key, volatile)).collect();
             // The files of a list of diagnostics come in any order.
             if items.iter().all(|item| item.get("uri").is_some() && item.get("diagnostics").is_some()) {
                 list.sort();
             }
-            Tree::List(list)
+            LayoutTree::List(list)
         }
         Value::Object(map) => {
-            let mut entries: Vec<(String, Tree)> =
+            let mut entries: Vec<(String, LayoutTree)> =
                 map.iter().map(|(key, value)| (quoted(&volatile.mark(key)), exact(value, key, volatile))).collect();
             entries.sort();
-            Tree::Map(entries)
+            LayoutTree::Map(entries)
         }
-        Value::Bool(_) | Value::Null => Tree::Leaf(value.to_string()),
+        Value::Bool(_) | Value::Null => LayoutTree::Leaf(value.to_string()),
     }
 }
 
-/// Keys and types; a list shows each shape that occurs in it once.
-fn shape(value: &Value) -> Tree {
+/// Keys and types; a list has each shape that occurs in it once.
+fn shape(value: &Value) -> LayoutTree {
     match value {
-        Value::Null => Tree::Leaf("null".to_owned()),
-        Value::Bool(_) => Tree::Leaf("boolean".to_owned()),
-        Value::Number(_) => Tree::Leaf("number".to_owned()),
-        Value::String(_) => Tree::Leaf("string".to_owned()),
+        Value::Null => LayoutTree::Leaf("null".to_owned()),
+        Value::Bool(_) => LayoutTree::Leaf("boolean".to_owned()),
+        Value::Number(_) => LayoutTree::Leaf("number".to_owned()),
+        Value::String(_) => LayoutTree::Leaf("string".to_owned()),
         Value::Array(items) => {
-            let mut shapes: Vec<Tree> = items.iter().map(shape).collect();
+            let mut shapes: Vec<LayoutTree> = items.iter().map(shape).collect();
             shapes.sort();
             shapes.dedup();
-            Tree::List(shapes)
+            LayoutTree::List(shapes)
         }
         Value::Object(map) => {
-            let mut entries: Vec<(String, Tree)> = map.iter().map(|(key, value)| (quoted(key), shape(value))).collect();
+            let mut entries: Vec<(String, LayoutTree)> =
+                map.iter().map(|(key, value)| (quoted(key), shape(value))).collect();
             entries.sort();
-            Tree::Map(entries)
+            LayoutTree::Map(entries)
         }
     }
 }
 
-impl Tree {
+impl LayoutTree {
     fn lay_out(&self, indent: usize) -> String {
         let line = self.one_line();
-        if indent + neutral(&line).chars().count() <= WIDTH {
+        if indent + unnumbered(&line).chars().count() <= WIDTH {
             return line;
         }
         let pad = " ".repeat(indent + 2);

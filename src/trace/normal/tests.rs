@@ -1,13 +1,15 @@
 //! What a normalised trace shows, and what it leaves out.
 
+use std::collections::BTreeSet;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::trace::{
-    Body, Call, ClientEvent, Closed, Direction, Exited, FileChange, Frame, Head, HttpRequest, HttpResponse, Launched,
-    Message, Payload, Returned, Stimulus, StreamEvent,
+    Body, Call, ClientEvent, Closed, Direction, Event, EventKind, Exited, FileChange, Frame, Head, HttpRequest,
+    HttpResponse, Launched, Message, Payload, Returned, Stimulus, StreamEvent,
 };
 
 use Direction::{ToClient, ToServer};
@@ -58,7 +60,7 @@ impl Run {
         let read = |id: &str| {
             Self::message(json!({"clientRequest": {"id": id, "readFile": {"path": format!("{}/a.txt", self.root)}}}))
         };
-        let answer = |id: &str, uuid: &str| {
+        let response = |id: &str, uuid: &str| {
             Self::message(json!({"serverResponse": {"readFile": {"content": uuid, "at": self.date}, "id": id}}))
         };
         let mut events = vec![
@@ -75,19 +77,19 @@ impl Run {
             (Some("main"), Some(ToServer), read("1")),
             (Some("main"), Some(ToServer), read("2")),
         ];
-        let mut answers = vec![
-            (Some("main"), Some(ToClient), answer("1", self.uuid)),
+        let mut responses = vec![
+            (Some("main"), Some(ToClient), response("1", self.uuid)),
             (Some("main"), Some(ToClient), select(1)),
-            (Some("main"), Some(ToClient), answer("2", self.other)),
+            (Some("main"), Some(ToClient), response("2", self.other)),
             (Some("main"), Some(ToClient), select(0)),
             (Some("main"), Some(ToClient), visible),
         ];
         if self.late {
-            answers.swap(0, 2);
-            answers.swap(3, 4);
+            responses.swap(0, 2);
+            responses.swap(3, 4);
             events.push((Some("main"), Some(ToClient), Self::frame(9, b"keep-alive")));
         }
-        events.extend(answers);
+        events.extend(responses);
         let stimulus = Stimulus {
             name: "open".into(),
             params: serde_json::Map::from_iter([("path".to_owned(), json!(format!("{}/a.txt", self.root)))]),
@@ -319,13 +321,13 @@ fn what_comes_in_time_or_not_and_how_bytes_are_masked_is_left_out() {
     let json = |text: &str| EventKind::Message(Message::joined(true, text.as_bytes(), 1));
     let and = |more: &[(Direction, EventKind)]| normalised(&[&opened[..], more].concat());
 
-    let asked = (ToServer, json(r#"{"clientRequest":{"id":"1","ping":{}}}"#));
-    let answered = (ToClient, json(r#"{"serverResponse":{"id":"1","ping":{}}}"#));
+    let request = (ToServer, json(r#"{"clientRequest":{"id":"1","ping":{}}}"#));
+    let response = (ToClient, json(r#"{"serverResponse":{"id":"1","ping":{}}}"#));
     let told = (ToClient, json(r#"{"serverNotification":{"x":{}}}"#));
     let reset = (ToServer, EventKind::Closed(Closed::Reset));
-    let late = and(&[asked.clone(), told, answered.clone(), reset.clone()]);
-    assert_eq!(late, and(&[asked.clone(), reset]));
-    assert!(and(&[asked, answered]).contains("← {\"serverResponse\""));
+    let late = and(&[request.clone(), told, response.clone(), reset.clone()]);
+    assert_eq!(late, and(&[request.clone(), reset]));
+    assert!(and(&[request, response]).contains("← {\"serverResponse\""));
 
     let half = |bytes: &[u8]| (ToServer, EventKind::Bytes { bytes: Payload::from(bytes) });
     assert_eq!(and(&[half(b"\x81\x94\x72\x7e")]), and(&[half(b"\x81\x94\x01\x6d")]));

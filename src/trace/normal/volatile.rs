@@ -1,7 +1,7 @@
-//! What differs from one run to the next, and the placeholders in its place.
+//! [`Volatile`]: finds values that differ from run to run, and marks them for placeholders.
 //!
-//! First each such thing is *marked*: kind and original between private characters. Marked texts can be sorted without
-//! regard to the originals ([`neutral`]). Last, in the order in which they are shown, [`number`] turns the marks into
+//! First each such value is *marked*: kind and original between private-use characters. Marked texts can be sorted
+//! regardless of the originals ([`unnumbered`]). Last, in the order of the text, [`number`] turns the marks into
 //! placeholders.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,23 +14,23 @@ use crate::uri;
 
 use super::NormalisationFacts;
 
-/// Around a mark: kind OPEN … BETWEEN original CLOSE.
-const OPEN: char = '\u{E000}';
-const BETWEEN: char = '\u{E001}';
-const CLOSE: char = '\u{E002}';
+/// The characters of a mark: MARK_START kind MARK_SEPARATOR original MARK_END.
+const MARK_START: char = '\u{E000}';
+const MARK_SEPARATOR: char = '\u{E001}';
+const MARK_END: char = '\u{E002}';
 
-/// Kinds whose placeholders carry no number: two moments are no more alike for being the same millisecond.
+/// Kinds whose placeholders have no number: that two times are equal means nothing.
 const UNNUMBERED: &[&str] = &["time", "date", "version", "length", "value"];
 
-/// A piece of a text that differs from one run to the next.
+/// A piece of a text that differs from run to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum VolatilePiece {
     /// A secret's placeholder.
     Secret,
     Uuid,
-    /// A moment as RFC 3339 has it.
+    /// A time as in RFC 3339.
     Time,
-    /// A moment as HTTP has it.
+    /// A date as in HTTP.
     Date,
     Port,
     Pid,
@@ -38,15 +38,15 @@ pub enum Piece {
     Folder(String),
 }
 
-/// What a trace tells of ports and processes.
+/// The ports and process ids that occur in a trace.
 #[derive(Debug, Default)]
-pub struct Learnt {
+pub struct TraceFacts {
     ports: BTreeSet<u64>,
     pids: BTreeSet<u64>,
 }
 
-impl Learnt {
-    /// Takes in an event.
+impl TraceFacts {
+    /// Adds the ports and process ids of an event.
     pub fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::Connected { address } => {
@@ -65,7 +65,7 @@ impl Learnt {
     }
 }
 
-/// Finds what differs from one run to the next.
+/// Finds and marks values that differ from run to run.
 #[derive(Debug)]
 pub struct Volatile {
     pattern: Option<Regex>,
@@ -76,16 +76,16 @@ pub struct Volatile {
 }
 
 impl Volatile {
-    /// From what is known, and what the trace tells of ports and processes.
+    /// From known values, and the ports and process ids of events.
     pub fn new(known: &NormalisationFacts, events: &[Event]) -> Self {
-        let mut learnt = Learnt::default();
+        let mut learnt = TraceFacts::default();
         events.iter().for_each(|event| learnt.event(event));
         Self::with(known, learnt)
     }
 
-    /// From what is known, and what was learnt of a trace.
-    pub fn with(known: &NormalisationFacts, learnt: Learnt) -> Self {
-        let Learnt { mut ports, pids } = learnt;
+    /// From known values, and the facts of a trace.
+    pub fn with(known: &NormalisationFacts, learnt: TraceFacts) -> Self {
+        let TraceFacts { mut ports, pids } = learnt;
         ports.extend(known.ports.iter().map(|port| u64::from(*port)));
         let folders: BTreeMap<String, String> = known
             .folders
@@ -99,42 +99,42 @@ impl Volatile {
 
     /// A text with its marks.
     pub fn mark(&self, text: &str) -> String {
-        let text = text.replace([OPEN, BETWEEN, CLOSE], "\u{FFFD}");
+        let text = text.replace([MARK_START, MARK_SEPARATOR, MARK_END], "\u{FFFD}");
         let (mut marked, mut from) = (String::with_capacity(text.len()), 0);
         for (piece, range) in self.pieces(&text) {
             let whole = &text[range.clone()];
             marked += &text[from..range.start];
             marked += &match piece {
-                Piece::Folder(name) => format!("<{name}>"),
-                Piece::Secret => mark("token", whole.trim_end_matches('>').trim_end_matches('*')),
-                Piece::Uuid => mark("uuid", &whole.to_lowercase()),
-                Piece::Time => mark("time", &whole.to_lowercase()),
-                Piece::Date => mark("date", &whole.to_lowercase()),
-                Piece::Port => mark("port", whole),
-                Piece::Pid => mark("pid", whole),
+                VolatilePiece::Folder(name) => format!("<{name}>"),
+                VolatilePiece::Secret => mark("token", whole.trim_end_matches('>').trim_end_matches('*')),
+                VolatilePiece::Uuid => mark("uuid", &whole.to_lowercase()),
+                VolatilePiece::Time => mark("time", &whole.to_lowercase()),
+                VolatilePiece::Date => mark("date", &whole.to_lowercase()),
+                VolatilePiece::Port => mark("port", whole),
+                VolatilePiece::Pid => mark("pid", whole),
             };
             from = range.end;
         }
         marked + &text[from..]
     }
 
-    /// The pieces of a text that differ from one run to the next, in order, and the bytes where they are.
-    pub fn pieces(&self, text: &str) -> Vec<(Piece, Range<usize>)> {
+    /// The volatile pieces of a text in order, with their byte ranges.
+    pub fn pieces(&self, text: &str) -> Vec<(VolatilePiece, Range<usize>)> {
         let Some(pattern) = &self.pattern else { return vec![] };
         let found = pattern.captures_iter(text).filter_map(|found| {
             let whole = found.get(0)?;
             if let Some(folder) = found.name("folder") {
                 // `/tmp/a` is not the beginning of `/tmp/ab`, but the `/tmp` of both may be known.
-                let goes_on = text[whole.end()..].chars().next().is_some_and(is_word);
-                let (name, length) = self.folder(folder.as_str(), goes_on)?;
-                return Some((Piece::Folder(name), whole.start()..whole.start() + length));
+                let continues = text[whole.end()..].chars().next().is_some_and(is_word);
+                let (name, length) = self.folder(folder.as_str(), continues)?;
+                return Some((VolatilePiece::Folder(name), whole.start()..whole.start() + length));
             }
             let kinds = [
-                ("secret", Piece::Secret),
-                ("uuid", Piece::Uuid),
-                ("time", Piece::Time),
-                ("date", Piece::Date),
-                ("port", Piece::Port),
+                ("secret", VolatilePiece::Secret),
+                ("uuid", VolatilePiece::Uuid),
+                ("time", VolatilePiece::Time),
+                ("date", VolatilePiece::Date),
+                ("port", VolatilePiece::Port),
             ];
             let (_, piece) = kinds.into_iter().find(|(name, _)| found.name(name).is_some())?;
             Some((piece, whole.range()))
@@ -143,8 +143,8 @@ impl Volatile {
     }
 
     /// The name of the longest folder that a text is or is inside of, and how many bytes of the text that folder is.
-    fn folder(&self, text: &str, goes_on: bool) -> Option<(String, usize)> {
-        let ends = |rest: &str| rest.chars().next().map_or(!goes_on, |c| !is_word(c));
+    fn folder(&self, text: &str, continues: bool) -> Option<(String, usize)> {
+        let ends = |rest: &str| rest.chars().next().map_or(!continues, |c| !is_word(c));
         let found = self.folders.iter().filter_map(|(spelling, name)| Some((text.strip_prefix(spelling)?, name)));
         let (rest, name) = found.filter(|(rest, _)| ends(rest)).min_by_key(|(rest, _)| rest.len())?;
         Some((name.clone(), text.len() - rest.len()))
@@ -162,32 +162,32 @@ impl Volatile {
         })
     }
 
-    /// The mark of a number under a key, where it is one.
+    /// The mark of a number under a key, if it differs from run to run.
     pub fn mark_number(&self, key: &str, number: &serde_json::Number) -> Option<String> {
         Some(match self.number_kind(key, number)? {
-            Piece::Pid => mark("pid", &number.to_string()),
-            Piece::Port => mark("port", &number.to_string()),
+            VolatilePiece::Pid => mark("pid", &number.to_string()),
+            VolatilePiece::Port => mark("port", &number.to_string()),
             _ => mark("time", ""),
         })
     }
 
-    /// What a number under a key is, where that differs from one run to the next.
-    pub fn number_kind(&self, key: &str, number: &serde_json::Number) -> Option<Piece> {
+    /// The kind of a number under a key, if it differs from run to run.
+    pub fn number_kind(&self, key: &str, number: &serde_json::Number) -> Option<VolatilePiece> {
         let value = number.as_u64()?;
         let key = key.to_ascii_lowercase();
         if key == "pid" || key.ends_with("pid") && self.pids.contains(&value) {
-            Some(Piece::Pid)
+            Some(VolatilePiece::Pid)
         } else if key == "port" || key.ends_with("port") && self.ports.contains(&value) {
-            Some(Piece::Port)
+            Some(VolatilePiece::Port)
         } else if (1_500_000_000_000..3_000_000_000_000).contains(&value) {
             // Milliseconds since 1970, in this century.
-            Some(Piece::Time)
+            Some(VolatilePiece::Time)
         } else {
             None
         }
     }
 
-    /// The mark of a text under a key, where the key alone says what it is.
+    /// The mark of a text that is volatile because of its key.
     pub fn mark_keyed(&self, key: &str, text: &str) -> Option<String> {
         self.is_version(key, text).then(|| mark("version", ""))
     }
@@ -199,14 +199,14 @@ impl Volatile {
     }
 }
 
-/// A mark.
+/// A mark of this kind for this original.
 pub fn mark(kind: &str, original: &str) -> String {
-    let original = original.replace([OPEN, BETWEEN, CLOSE], "\u{FFFD}");
-    format!("{OPEN}{kind}{BETWEEN}{original}{CLOSE}")
+    let original = original.replace([MARK_START, MARK_SEPARATOR, MARK_END], "\u{FFFD}");
+    format!("{MARK_START}{kind}{MARK_SEPARATOR}{original}{MARK_END}")
 }
 
-/// A marked text with placeholders that tell nothing of identity: for sorting and measuring.
-pub fn neutral(marked: &str) -> String {
+/// A marked text with placeholders that all have the number 1, for sorting and measuring.
+pub fn unnumbered(marked: &str) -> String {
     replace_marks(marked, |kind, _| placeholder(kind, 1))
 }
 
@@ -230,13 +230,13 @@ fn placeholder(kind: &str, n: usize) -> String {
 fn replace_marks(marked: &str, mut replace: impl FnMut(&str, &str) -> String) -> String {
     let mut out = String::with_capacity(marked.len());
     let mut rest = marked;
-    while let Some((before, after)) = rest.split_once(OPEN) {
+    while let Some((before, after)) = rest.split_once(MARK_START) {
         out += before;
-        let Some((inside, after)) = after.split_once(CLOSE) else {
+        let Some((inside, after)) = after.split_once(MARK_END) else {
             rest = after;
             continue;
         };
-        let (kind, original) = inside.split_once(BETWEEN).unwrap_or((inside, ""));
+        let (kind, original) = inside.split_once(MARK_SEPARATOR).unwrap_or((inside, ""));
         out += &replace(kind, original);
         rest = after;
     }
@@ -247,7 +247,7 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '-'
 }
 
-/// How a folder is written: as a path, as in a `file` URI, and with the links of macOS resolved.
+/// The spellings of a folder: as a path, as in a `file` URI, and with the links of macOS resolved.
 fn spellings(path: &str) -> BTreeSet<String> {
     let path = path.trim_end_matches('/');
     let resolved = format!("/private{path}");

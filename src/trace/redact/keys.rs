@@ -1,4 +1,4 @@
-//! Finding secrets by what they are called: the values of secret JSON keys, query parameters and headers.
+//! Finding secrets by their names: the values of secret JSON keys, query parameters and headers.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -9,16 +9,16 @@ use crate::uri;
 /// Headers that carry credentials in every protocol.
 const HEADERS: &[&str] = &["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key"];
 
-/// Compiling costs more than a short trace: each set of names is compiled once, when it is first needed. There are as
-/// many as protocols.
-static KNOWN: Mutex<Vec<Keys>> = Mutex::new(Vec::new());
+/// Compiling the expressions costs more than a short trace: each set of names is compiled once, when it is first
+/// needed. There are as many sets as protocols.
+static COMPILED: Mutex<Vec<Keys>> = Mutex::new(Vec::new());
 
-/// What secrets are called. Clones share what was compiled.
+/// The names of secrets. Clones share the compiled expressions.
 #[derive(Clone, Debug)]
-pub struct Keys(Arc<Inner>);
+pub struct Keys(Arc<KeysInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct KeysInner {
     names: Vec<String>,
     patterns: OnceLock<Patterns>,
 }
@@ -32,34 +32,34 @@ struct Patterns {
 
 /// A value found under a secret name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Value {
+pub struct NamedValue {
     /// First byte.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// What it stands for, escapes resolved; none where that cannot be told.
+    /// The value with its escapes resolved; none where that is not possible.
     pub meaning: Option<String>,
-    /// Whether it is the beginning of a JSON string that goes on in a later piece.
+    /// Whether the value is the beginning of a JSON string that continues in a later piece.
     pub open: bool,
 }
 
 impl Default for Keys {
-    /// Nothing is secret by its name.
+    /// No names.
     fn default() -> Self {
-        Self(Arc::new(Inner { names: vec![], patterns: OnceLock::from(Patterns::default()) }))
+        Self(Arc::new(KeysInner { names: vec![], patterns: OnceLock::from(Patterns::default()) }))
     }
 }
 
 impl Keys {
-    /// These JSON keys and query parameters, and the headers that carry credentials.
+    /// The names of these JSON keys and query parameters, and the headers with credentials.
     pub fn new(names: &[&str]) -> Self {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(keys) = known.iter().find(|keys| keys.0.names == names) {
+        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = compiled.iter().find(|keys| keys.0.names == names) {
             return keys.clone();
         }
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        let keys = Self(Arc::new(Inner { names, patterns: OnceLock::new() }));
-        known.push(keys.clone());
+        let keys = Self(Arc::new(KeysInner { names, patterns: OnceLock::new() }));
+        compiled.push(keys.clone());
         keys
     }
 
@@ -85,7 +85,7 @@ impl Keys {
         self.0.names.iter().any(|name| name == key)
     }
 
-    /// The secret part of a header's value: what comes after the scheme.
+    /// The secret part of a header's value: the credentials after the scheme.
     pub fn in_header<'a>(&self, name: &str, value: &'a str) -> Option<&'a str> {
         let named = HEADERS.iter().any(|header| header.eq_ignore_ascii_case(name))
             || self.0.names.iter().any(|key| key.eq_ignore_ascii_case(name));
@@ -98,7 +98,7 @@ impl Keys {
     }
 
     /// Every secret value in a text: JSON, a URL, a head.
-    pub fn find(&self, data: &[u8]) -> Vec<Value> {
+    pub fn find(&self, data: &[u8]) -> Vec<NamedValue> {
         let mut values = Vec::new();
         if !data.iter().any(|byte| matches!(byte, b':' | b'=')) {
             return values;
@@ -109,22 +109,22 @@ impl Keys {
         for found in json.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let open = data.get(found.end()) != Some(&b'"');
             let meaning = if open { None } else { unescape(found.as_bytes()) };
-            values.push(Value { start: found.start(), end: found.end(), meaning, open });
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open });
         }
         for found in query.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let meaning = String::from_utf8(uri::decode_bytes(found.as_bytes())).ok();
-            values.push(Value { start: found.start(), end: found.end(), meaning, open: false });
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false });
         }
         for found in header.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let meaning = std::str::from_utf8(found.as_bytes()).ok().map(str::to_owned);
-            values.push(Value { start: found.start(), end: found.end(), meaning, open: false });
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false });
         }
         values.retain(|value| value.start < value.end || value.open);
         values
     }
 }
 
-/// Whether any line begins as one of [`HEADERS`] does: what is mostly JSON is read much faster than by the expression.
+/// Whether any line may begin with one of [`HEADERS`]. For JSON this is much faster than the expression.
 fn may_have_header(data: &[u8]) -> bool {
     let begins = |line: &[u8]| {
         line.first().is_some_and(|byte| HEADERS.iter().any(|name| name.as_bytes()[0] == byte.to_ascii_lowercase()))
@@ -132,7 +132,7 @@ fn may_have_header(data: &[u8]) -> bool {
     begins(data) || memchr::memchr_iter(b'\n', data).any(|at| begins(&data[at + 1..]))
 }
 
-/// What the inside of a JSON string stands for.
+/// The text of a JSON string, given without its quotes.
 pub fn unescape(inside: &[u8]) -> Option<String> {
     let mut quoted = Vec::with_capacity(inside.len() + 2);
     quoted.push(b'"');
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn an_unfinished_value_is_told_apart() {
         let found = Keys::new(&["authToken"]).find(br#"{"authToken":"ab"#);
-        assert_eq!(found, [Value { start: 14, end: 16, meaning: None, open: true }]);
+        assert_eq!(found, [NamedValue { start: 14, end: 16, meaning: None, open: true }]);
         assert_eq!(closing_quote(b"ab", br#"c\"d"}"#), Some(4));
         assert_eq!(closing_quote(br"ab\", br#""d"}"#), Some(2));
     }

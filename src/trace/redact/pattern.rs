@@ -1,20 +1,20 @@
-//! Finding secrets in bytes, in any of the forms in which they are written down.
+//! Finding known secrets in bytes, in every encoded form.
 //!
-//! Each character of a secret may stand as itself, percent-encoded, or escaped as in JSON, each one in its own way:
-//! `encodeURIComponent`, an encoder of every byte, and `JSON.stringify` all give text that is found.
+//! Each character of a secret may be plain, percent-encoded, or escaped as in JSON, independently of the others: the
+//! output of `encodeURIComponent`, of an encoder of every byte, and of `JSON.stringify` is found.
 
-/// Fewer bytes than this of the beginning of a secret give nothing away, and occur by chance.
-const TELLING: usize = 4;
+/// Fewer bytes than this of the beginning of a secret reveal nothing, and occur by chance.
+const REVEALING_LENGTH: usize = 4;
 
-/// Within a secret that was found, another one is looked for from so many of its last bytes on. Looking from all of
-/// them would cost a repetitive secret its square.
+/// Within a secret that was found, another one is searched for from this many of its last bytes on. Searching from all
+/// of them would take quadratic time for a repetitive secret.
 const OVERLAP: usize = 256;
 
-/// Secrets to look for.
+/// The secrets to search for.
 #[derive(Debug)]
 pub struct Secrets {
     secrets: Vec<Secret>,
-    /// The bytes with which a secret, in some form, can begin.
+    /// The bytes with which any form of a secret can begin.
     starts: [bool; 256],
     bytes: usize,
 }
@@ -31,7 +31,7 @@ struct Secret {
 #[derive(Debug)]
 struct Form {
     bytes: Vec<u8>,
-    /// Whether it is an escape, in which hexadecimal digits may have either case.
+    /// Whether the form is an escape, in which hexadecimal digits may have either case.
     escape: bool,
 }
 
@@ -44,20 +44,20 @@ struct Progress {
     offset: usize,
 }
 
-/// Secrets that had begun where the last piece of a stream ended.
+/// Matches that were incomplete at the end of the last piece of a stream.
 #[derive(Clone, Debug, Default)]
-pub struct Carry(Vec<Progress>);
+pub struct PartialMatches(Vec<Progress>);
 
-impl Carry {
-    /// Whether nothing had begun.
+impl PartialMatches {
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// A piece to hide: which bytes, and of which secret if they are all of it.
+/// A range of bytes to hide, with the number of the secret if the range is all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub struct SecretHit {
     /// First byte.
     pub start: usize,
     /// One past the last byte.
@@ -95,8 +95,8 @@ impl Secrets {
         self.secrets.len()
     }
 
-    /// Finds secrets in a text that stands alone.
-    pub fn find(&self, data: &[u8]) -> Vec<Hit> {
+    /// Finds secrets in a text that is no part of a stream.
+    pub fn find(&self, data: &[u8]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         if !self.secrets.is_empty() {
             self.scan(data, 0, &mut hits, None);
@@ -106,7 +106,7 @@ impl Secrets {
 
     /// Finds secrets in the next piece of a stream: those that are in it, the end of those that began in an earlier
     /// piece, and the beginning of those that may end in a later one.
-    pub fn find_next(&self, data: &[u8], carry: &mut Carry) -> Vec<Hit> {
+    pub fn find_next(&self, data: &[u8], carry: &mut PartialMatches) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         if self.secrets.is_empty() || data.is_empty() {
             return hits;
@@ -123,19 +123,19 @@ impl Secrets {
             }
             std::mem::swap(&mut live, &mut next);
         }
-        if self.is_telling(&live) {
-            hits.push(Hit { start: 0, end: data.len(), secret: None });
+        if self.reveals_secret(&live) {
+            hits.push(SecretHit { start: 0, end: data.len(), secret: None });
         } else if done > 0 {
-            hits.push(Hit { start: 0, end: done, secret: None });
+            hits.push(SecretHit { start: 0, end: done, secret: None });
         }
         carry.0 = live;
         self.scan(data, done, &mut hits, Some(carry));
         hits
     }
 
-    /// Looks for secrets that begin at `from` or later. Of one that begins within another one, what goes beyond that is
+    /// Searches for secrets that begin at `from` or later. Where one begins within another one, the rest of it is
     /// hidden as a part.
-    fn scan(&self, data: &[u8], from: usize, hits: &mut Vec<Hit>, mut carry: Option<&mut Carry>) {
+    fn scan(&self, data: &[u8], from: usize, hits: &mut Vec<SecretHit>, mut carry: Option<&mut PartialMatches>) {
         let (mut live, mut next) = (Vec::new(), Vec::new());
         let mut start = from;
         let mut hidden = from;
@@ -159,8 +159,8 @@ impl Secrets {
                 }
             }
             if let Some(carry) = &mut carry {
-                if self.is_telling(&live) {
-                    hits.push(Hit { start: start.max(hidden), end: data.len(), secret: None });
+                if self.reveals_secret(&live) {
+                    hits.push(SecretHit { start: start.max(hidden), end: data.len(), secret: None });
                 }
                 for progress in &live {
                     if !carry.0.contains(progress) {
@@ -170,12 +170,12 @@ impl Secrets {
             }
             start = match found {
                 Some((end, secret)) if start >= hidden => {
-                    hits.push(Hit { start, end, secret: Some(secret) });
+                    hits.push(SecretHit { start, end, secret: Some(secret) });
                     hidden = end;
                     (start + 1).max(end.saturating_sub(OVERLAP))
                 }
                 Some((end, _)) if end > hidden => {
-                    hits.push(Hit { start: hidden, end, secret: None });
+                    hits.push(SecretHit { start: hidden, end, secret: None });
                     hidden = end;
                     start + 1
                 }
@@ -184,7 +184,7 @@ impl Secrets {
         }
     }
 
-    /// Every form of a character of a secret, about to be matched.
+    /// Starts to match every form of a character of a secret.
     fn begin(&self, secret: usize, character: usize, live: &mut Vec<Progress>) {
         let forms = self.secrets[secret].chars.get(character).map_or(0, Vec::len);
         for form in 0..forms {
@@ -195,7 +195,7 @@ impl Secrets {
         }
     }
 
-    /// Takes one more byte: what is still possible goes to `next`; gives a secret that is now complete.
+    /// Matches one more byte: matches that continue go to `next`; returns a secret that is now complete.
     fn advance(&self, live: &[Progress], byte: u8, next: &mut Vec<Progress>) -> Option<usize> {
         next.clear();
         let mut complete = None;
@@ -218,11 +218,11 @@ impl Secrets {
     }
 
     /// Whether enough of some secret has been seen to hide the piece.
-    fn is_telling(&self, live: &[Progress]) -> bool {
+    fn reveals_secret(&self, live: &[Progress]) -> bool {
         live.iter().any(|progress| {
             let secret = &self.secrets[progress.secret];
             let raw = !secret.chars[progress.character][progress.form].escape;
-            secret.before[progress.character] + if raw { progress.offset } else { 0 } >= TELLING
+            secret.before[progress.character] + if raw { progress.offset } else { 0 } >= REVEALING_LENGTH
         })
     }
 }
@@ -267,8 +267,8 @@ mod tests {
         secrets
     }
 
-    fn whole(start: usize, end: usize, secret: usize) -> Hit {
-        Hit { start, end, secret: Some(secret) }
+    fn complete_hit(start: usize, end: usize, secret: usize) -> SecretHit {
+        SecretHit { start, end, secret: Some(secret) }
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
             r#"a\/b \"ü𝄞\\"#,
             r"a/b\u0020\u0022\u00FC\uD834\udd1e\\",
         ] {
-            assert_eq!(secrets.find(format!("x{form}y").as_bytes()), [whole(1, form.len() + 1, 0)], "{form}");
+            assert_eq!(secrets.find(format!("x{form}y").as_bytes()), [complete_hit(1, form.len() + 1, 0)], "{form}");
         }
         assert_eq!(secrets.find(b"a/b \"u"), []);
     }
@@ -290,44 +290,51 @@ mod tests {
     #[test]
     fn the_longest_of_several_secrets_is_the_one_found() {
         let secrets = secrets(&["token", "token-two", "other"]);
-        assert_eq!(secrets.find(b"token-two token token-t"), [whole(0, 9, 1), whole(10, 15, 0), whole(16, 21, 0)]);
+        assert_eq!(
+            secrets.find(b"token-two token token-t"),
+            [complete_hit(0, 9, 1), complete_hit(10, 15, 0), complete_hit(16, 21, 0)]
+        );
     }
 
     #[test]
     fn a_secret_that_begins_within_another_one_is_hidden_to_its_end() {
         assert_eq!(
             secrets(&["abcab"]).find(b"abcabcabcab."),
-            [whole(0, 5, 0), Hit { start: 5, end: 8, secret: None }, Hit { start: 8, end: 11, secret: None },]
+            [
+                complete_hit(0, 5, 0),
+                SecretHit { start: 5, end: 8, secret: None },
+                SecretHit { start: 8, end: 11, secret: None },
+            ]
         );
         // Taken for an escaped one, the first reaches into the second.
         let both = secrets(&[r"\\00\"]).find(br"\\\\00\\\00\");
-        assert_eq!(both, [whole(0, 8, 0), Hit { start: 8, end: 12, secret: None }]);
-        let mut carry = Carry::default();
+        assert_eq!(both, [complete_hit(0, 8, 0), SecretHit { start: 8, end: 12, secret: None }]);
+        let mut carry = PartialMatches::default();
         let secrets = secrets(&["abcdab"]);
         assert_eq!(
             secrets.find_next(b"abcdabcd", &mut carry),
-            [whole(0, 6, 0), Hit { start: 6, end: 8, secret: None }]
+            [complete_hit(0, 6, 0), SecretHit { start: 6, end: 8, secret: None }]
         );
-        assert_eq!(secrets.find_next(b"ab", &mut carry), [Hit { start: 0, end: 2, secret: None }]);
+        assert_eq!(secrets.find_next(b"ab", &mut carry), [SecretHit { start: 0, end: 2, secret: None }]);
     }
 
     #[test]
     fn a_secret_split_into_pieces_is_hidden_but_for_a_beginning_that_tells_nothing() {
         let secrets = secrets(&["0123456789"]);
-        let mut carry = Carry::default();
+        let mut carry = PartialMatches::default();
         assert_eq!(secrets.find_next(b"x01", &mut carry), []);
         assert_eq!(secrets.find_next(b"2", &mut carry), []);
-        assert_eq!(secrets.find_next(b"3", &mut carry), [Hit { start: 0, end: 1, secret: None }]);
-        assert_eq!(secrets.find_next(b"%345678", &mut carry), [Hit { start: 0, end: 7, secret: None }]);
-        assert_eq!(secrets.find_next(b"9 after", &mut carry), [Hit { start: 0, end: 1, secret: None }]);
+        assert_eq!(secrets.find_next(b"3", &mut carry), [SecretHit { start: 0, end: 1, secret: None }]);
+        assert_eq!(secrets.find_next(b"%345678", &mut carry), [SecretHit { start: 0, end: 7, secret: None }]);
+        assert_eq!(secrets.find_next(b"9 after", &mut carry), [SecretHit { start: 0, end: 1, secret: None }]);
         assert!(carry.is_empty());
     }
 
     #[test]
     fn what_only_began_like_a_secret_does_not_hide_what_follows() {
         let secrets = secrets(&["0123456789"]);
-        let mut carry = Carry::default();
-        assert_eq!(secrets.find_next(b"012345", &mut carry), [Hit { start: 0, end: 6, secret: None }]);
+        let mut carry = PartialMatches::default();
+        assert_eq!(secrets.find_next(b"012345", &mut carry), [SecretHit { start: 0, end: 6, secret: None }]);
         assert_eq!(secrets.find_next(b"others", &mut carry), []);
         assert!(carry.is_empty());
     }
@@ -335,8 +342,8 @@ mod tests {
     #[test]
     fn a_secret_that_repeats_itself_is_found_from_its_later_beginning_too() {
         let secrets = secrets(&["ababac"]);
-        let mut carry = Carry::default();
+        let mut carry = PartialMatches::default();
         secrets.find_next(b"abab", &mut carry);
-        assert_eq!(secrets.find_next(b"abac", &mut carry), [Hit { start: 0, end: 4, secret: None }]);
+        assert_eq!(secrets.find_next(b"abac", &mut carry), [SecretHit { start: 0, end: 4, secret: None }]);
     }
 }

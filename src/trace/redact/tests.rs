@@ -6,13 +6,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::*;
 use crate::trace::{
-    Clock, Exited, FileChange, Head, HttpRequest, HttpResponse, Launched, Mark, Output, Recorder, Sink, Stimulus,
-    StreamEvent, write_event,
+    Body, Clock, Direction, Event, EventKind, Exited, FileChange, Frame, Head, HttpRequest, HttpResponse, Launched,
+    Mark, Message, Output, Payload, Recorder, Sink, Stimulus, StreamEvent, write_event,
 };
+
+use super::redactor::MIN_LENGTH;
 
 const TOKEN: &str = "tok/EN \"42\"-ü";
 
@@ -363,7 +364,7 @@ proptest! {
         for event in &events {
             let found = contents(event);
             let texts = found.split(|byte| *byte == 0).filter_map(|text| std::str::from_utf8(text).ok());
-            strings.extend(texts.filter(|text| text.len() >= SHORTEST).map(str::to_owned));
+            strings.extend(texts.filter(|text| text.len() >= MIN_LENGTH).map(str::to_owned));
         }
         // The words of the format and of placeholders are no secrets.
         strings.retain(|text| !WORDS.contains(text) && !"main".contains(text));

@@ -14,16 +14,16 @@ use super::connection::{Broken, Writer};
 use super::outgoing::Request;
 use super::{Exchanges, Limits};
 
-/// How many unused connections are kept.
-const MOST_IDLE: usize = 16;
-/// How many things may wait to be taken from an exchange, before reading stops.
+/// How many idle connections are kept.
+const MAX_IDLE: usize = 16;
+/// How many items of an exchange may wait for its user, before reading stops.
 const QUEUE: usize = 64;
 
-/// Sends requests to one address. It follows nothing and repeats nothing by itself. Clones share their connections.
+/// Sends requests to one address. It follows no redirects and repeats no requests. Clones share their connections.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientInner>);
 
-struct Inner {
+struct ClientInner {
     address: Address,
     exchanges: Exchanges,
     limits: Limits,
@@ -34,18 +34,18 @@ struct Inner {
 pub(super) struct Connection {
     pub read: OwnedReadHalf,
     pub write: Writer,
-    /// Its number.
+    /// The number of the connection.
     pub tcp: u64,
-    /// Whether an exchange went over it before.
+    /// Whether the connection was used by an earlier exchange.
     pub reused: bool,
 }
 
-/// An exchange under way. The receiver may be dropped at any time: what comes is still read and written into the trace.
-/// One that is kept must be emptied: when too much waits in it, no more is read.
+/// A running exchange. The receiver may be dropped at any time: the response is still read and recorded. Otherwise it
+/// must be read: when too much waits in it, reading stops.
 pub struct Exchange {
-    /// Ends it.
+    /// Ends the exchange.
     pub control: Control,
-    /// What comes.
+    /// Receives the response.
     pub incoming: Receiver,
 }
 
@@ -55,83 +55,83 @@ pub struct Exchange {
 pub struct Control {
     conn: Arc<str>,
     tcp: u64,
-    order: Arc<watch::Sender<Order>>,
+    command: Arc<watch::Sender<ExchangeCommand>>,
     over: watch::Receiver<bool>,
 }
 
-/// What is to become of an exchange.
+/// A command to a running exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// It goes on.
+pub(super) enum ExchangeCommand {
+    /// Continue.
     None,
-    /// It goes on, but nothing is read for now.
+    /// Continue, but read nothing for now.
     Pause,
-    /// It is ended; the text says why that is wrong on purpose, if it is.
+    /// End the connection; the text is the reason if that is wrong on purpose.
     End(crate::trace::Closed, Option<String>),
 }
 
-/// What comes in an exchange, in order.
+/// Receives the parts of a response, in order.
 pub struct Receiver(mpsc::Receiver<Incoming>);
 
-/// Something that came. All of it is in the trace already.
+/// A received part of a response. It is in the trace already.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Incoming {
     /// The head of an interim response (1xx); others follow.
     Interim(HttpResponse),
     /// The head of the response.
     Head(HttpResponse),
-    /// A piece of its body; the response is whole with the last one.
+    /// A piece of the body; the response is complete with the last one.
     Body(Body),
-    /// Something in its event stream.
+    /// An event, or other fields, of an event stream.
     Event(StreamEvent),
-    /// The whole body; comes after its last piece.
+    /// The complete body; comes after its last piece.
     Message(Message),
-    /// No whole response comes.
+    /// The response will not be complete.
     Broken(Broken),
 }
 
-/// A whole response.
+/// A complete response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Whole {
     /// The interim responses before it.
     pub interim: Vec<HttpResponse>,
-    /// Its head.
+    /// The head.
     pub head: HttpResponse,
-    /// Its body, its content coding not undone.
+    /// The body, not decoded from its content coding.
     pub body: Vec<u8>,
-    /// What the body says; none where it has none, or was an event stream or too long.
+    /// The decoded body; none where there is none, it is an event stream, or it is too long.
     pub message: Option<Message>,
-    /// What its event stream said.
+    /// The events of its event stream.
     pub events: Vec<StreamEvent>,
-    /// The fields after its body.
+    /// The trailer fields.
     pub trailers: Vec<(String, String)>,
 }
 
 impl Client {
-    /// For requests to this address.
+    /// A client for requests to this address.
     pub fn new(address: Address, exchanges: Exchanges, limits: Limits) -> Self {
-        Self(Arc::new(Inner { address, exchanges, limits, idle: Mutex::default() }))
+        Self(Arc::new(ClientInner { address, exchanges, limits, idle: Mutex::default() }))
     }
 
-    /// One for requests to another address, with the same exchanges and bounds.
+    /// A client for requests to another address, with the same exchanges and bounds.
     pub fn to(&self, address: Address) -> Self {
         Self::new(address, self.0.exchanges.clone(), self.0.limits)
     }
 
-    /// Where it sends requests.
+    /// The address to which it sends requests.
     pub fn address(&self) -> &Address {
         &self.0.address
     }
 
-    /// Sends a request, as an exchange of this name in the trace or of the next one that nobody named. Sending goes on
-    /// after this returns: what comes of it is told by the exchange.
+    /// Sends a request, as an exchange of this name in the trace, or with the next generated name. Sending continues
+    /// after this returns; the exchange reports the outcome.
     ///
     /// # Errors
-    /// Where no connection can be made. Nothing is in the trace then.
+    /// No connection can be made. Nothing is in the trace then.
     pub async fn send(&self, name: Option<&str>, request: &Request) -> Result<Exchange, ConnectError> {
-        let Inner { address, exchanges, limits, .. } = &*self.0;
-        let kept = if request.fresh { None } else { self.kept() };
-        let (connection, tap) = match kept {
+        let ClientInner { address, exchanges, limits, .. } = &*self.0;
+        let idle = if request.fresh { None } else { self.idle_connection() };
+        let (connection, tap) = match idle {
             Some(connection) => (connection, exchanges.tap(name)),
             None => {
                 let stream = tcp::open(address, limits.connect).await?;
@@ -145,34 +145,34 @@ impl Client {
             }
         };
         let (queue, incoming) = mpsc::channel(QUEUE);
-        let (order, orders) = watch::channel(Order::None);
-        let (tell_over, over) = watch::channel(false);
+        let (command, commands) = watch::channel(ExchangeCommand::None);
+        let (over_sender, over) = watch::channel(false);
         let conn = tap.conn().into();
-        let control = Control { conn, tcp: connection.tcp, order: Arc::new(order), over };
+        let control = Control { conn, tcp: connection.tcp, command: Arc::new(command), over };
         let head = request.head(&address.to_string());
-        let conduct = ClientExchange::new(connection, tap, *limits, queue, orders);
+        let exchange = ClientExchange::new(connection, tap, *limits, queue, commands);
         let (client, request) = (self.clone(), request.clone());
         tokio::spawn(async move {
-            let kept = conduct.run(head, request).await;
-            // Before anybody is told that it is over, so that the next request finds the connection.
-            if let Some(connection) = kept {
+            let reusable = exchange.run(head, request).await;
+            // Before the end of the exchange is announced, so that the next request finds the connection.
+            if let Some(connection) = reusable {
                 client.keep(connection);
             }
-            tell_over.send_replace(true);
+            over_sender.send_replace(true);
         });
         Ok(Exchange { control, incoming: Receiver(incoming) })
     }
 
-    /// Closes the connections that are kept.
+    /// Closes the idle connections.
     pub fn close_idle(&self) {
         self.idle().clear();
     }
 
-    /// A connection that was kept, if one still stands.
-    fn kept(&self) -> Option<Connection> {
+    /// An idle connection that is still usable, if there is one.
+    fn idle_connection(&self) -> Option<Connection> {
         loop {
             let (connection, since) = self.idle().pop()?;
-            // What a server closed, or spoke on unasked, is of no use.
+            // A connection that the server closed, or on which it sent unsolicited bytes, is not usable.
             let silent = connection.read.try_read(&mut [0]).is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock);
             if silent && since.elapsed() < self.0.limits.idle {
                 return Some(connection);
@@ -182,7 +182,7 @@ impl Client {
 
     fn keep(&self, connection: Connection) {
         let mut idle = self.idle();
-        if idle.len() == MOST_IDLE {
+        if idle.len() == MAX_IDLE {
             idle.remove(0);
         }
         idle.push((connection, Instant::now()));
@@ -204,64 +204,64 @@ impl Control {
         self.tcp
     }
 
-    /// Closes the connection (FIN), whatever is under way; `deliberate` says why that is wrong on purpose, if it is.
-    /// Returns when it is done.
+    /// Closes the connection (FIN), even in the middle of the exchange; `deliberate` is the reason if that is wrong on
+    /// purpose. Returns when it is closed.
     pub async fn close(&self, deliberate: Option<&str>) {
         self.end(crate::trace::Closed::Eof, deliberate).await;
     }
 
-    /// Cuts the connection (RST), likewise.
+    /// Resets the connection (RST), like [`Control::close`].
     pub async fn reset(&self, deliberate: Option<&str>) {
         self.end(crate::trace::Closed::Reset, deliberate).await;
     }
 
-    /// Whether anything is read from the connection. It is, unless this says otherwise.
+    /// Pauses or resumes reading from the connection.
     pub fn set_reading(&self, reading: bool) {
-        let order = if reading { Order::None } else { Order::Pause };
-        self.order.send_if_modified(|now| {
-            let goes_on = !matches!(now, Order::End(..));
+        let command = if reading { ExchangeCommand::None } else { ExchangeCommand::Pause };
+        self.command.send_if_modified(|now| {
+            let goes_on = !matches!(now, ExchangeCommand::End(..));
             if goes_on {
-                *now = order;
+                *now = command;
             }
             goes_on
         });
     }
 
-    /// Returns once the exchange is over: the response is whole, or never will be.
+    /// Returns once the exchange is over: the response is complete, or never will be.
     pub async fn over(&self) {
         let mut over = self.over.clone();
-        // An error means that the exchange is gone, which is as good.
+        // An error means that the exchange is gone, that is, over.
         let _ = over.wait_for(|over| *over).await;
     }
 
-    /// Whether it is over.
+    /// Whether the exchange is over.
     pub fn is_over(&self) -> bool {
         *self.over.borrow() || self.over.has_changed().is_err()
     }
 
     async fn end(&self, how: crate::trace::Closed, deliberate: Option<&str>) {
-        self.order.send_replace(Order::End(how, deliberate.map(str::to_owned)));
+        self.command.send_replace(ExchangeCommand::End(how, deliberate.map(str::to_owned)));
         self.over().await;
     }
 }
 
 impl Receiver {
-    /// The next thing that comes; none once the response is whole or [`Incoming::Broken`] came.
+    /// The next part of the response; none once it is complete or [`Incoming::Broken`] came.
     pub async fn recv(&mut self) -> Option<Incoming> {
         self.0.recv().await
     }
 }
 
 impl Exchange {
-    /// The next thing that comes; none once the response is whole or [`Incoming::Broken`] came.
+    /// The next part of the response; none once it is complete or [`Incoming::Broken`] came.
     pub async fn recv(&mut self) -> Option<Incoming> {
         self.incoming.recv().await
     }
 
-    /// Waits for the head of the response, past interim ones.
+    /// Waits for the head of the response, skipping interim responses.
     ///
     /// # Errors
-    /// Where none comes.
+    /// No head comes.
     pub async fn head(&mut self) -> Result<HttpResponse, Broken> {
         loop {
             match self.recv().await {
@@ -273,10 +273,10 @@ impl Exchange {
         }
     }
 
-    /// Waits for the whole response. Do not ask this of an endless one: it holds all of it.
+    /// Waits for the complete response. Not for endless responses: it keeps all of it.
     ///
     /// # Errors
-    /// Where no whole one comes.
+    /// No complete response comes.
     pub async fn whole(mut self) -> Result<Whole, Broken> {
         let (mut interim, mut found) = (vec![], None);
         while let Some(incoming) = self.recv().await {

@@ -1,4 +1,5 @@
-//! Conducts one exchange of a client: sends the request, reads the response beside it, and keeps to the bounds.
+//! [`ClientExchange`]: one exchange of a client, which sends the request and reads the response at the same time,
+//! within bounds.
 
 use std::sync::Arc;
 
@@ -12,36 +13,36 @@ use crate::wire::Tap;
 use crate::wire::http_head::{self, has_token};
 
 use super::Limits;
-use super::client::{Connection, Incoming, Order};
+use super::client::{Connection, ExchangeCommand, Incoming};
 use super::connection::{BUFFER, Broken, Writer, closing};
 use super::content::accepts_events;
 use super::framing::keeps_alive;
 use super::outgoing::{Content, Ending, Request};
 use super::transcript::{Transcript, TranscriptItem};
 
-/// An exchange under way.
+/// A running exchange.
 pub struct ClientExchange {
     connection: Connection,
     tap: Tap,
     limits: Limits,
     queue: mpsc::Sender<Incoming>,
-    orders: watch::Receiver<Order>,
+    commands: watch::Receiver<ExchangeCommand>,
 }
 
-/// The reading side.
+/// Reads the response.
 struct Reading {
     half: OwnedReadHalf,
     transcript: Transcript,
     reused: bool,
     limits: Limits,
     queue: mpsc::Sender<Incoming>,
-    orders: watch::Receiver<Order>,
+    commands: watch::Receiver<ExchangeCommand>,
     /// The head of the response.
     head: Option<Head>,
-    /// Told when the server says that the body may come.
-    go_on: Arc<Notify>,
+    /// Notified when the server sends `100 Continue`.
+    continue_received: Arc<Notify>,
     /// How the server ended the connection.
-    ended: Option<Closed>,
+    server_closed: Option<Closed>,
 }
 
 impl ClientExchange {
@@ -50,17 +51,17 @@ impl ClientExchange {
         tap: Tap,
         limits: Limits,
         queue: mpsc::Sender<Incoming>,
-        orders: watch::Receiver<Order>,
+        commands: watch::Receiver<ExchangeCommand>,
     ) -> Self {
-        Self { connection, tap, limits, queue, orders }
+        Self { connection, tap, limits, queue, commands }
     }
 
-    /// Does it all. Gives the connection back where it can be used again.
+    /// Runs the exchange. Returns the connection if it can be used again.
     pub async fn run(self, head: Head, request: Request) -> Option<Connection> {
-        let Self { connection, tap, limits, queue, mut orders } = self;
+        let Self { connection, tap, limits, queue, mut commands } = self;
         let Connection { read, mut write, tcp, reused } = connection;
-        // How it broke is told, however much nobody has taken. An error means that nobody wants it.
-        let place = queue.clone().reserve_owned().await.ok();
+        // Reserves room in the queue for an error. Fails only where the receiver is gone.
+        let error_slot = queue.clone().reserve_owned().await.ok();
         let mut sent = Transcript::request(tap.clone(), true, tcp, &limits);
         let method = head.start.split(' ').next().unwrap_or_default().to_owned();
         let mut reading = Reading {
@@ -69,15 +70,15 @@ impl ClientExchange {
             reused,
             limits,
             queue,
-            orders: orders.clone(),
+            commands: commands.clone(),
             head: None,
-            go_on: Arc::new(Notify::new()),
-            ended: None,
+            continue_received: Arc::new(Notify::new()),
+            server_closed: None,
         };
-        let go_on = reading.go_on.clone();
+        let continue_received = reading.continue_received.clone();
         let why = request.manner.deliberate.clone();
-        let sending = send(&mut write, &mut sent, &head, &request, &go_on);
-        // Our side's end is in the trace before the server can react to it.
+        let sending = send(&mut write, &mut sent, &head, &request, &continue_received);
+        // The end of our side is recorded before the server can react to it.
         let outcome = {
             let reading = reading.read_all();
             tokio::pin!(sending, reading);
@@ -85,93 +86,98 @@ impl ClientExchange {
             loop {
                 tokio::select! {
                     biased;
-                    _ = orders.wait_for(|order| matches!(order, Order::End(..))) => break Err(Broken::Ours),
+                    _ = commands.wait_for(|command| matches!(command, ExchangeCommand::End(..))) => break Err(Broken::Ours),
                     outcome = &mut sending, if !done => match outcome {
                         Ok(Some(Closed::Reset)) => break Err(Broken::Ours),
                         Ok(_) => done = true,
                         Err(Broken::Stuck(within)) => break Err(Broken::Stuck(within)),
-                        // A server may answer and hang up before it has read everything: its answer counts, and if
-                        // there is none, how it hung up.
+                        // A server may respond and close before it has read everything: its response counts, or else
+                        // how it closed.
                         Err(_) => done = true,
                     },
                     outcome = &mut reading => break outcome.map(|()| done),
                 }
             }
         };
-        let order = orders.borrow().clone();
-        let kept = match &outcome {
+        let command = commands.borrow().clone();
+        let reusable = match &outcome {
             Ok(sent_all) => {
-                let answered =
+                let server_keeps_alive =
                     reading.head.as_ref().is_some_and(|head| keeps_alive(head) && head.status() != Some(101));
                 let usual = request.ending == Ending::Usual && request.manner.cut.is_none();
-                *sent_all && answered && usual && keeps_alive(&head) && sent.is_whole() && reading.ended.is_none()
+                *sent_all
+                    && server_keeps_alive
+                    && usual
+                    && keeps_alive(&head)
+                    && sent.is_complete()
+                    && reading.server_closed.is_none()
             }
             Err(_) => false,
         };
-        if kept {
+        if reusable {
             return Some(Connection { read: reading.half, write, tcp, reused: true });
         }
-        let hold = outcome.is_ok() && request.ending == Ending::Hold && reading.ended.is_none();
+        let hold = outcome.is_ok() && request.ending == Ending::Hold && reading.server_closed.is_none();
         if hold {
-            // Until the server closes, or our user has had enough.
-            reading.idle(&mut orders).await;
+            // Until the server or our user ends the connection.
+            reading.idle(&mut commands).await;
         }
-        if outcome.is_err() && reading.ended.is_none() {
-            reading.transcript.leave();
+        if outcome.is_err() && reading.server_closed.is_none() {
+            reading.transcript.record_rest();
         }
-        match (&outcome, order) {
-            (_, Order::End(how, why)) => {
+        match (&outcome, command) {
+            (_, ExchangeCommand::End(how, why)) => {
                 if outcome.is_err() {
-                    sent.closed(how, why.as_deref());
+                    sent.record_close(how, why.as_deref());
                 }
-                end(reading.half, write, how).await;
+                end_connection(reading.half, write, how).await;
             }
             (Err(Broken::Ours), _) if request.ending == Ending::Reset => {
-                sent.closed(Closed::Reset, why.as_deref());
-                end(reading.half, write, Closed::Reset).await;
+                sent.record_close(Closed::Reset, why.as_deref());
+                end_connection(reading.half, write, Closed::Reset).await;
             }
-            (Ok(_), _) => end(reading.half, write, Closed::Eof).await,
+            (Ok(_), _) => end_connection(reading.half, write, Closed::Eof).await,
             (Err(_), _) => {
-                if request.ending != Ending::Close && reading.ended.is_none() {
-                    sent.closed(Closed::Eof, None);
+                if request.ending != Ending::Close && reading.server_closed.is_none() {
+                    sent.record_close(Closed::Eof, None);
                 }
-                end(reading.half, write, Closed::Eof).await;
+                end_connection(reading.half, write, Closed::Eof).await;
             }
         }
-        if let (Err(broken), Some(place)) = (outcome, place) {
-            place.send(Incoming::Broken(broken));
+        if let (Err(broken), Some(error_slot)) = (outcome, error_slot) {
+            error_slot.send(Incoming::Broken(broken));
         }
         None
     }
 }
 
-/// Sends the request; gives how our side ended.
+/// Sends the request; returns how our side ended the connection, if it did.
 async fn send(
     write: &mut Writer,
     sent: &mut Transcript,
     head: &Head,
     request: &Request,
-    go_on: &Notify,
+    continue_received: &Notify,
 ) -> Result<Option<Closed>, Broken> {
     let (mut start, mut content) = (http_head::encode(head), request.content.clone());
-    // The pause before the body ends where the server says so.
+    // `100 Continue` ends the pause before the body.
     let expects = has_token(head, "expect", "100-continue") && request.manner.cut.is_none();
     if let Some(pause) = content.first_pause().filter(|_| expects) {
         let head = std::mem::take(&mut start);
         write.send_message(sent, head, &Content::None, &request.manner).await?;
-        let _ = tokio::time::timeout(std::mem::take(pause), go_on.notified()).await;
+        let _ = tokio::time::timeout(std::mem::take(pause), continue_received.notified()).await;
     }
     write.send_message(sent, start, &content, &request.manner).await?;
     let ending = closing(request.ending);
     if ending == Some(Closed::Eof) {
-        sent.closed(Closed::Eof, request.manner.deliberate.as_deref());
+        sent.record_close(Closed::Eof, request.manner.deliberate.as_deref());
         write.shutdown().await;
     }
     Ok(ending)
 }
 
-/// Lets go of the connection.
-async fn end(read: OwnedReadHalf, mut write: Writer, how: Closed) {
+/// Ends the connection.
+async fn end_connection(read: OwnedReadHalf, mut write: Writer, how: Closed) {
     match how {
         Closed::Eof => write.shutdown().await,
         Closed::Reset => write.reset(),
@@ -180,14 +186,14 @@ async fn end(read: OwnedReadHalf, mut write: Writer, how: Closed) {
 }
 
 impl Reading {
-    /// Reads until the response is whole.
+    /// Reads until the response is complete.
     async fn read_all(&mut self) -> Result<(), Broken> {
-        let begun = Instant::now();
-        let mut body_begun = None;
+        let request_sent = Instant::now();
+        let mut body_started = None;
         let mut buffer = vec![0; BUFFER];
         loop {
-            let (part, within) = match body_begun {
-                None => ("head", Some((begun, self.limits.head_within))),
+            let (part, within) = match body_started {
+                None => ("head", Some((request_sent, self.limits.head_within))),
                 Some(_) if self.transcript.is_event_stream() => ("body", None),
                 Some(at) => ("body", Some((at, self.limits.body_within))),
             };
@@ -200,52 +206,52 @@ impl Reading {
                     }
                 },
             };
-            let mut seen = vec![];
-            let took = match read {
+            let mut items = vec![];
+            let received = match read {
                 Ok(n) => {
-                    let taken = self.transcript.feed(&buffer[..n], None, &mut |one| seen.push(one));
+                    let taken = self.transcript.feed(&buffer[..n], None, &mut |item| items.push(item));
                     if taken < n {
-                        // Nobody asked for it: the connection is of no use any more.
+                        // Unsolicited bytes: the connection is not usable any more.
                         self.transcript.bytes(&buffer[taken..n]);
-                        self.ended = Some(Closed::Eof);
+                        self.server_closed = Some(Closed::Eof);
                     }
                     Ok(())
                 }
                 Err(how) => {
                     let fresh = self.transcript.is_fresh();
                     if how == Closed::Eof {
-                        self.transcript.end(&mut |one| seen.push(one));
+                        self.transcript.end(&mut |item| items.push(item));
                     }
-                    self.transcript.close(how, None);
-                    self.ended = Some(how);
+                    self.transcript.record_close_if_incomplete(how, None);
+                    self.server_closed = Some(how);
                     Err(Broken::Closed { how, reused: self.reused && fresh })
                 }
             };
-            for one in seen {
-                if matches!(&one, TranscriptItem::Interim(head) if head.status() == Some(100)) {
-                    self.go_on.notify_one();
+            for item in items {
+                if matches!(&item, TranscriptItem::Interim(head) if head.status() == Some(100)) {
+                    self.continue_received.notify_one();
                 }
-                if let TranscriptItem::Head(head) = &one {
+                if let TranscriptItem::Head(head) = &item {
                     self.head = Some(head.clone());
-                    body_begun = Some(Instant::now());
+                    body_started = Some(Instant::now());
                 }
-                // An error means that nobody wants it, and that is no reason not to go on.
-                let _ = self.queue.send(incoming(one)).await;
+                // Fails only where the receiver is gone; the rest is still read and recorded.
+                let _ = self.queue.send(incoming(item)).await;
             }
-            if self.transcript.is_whole() {
+            if self.transcript.is_complete() {
                 return Ok(());
             }
-            took?;
+            received?;
             if let Some(fault) = self.transcript.fault() {
                 return Err(Broken::Fault(fault.clone()));
             }
         }
     }
 
-    /// Reads some bytes, once reading is wanted.
+    /// Reads some bytes, unless reading is paused.
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Closed> {
-        // An error means that nobody holds the exchange any more, which is seen elsewhere.
-        let _ = self.orders.wait_for(|order| *order != Order::Pause).await;
+        // An error means that the exchange was dropped, which is handled elsewhere.
+        let _ = self.commands.wait_for(|command| *command != ExchangeCommand::Pause).await;
         match self.half.read(buffer).await {
             Ok(0) => Err(Closed::Eof),
             Ok(n) => Ok(n),
@@ -253,24 +259,24 @@ impl Reading {
         }
     }
 
-    /// Holds the connection after a whole response, until either end has had enough.
-    async fn idle(&mut self, orders: &mut watch::Receiver<Order>) {
+    /// Holds the connection open after a complete response, until either end closes it.
+    async fn idle(&mut self, commands: &mut watch::Receiver<ExchangeCommand>) {
         let mut buffer = vec![0; BUFFER];
         loop {
             tokio::select! {
                 biased;
-                _ = orders.wait_for(|order| matches!(order, Order::End(..))) => return,
+                _ = commands.wait_for(|command| matches!(command, ExchangeCommand::End(..))) => return,
                 read = self.read(&mut buffer) => match read {
                     Ok(n) => self.transcript.bytes(&buffer[..n]),
-                    Err(how) => return self.transcript.closed(how, None),
+                    Err(how) => return self.transcript.record_close(how, None),
                 },
             }
         }
     }
 }
 
-fn incoming(seen: TranscriptItem) -> Incoming {
-    match seen {
+fn incoming(item: TranscriptItem) -> Incoming {
+    match item {
         TranscriptItem::Interim(head) => Incoming::Interim(HttpResponse::from(head)),
         TranscriptItem::Head(head) => Incoming::Head(HttpResponse::from(head)),
         TranscriptItem::Body(body) => Incoming::Body(body),

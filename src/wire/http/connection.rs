@@ -1,6 +1,9 @@
-//! What both ends share: a TCP connection in two halves, and writing to it within bounds.
+//! What both ends share: names of exchanges and numbers of TCP connections, bounds, and writing to a connection within
+//! them.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -8,37 +11,116 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::sleep;
 
-use crate::trace::Closed;
+use crate::trace::{Closed, End, Recorder};
+use crate::wire::Tap;
 use crate::wire::tcp::{self, WriteFailure};
 use crate::wire::websocket::SendOptions;
 
-use super::chunks::{chunk, last_chunk};
-use super::framing::HttpError;
+use super::framing::{HttpError, chunk, last_chunk};
 use super::outgoing::{Content, Ending, Piece};
 use super::transcript::Transcript;
 
-/// How much is read at once.
+/// Gives each exchange its name in the trace, and each TCP connection its number. Clones share the counters: all our
+/// clients and servers of a play use one.
+#[derive(Clone)]
+pub struct Exchanges {
+    recorder: Recorder,
+    us: End,
+    counts: Arc<ExchangeCounts>,
+}
+
+#[derive(Default)]
+struct ExchangeCounts {
+    exchanges: AtomicU64,
+    connections: AtomicU64,
+}
+
+impl Exchanges {
+    /// Exchanges for the trace of this recorder; `us` is the end that this process is.
+    pub fn new(recorder: Recorder, us: End) -> Self {
+        Self { recorder, us, counts: Arc::default() }
+    }
+
+    /// A tap for an exchange of this name, or else of the next of `x1`, `x2`….
+    pub fn tap(&self, name: Option<&str>) -> Tap {
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => format!("x{}", self.counts.exchanges.fetch_add(1, Ordering::Relaxed) + 1),
+        };
+        Tap::new(self.recorder.clone(), name, self.us)
+    }
+
+    /// The number for a new TCP connection, from 1.
+    pub fn next_connection(&self) -> u64 {
+        self.counts.connections.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// Bounds of one client or server. What exceeds a bound is dropped or ends the exchange.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How long a head, or the trailers after a body, may be, in bytes.
+    pub head: usize,
+    /// How long a decoded body may be, in bytes. Of a longer one only the pieces are given.
+    pub message: usize,
+    /// How long a body may be, in bytes. Event streams are not bounded.
+    pub body: u64,
+    /// How many bytes of one event of an event stream are kept.
+    pub event: usize,
+    /// How many connections a server has at once; further ones wait until one ends.
+    pub connections: usize,
+    /// How long connecting may take.
+    pub connect: Duration,
+    /// How long a head may take: that of a response from the time of the request, that of a request from its first
+    /// byte.
+    pub head_within: Duration,
+    /// How long a body other than an event stream may take.
+    pub body_within: Duration,
+    /// How long one write may take before the counterpart counts as no longer reading.
+    pub write: Duration,
+    /// How long a client keeps an unused connection for the next request. Many servers close theirs after 5 s or less.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head: 64 << 10,
+            message: 16 << 20,
+            body: 1 << 30,
+            event: 16 << 20,
+            connections: 4096,
+            connect: Duration::from_secs(10),
+            head_within: Duration::from_secs(30),
+            body_within: Duration::from_secs(60),
+            write: Duration::from_secs(10),
+            idle: Duration::from_secs(1),
+        }
+    }
+}
+
+/// How many bytes are read at once.
 pub const BUFFER: usize = 16 << 10;
 
-/// Why a message did not come, or was not sent, as a whole.
+/// Why a message was not received, or not sent, completely.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// The counterpart ended the connection; `reused` where nothing came on one that had been kept alive, which is no
     /// fault of anybody (RFC 9112 section 9.5).
     #[error("the connection was {} before the whole message came", if *how == Closed::Eof { "closed" } else { "reset" })]
     Closed {
-        /// How.
+        /// By FIN or RST.
         how: Closed,
-        /// Whether it had been kept alive, and closed before anything came.
+        /// Whether the connection had been kept alive, and was closed before anything came.
         reused: bool,
     },
-    /// What came cannot be understood.
+    /// The received bytes cannot be decoded.
     #[error("{0}")]
     Fault(#[from] HttpError),
-    /// It took too long.
+    /// The head or body did not come in time.
     #[error("the {part} did not come within {within:?}")]
     Late {
-        /// What was awaited: `head` or `body`.
+        /// The missing part: `head` or `body`.
         part: &'static str,
         /// The bound.
         within: Duration,
@@ -67,20 +149,20 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Each write must be done `within` so long.
+    /// A writer whose writes may take as long as `within` each.
     pub fn new(half: OwnedWriteHalf, within: Duration) -> Self {
         Self { half, within }
     }
 
-    /// Writes bytes that are in the trace already.
+    /// Writes bytes that are recorded already.
     async fn write(&mut self, bytes: &[u8], split: Option<usize>) -> Result<(), Broken> {
-        tcp::write(&mut self.half, bytes, split, self.within).await.map_err(|unwritten| match unwritten {
+        tcp::write(&mut self.half, bytes, split, self.within).await.map_err(|failure| match failure {
             WriteFailure::Stuck => Broken::Stuck(self.within),
             WriteFailure::Gone(error) => Broken::gone(&error),
         })
     }
 
-    /// Writes bytes into the trace and then to the connection.
+    /// Records bytes, and then writes them to the connection.
     pub async fn send(
         &mut self,
         transcript: &mut Transcript,
@@ -96,58 +178,58 @@ impl Writer {
         self.write(bytes, split).await
     }
 
-    /// Sends a head and what comes after it.
+    /// Sends a head and its content.
     pub async fn send_message(
         &mut self,
         transcript: &mut Transcript,
         head: Vec<u8>,
         content: &Content,
-        manner: &SendOptions,
+        options: &SendOptions,
     ) -> Result<(), Broken> {
-        let mut left = manner.cut.unwrap_or(usize::MAX);
-        let mut held = head;
+        let mut left = options.cut.unwrap_or(usize::MAX);
+        let mut pending = head;
         for (pause, bytes) in pieces(content) {
             if !pause.is_zero() && left > 0 {
-                self.send_some(transcript, std::mem::take(&mut held), &mut left, manner).await?;
+                self.send_limited(transcript, std::mem::take(&mut pending), &mut left, options).await?;
                 sleep(pause).await;
             }
-            held.extend(bytes);
+            pending.extend(bytes);
         }
-        self.send_some(transcript, held, &mut left, manner).await
+        self.send_limited(transcript, pending, &mut left, options).await
     }
 
-    async fn send_some(
+    async fn send_limited(
         &mut self,
         transcript: &mut Transcript,
         mut bytes: Vec<u8>,
         left: &mut usize,
-        manner: &SendOptions,
+        options: &SendOptions,
     ) -> Result<(), Broken> {
         bytes.truncate(*left);
         *left -= bytes.len();
-        self.send(transcript, &bytes, manner.deliberate.as_deref(), manner.split).await
+        self.send(transcript, &bytes, options.deliberate.as_deref(), options.split).await
     }
 
-    /// Ends our side (FIN).
+    /// Closes our side (FIN).
     pub async fn shutdown(&mut self) {
         // Fails only where the connection is gone already.
         let _ = self.half.shutdown().await;
     }
 
-    /// Cuts the connection (RST), once the reading half is dropped, too.
+    /// Resets the connection (RST), once the reading half is dropped, too.
     pub fn reset(self) {
         let _ = self.half.as_ref().set_zero_linger();
         // Dropping it would send FIN first.
         self.half.forget();
     }
 
-    /// The connection, put together again.
+    /// The connection of both halves.
     pub fn reunite(self, read: OwnedReadHalf) -> Option<TcpStream> {
         self.half.reunite(read).ok()
     }
 }
 
-/// The bytes of a content, with the pause before each.
+/// The pieces of a content, with the pause before each.
 fn pieces(content: &Content) -> Vec<(Duration, Vec<u8>)> {
     let same = |pieces: &[Piece], of: fn(&[u8]) -> Vec<u8>| -> Vec<(Duration, Vec<u8>)> {
         pieces.iter().map(|piece| (piece.after, of(&piece.bytes))).collect()
@@ -164,7 +246,7 @@ fn pieces(content: &Content) -> Vec<(Duration, Vec<u8>)> {
     }
 }
 
-/// How our side of the connection is ended, if it is to be.
+/// How our side ends the connection, if it does.
 pub fn closing(ending: Ending) -> Option<Closed> {
     match ending {
         Ending::Usual | Ending::Hold => None,

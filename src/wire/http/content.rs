@@ -1,4 +1,4 @@
-//! What a body says: joined to one message, or read as an event stream, its content coding undone.
+//! [`BodyReader`]: decodes the content coding of a body, and joins it to one message or reads it as an event stream.
 
 use std::io::Write as _;
 
@@ -9,23 +9,23 @@ use crate::trace::{Head, Message, StreamEvent};
 use super::Limits;
 use super::event_stream::EventReader;
 
-/// Takes a body in, piece by piece. It holds no more than the bound on a message.
+/// Reads a body piece by piece. It keeps no more than the bound of a message.
 #[derive(Debug)]
-pub struct Content {
-    coding: Coding,
-    form: Form,
-    most: usize,
-    /// Whether anything has come.
-    begun: bool,
+pub struct BodyReader {
+    coding: BodyDecoder,
+    form: BodyForm,
+    limit: usize,
+    /// Whether any bytes have come.
+    started: bool,
 }
 
 #[derive(Debug)]
-enum Form {
+enum BodyForm {
     Whole(Vec<u8>),
     Events(EventReader),
-    /// Asked for as an event stream, and labelled as something else: read as both.
+    /// Requested as an event stream, but with another content type: read as both.
     Unlabelled {
-        /// All of it; none where that is too long.
+        /// The complete body; none if it is too long.
         bytes: Option<Vec<u8>>,
         reader: EventReader,
         /// Whether an event has come.
@@ -37,119 +37,123 @@ enum Form {
     },
 }
 
-/// A content coding (RFC 9110 section 8.4.1), being undone.
+/// The decoder of a content coding (RFC 9110 section 8.4.1).
 #[derive(Debug)]
-enum Coding {
+enum BodyDecoder {
     Identity,
     Gzip(MultiGzDecoder<Vec<u8>>),
-    /// Nothing but its first bytes has come: it is zlib's format, or the bare one that some send.
+    /// The first bytes, which decide whether it is the zlib format, or the raw one that some implementations send.
     Deflate(Vec<u8>),
     Zlib(ZlibDecoder<Vec<u8>>),
     BareDeflate(DeflateDecoder<Vec<u8>>),
-    /// What came is not in the coding: nothing more is undone.
+    /// The bytes are not in the coding: nothing more is decoded.
     Broken,
 }
 
-/// So much is undone at once: it may become a thousand times as much.
-const STEP: usize = 4 << 10;
+/// How many bytes are decoded at once: they may become a thousand times as many.
+const DECODE_STEP: usize = 4 << 10;
 
-/// What the head of a message says of its body.
+/// The message that the body belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
-    /// It is a request.
+pub enum MessageOf {
+    /// A request.
     Request,
-    /// It is a response to a request that asks for an event stream, or for something else.
+    /// A response.
     Response {
         /// Whether the request accepts event streams.
         accepts_events: bool,
     },
 }
 
-impl Content {
-    /// Of the message with this head. A response is read as the event stream that it says it is. Where the request asks for
-    /// one and a success has another content type, the events in it are read as well: servers forget the content type, and
-    /// what else is wrong with the stream is to be seen all the same.
-    pub fn new(head: &Head, of: Of, limits: &Limits) -> Self {
+impl BodyReader {
+    /// A reader for the body after this head. A response with the content type of an event stream is read as one. Where
+    /// the request accepts one and a success has another content type, the events are read as well: some servers forget
+    /// the content type, and other faults of the stream are still to be found.
+    pub fn new(head: &Head, of: MessageOf, limits: &Limits) -> Self {
         let mut codings = head.header("content-encoding").flat_map(|value| value.split(',')).map(str::trim);
         let coding = match codings.next().map(str::to_ascii_lowercase).as_deref() {
             _ if codings.next().is_some() => None,
-            None | Some("" | "identity") => Some(Coding::Identity),
-            Some("gzip" | "x-gzip") => Some(Coding::Gzip(MultiGzDecoder::new(vec![]))),
-            Some("deflate") => Some(Coding::Deflate(vec![])),
+            None | Some("" | "identity") => Some(BodyDecoder::Identity),
+            Some("gzip" | "x-gzip") => Some(BodyDecoder::Gzip(MultiGzDecoder::new(vec![]))),
+            Some("deflate") => Some(BodyDecoder::Deflate(vec![])),
             Some(_) => None,
         };
         let form = match coding {
-            None => Form::Dropped { unknown: true },
-            Some(_) if of != Of::Request && is_event_stream(head) => Form::Events(EventReader::new(limits.event)),
-            Some(_) if of == (Of::Response { accepts_events: true }) && is_success(head) => {
-                Form::Unlabelled { bytes: Some(vec![]), reader: EventReader::new(limits.event), any: false }
+            None => BodyForm::Dropped { unknown: true },
+            Some(_) if of != MessageOf::Request && is_event_stream(head) => {
+                BodyForm::Events(EventReader::new(limits.event))
             }
-            Some(_) => Form::Whole(vec![]),
+            Some(_) if of == (MessageOf::Response { accepts_events: true }) && is_success(head) => {
+                BodyForm::Unlabelled { bytes: Some(vec![]), reader: EventReader::new(limits.event), any: false }
+            }
+            Some(_) => BodyForm::Whole(vec![]),
         };
-        Self { coding: coding.unwrap_or(Coding::Broken), form, most: limits.message, begun: false }
+        Self { coding: coding.unwrap_or(BodyDecoder::Broken), form, limit: limits.message, started: false }
     }
 
-    /// Whether it is read as an event stream.
+    /// Whether the body is read as an event stream.
     pub fn is_event_stream(&self) -> bool {
-        matches!(self.form, Form::Events(_) | Form::Unlabelled { any: true, .. })
+        matches!(self.form, BodyForm::Events(_) | BodyForm::Unlabelled { any: true, .. })
     }
 
-    /// Takes the next piece in; gives the events that it completes.
+    /// Reads the next piece; returns the events that it completes.
     pub fn read(&mut self, piece: &[u8]) -> Vec<StreamEvent> {
-        self.begun |= !piece.is_empty();
-        if matches!(self.coding, Coding::Identity) {
+        self.started |= !piece.is_empty();
+        if matches!(self.coding, BodyDecoder::Identity) {
             return self.take(piece);
         }
         let mut events = vec![];
-        for step in piece.chunks(STEP) {
-            if matches!(self.form, Form::Dropped { .. }) {
+        for step in piece.chunks(DECODE_STEP) {
+            if matches!(self.form, BodyForm::Dropped { .. }) {
                 break;
             }
-            let plain = self.coding.undo(step);
+            let plain = self.coding.decode(step);
             events.extend(self.take(&plain));
         }
         events
     }
 
-    /// The whole message; none for an event stream, or where it was too long. What is not in its coding, or ends within it,
-    /// has no payload.
+    /// The complete message; none for an event stream, or if it was too long. A message that could not be decoded, or
+    /// not to its end, has no payload.
     pub fn finish(self) -> Option<Message> {
-        let decoded = !self.begun || self.coding.ends();
+        let decoded = !self.started || self.coding.ends();
         match self.form {
-            Form::Whole(_) | Form::Unlabelled { .. } if !decoded => {
+            BodyForm::Whole(_) | BodyForm::Unlabelled { .. } if !decoded => {
                 Some(Message { text: false, json: None, payload: None, frames: 1 })
             }
-            Form::Whole(bytes) | Form::Unlabelled { bytes: Some(bytes), .. } => {
+            BodyForm::Whole(bytes) | BodyForm::Unlabelled { bytes: Some(bytes), .. } => {
                 let text = std::str::from_utf8(&bytes).is_ok();
                 Some(Message::joined(text, &bytes, 1))
             }
-            Form::Dropped { unknown: true } => Some(Message { text: false, json: None, payload: None, frames: 1 }),
-            Form::Dropped { unknown: false } | Form::Unlabelled { bytes: None, .. } | Form::Events(_) => None,
+            BodyForm::Dropped { unknown: true } => Some(Message { text: false, json: None, payload: None, frames: 1 }),
+            BodyForm::Dropped { unknown: false } | BodyForm::Unlabelled { bytes: None, .. } | BodyForm::Events(_) => {
+                None
+            }
         }
     }
 
     fn take(&mut self, plain: &[u8]) -> Vec<StreamEvent> {
         match &mut self.form {
-            Form::Events(reader) => return reader.read(plain),
-            Form::Unlabelled { bytes, reader, any } => {
+            BodyForm::Events(reader) => return reader.read(plain),
+            BodyForm::Unlabelled { bytes, reader, any } => {
                 match bytes {
-                    Some(all) if all.len() + plain.len() <= self.most => all.extend_from_slice(plain),
+                    Some(all) if all.len() + plain.len() <= self.limit => all.extend_from_slice(plain),
                     _ => *bytes = None,
                 }
                 let events = reader.read(plain);
                 *any |= !events.is_empty();
                 return events;
             }
-            Form::Whole(bytes) if bytes.len() + plain.len() <= self.most => bytes.extend_from_slice(plain),
-            Form::Whole(_) => self.form = Form::Dropped { unknown: false },
-            Form::Dropped { .. } => {}
+            BodyForm::Whole(bytes) if bytes.len() + plain.len() <= self.limit => bytes.extend_from_slice(plain),
+            BodyForm::Whole(_) => self.form = BodyForm::Dropped { unknown: false },
+            BodyForm::Dropped { .. } => {}
         }
         vec![]
     }
 }
 
-impl Coding {
-    /// Whether what came ends where the coding does.
+impl BodyDecoder {
+    /// Whether the bytes end at the end of the coded data.
     fn ends(self) -> bool {
         match self {
             Self::Identity => true,
@@ -160,12 +164,12 @@ impl Coding {
         }
     }
 
-    /// The plain bytes that these complete. What is no longer in the coding gives none.
-    fn undo(&mut self, bytes: &[u8]) -> Vec<u8> {
-        if let Self::Deflate(held) = self {
-            held.extend_from_slice(bytes);
-            let [first, second, ..] = held[..] else { return vec![] };
-            let held = std::mem::take(held);
+    /// Decodes bytes. Bytes that are not in the coding give none.
+    fn decode(&mut self, bytes: &[u8]) -> Vec<u8> {
+        if let Self::Deflate(pending) = self {
+            pending.extend_from_slice(bytes);
+            let [first, second, ..] = pending[..] else { return vec![] };
+            let pending = std::mem::take(pending);
             // RFC 1950 section 2.2: the method, and a check over the first two bytes.
             let zlib = first & 0x0f == 8 && u16::from_be_bytes([first, second]).is_multiple_of(31);
             *self = if zlib {
@@ -173,7 +177,7 @@ impl Coding {
             } else {
                 Self::BareDeflate(DeflateDecoder::new(vec![]))
             };
-            return self.undo(&held);
+            return self.decode(&pending);
         }
         let (written, plain) = match self {
             Self::Identity => return bytes.to_vec(),
@@ -215,11 +219,11 @@ mod tests {
     use super::*;
     use crate::wire::http_head::parse;
 
-    const PLAIN: Of = Of::Response { accepts_events: false };
+    const PLAIN: MessageOf = MessageOf::Response { accepts_events: false };
 
-    fn message(coding: &str, bytes: &[u8], piece: usize, most: usize) -> Option<Message> {
+    fn message(coding: &str, bytes: &[u8], piece: usize, limit: usize) -> Option<Message> {
         let head = parse(format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n").as_bytes());
-        let mut content = Content::new(&head, PLAIN, &Limits { message: most, ..Limits::default() });
+        let mut content = BodyReader::new(&head, PLAIN, &Limits { message: limit, ..Limits::default() });
         bytes.chunks(piece).for_each(|piece| assert_eq!(content.read(piece), []));
         content.finish()
     }
@@ -261,7 +265,7 @@ mod tests {
         let stream = b"data: {}\n\ndata: 2\n\n";
         let read = |kind: &str, accepts_events| {
             let head = parse(format!("HTTP/1.1 200 OK\r\n{kind}\r\n").as_bytes());
-            let mut content = Content::new(&head, Of::Response { accepts_events }, &Limits::default());
+            let mut content = BodyReader::new(&head, MessageOf::Response { accepts_events }, &Limits::default());
             let events = stream.chunks(3).flat_map(|piece| content.read(piece)).count();
             (events, content.is_event_stream(), content.finish().is_some())
         };

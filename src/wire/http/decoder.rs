@@ -1,39 +1,38 @@
-//! Reads one request, or one response with the interim ones before it, however it is cut into pieces.
+//! [`Decoder`]: reads one request, or one response with the interim responses before it, however it is cut into pieces.
 
 use crate::trace::Head;
 use crate::wire::http_head;
 
-use super::chunks::{Chunked, Chunks};
-use super::framing::{Framing, HttpError, is_token_byte, of_request, of_response};
+use super::framing::{ChunkDecoder, Chunked, Framing, HttpError, is_token_byte, of_request, of_response};
 
 /// Reads one message.
 #[derive(Debug)]
 pub struct Decoder {
-    /// The method of the request that the response answers; none where it is a request that comes.
-    answers: Option<String>,
-    most: usize,
-    state: State,
-    /// A head that is not whole yet.
-    held: Vec<u8>,
+    /// The method of the request that a response belongs to; none if a request is read.
+    request_method: Option<String>,
+    max_len: usize,
+    state: DecoderState,
+    /// The bytes of a head that is not complete yet.
+    pending: Vec<u8>,
     content: bool,
 }
 
 #[derive(Debug)]
-enum State {
+enum DecoderState {
     Head,
     Length(u64),
-    Chunked(Chunks),
+    Chunked(ChunkDecoder),
     UntilClose,
     Done,
-    /// The head came, and what follows it cannot be understood.
-    Faulty(HttpError),
+    /// The head came, and has a fault, so that the body cannot be read.
+    HeadFault(HttpError),
     Failed,
 }
 
-/// What came.
+/// A part of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// Line ends before a request, which belong to nothing (RFC 9112 section 2.2).
+    /// Line ends before a request, which belong to no message (RFC 9112 section 2.2).
     Stray(&'a [u8]),
     /// The head of an interim response; another one follows.
     Interim(Head),
@@ -41,50 +40,50 @@ pub enum Part<'a> {
     Head(Head),
     /// Part of the body.
     Body(&'a [u8]),
-    /// The message is whole. These fields followed its body.
+    /// The end of the message, with its trailer fields.
     End(Vec<(String, String)>),
 }
 
 impl Decoder {
-    /// For a request whose head, and whose trailers, may be `most` bytes long.
-    pub fn request(most: usize) -> Self {
-        Self { answers: None, most, state: State::Head, held: vec![], content: false }
+    /// A decoder for a request whose head, and whose trailers, may be `max_len` bytes long.
+    pub fn request(max_len: usize) -> Self {
+        Self { request_method: None, max_len, state: DecoderState::Head, pending: vec![], content: false }
     }
 
-    /// For the response to a request with this method.
-    pub fn response(method: &str, most: usize) -> Self {
-        Self { answers: Some(method.to_owned()), ..Self::request(most) }
+    /// A decoder for the response to a request with this method.
+    pub fn response(method: &str, max_len: usize) -> Self {
+        Self { request_method: Some(method.to_owned()), ..Self::request(max_len) }
     }
 
-    /// Takes bytes from `input` until something comes of them; nothing where it needs more, or where the message is
-    /// whole. After a fault nothing more is taken: what was not understood is in [`Decoder::rest`] and `input`.
+    /// Takes bytes from `input` and returns the next part; none where it needs more bytes, or the message is complete.
+    /// After a fault nothing more is taken: the bytes that were not decoded are in [`Decoder::rest`] and `input`.
     pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, HttpError> {
         let decoded = self.next(input);
         if decoded.is_err() {
-            if let State::Chunked(chunks) = &self.state {
-                self.held = chunks.held().to_vec();
+            if let DecoderState::Chunked(chunks) = &self.state {
+                self.pending = chunks.pending().to_vec();
             }
-            self.state = State::Failed;
+            self.state = DecoderState::Failed;
         }
         decoded
     }
 
     fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, HttpError> {
         match &mut self.state {
-            State::Done | State::Failed => Ok(None),
-            State::Faulty(fault) => Err(fault.clone()),
-            State::Length(0) => Ok(Some(self.done(vec![]))),
+            DecoderState::Done | DecoderState::Failed => Ok(None),
+            DecoderState::HeadFault(fault) => Err(fault.clone()),
+            DecoderState::Length(0) => Ok(Some(self.done(vec![]))),
             _ if input.is_empty() => Ok(None),
-            State::Head => self.head(input),
-            State::Length(left) => {
+            DecoderState::Head => self.head(input),
+            DecoderState::Length(left) => {
                 let take = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
                 *left -= take as u64;
                 let (body, rest) = input.split_at(take);
                 *input = rest;
                 Ok(Some(Part::Body(body)))
             }
-            State::UntilClose => Ok(Some(Part::Body(std::mem::take(input)))),
-            State::Chunked(chunks) => match chunks.decode(input)? {
+            DecoderState::UntilClose => Ok(Some(Part::Body(std::mem::take(input)))),
+            DecoderState::Chunked(chunks) => match chunks.decode(input)? {
                 Some(Chunked::Body(body)) => Ok(Some(Part::Body(body))),
                 Some(Chunked::Trailers(trailers)) => Ok(Some(self.done(trailers))),
                 None => Ok(None),
@@ -92,46 +91,46 @@ impl Decoder {
         }
     }
 
-    /// The stream has ended: whether that is the end of the message.
+    /// Takes the end of the stream. Returns whether that is the end of the message.
     pub fn end(&mut self) -> bool {
-        let ends = matches!(self.state, State::UntilClose | State::Length(0));
+        let ends = matches!(self.state, DecoderState::UntilClose | DecoderState::Length(0));
         if ends {
-            self.state = State::Done;
+            self.state = DecoderState::Done;
         }
         ends
     }
 
-    /// Whether the message is whole.
+    /// Whether the message is complete.
     pub fn is_done(&self) -> bool {
-        matches!(self.state, State::Done)
+        matches!(self.state, DecoderState::Done)
     }
 
-    /// Whether its head says that it has content, be it empty.
+    /// Whether the message has content by its head, even if that is empty.
     pub fn has_content(&self) -> bool {
         self.content
     }
 
-    /// Whether nothing of it has come.
+    /// Whether no bytes of the message have come.
     pub fn is_fresh(&self) -> bool {
-        matches!(self.state, State::Head) && self.held.is_empty()
+        matches!(self.state, DecoderState::Head) && self.pending.is_empty()
     }
 
-    /// Bytes that were taken and belong to nothing that came: a beginning without an end.
+    /// Bytes that were taken and belong to an incomplete part.
     pub fn rest(&self) -> &[u8] {
         match &self.state {
-            State::Chunked(chunks) => chunks.held(),
-            _ => &self.held,
+            DecoderState::Chunked(chunks) => chunks.pending(),
+            _ => &self.pending,
         }
     }
 
     fn done(&mut self, trailers: Vec<(String, String)>) -> Part<'static> {
-        self.state = State::Done;
+        self.state = DecoderState::Done;
         Part::End(trailers)
     }
 
     fn head<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Part<'a>>, HttpError> {
-        if self.held.is_empty() {
-            let stray = match self.answers {
+        if self.pending.is_empty() {
+            let stray = match self.request_method {
                 None => input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count(),
                 Some(_) => 0,
             };
@@ -141,41 +140,46 @@ impl Decoder {
                 return Ok(Some(Part::Stray(line_ends)));
             }
         }
-        let before = self.held.len();
-        let room = self.most.saturating_sub(before).min(input.len());
-        self.held.extend_from_slice(&input[..room]);
-        let begins = match self.answers {
-            None => self.held.first().is_none_or(|first| is_token_byte(*first)),
-            Some(_) => self.held.iter().zip(b"HTTP/").all(|(a, b)| a == b),
+        let before = self.pending.len();
+        let room = self.max_len.saturating_sub(before).min(input.len());
+        self.pending.extend_from_slice(&input[..room]);
+        let begins = match self.request_method {
+            None => self.pending.first().is_none_or(|first| is_token_byte(*first)),
+            Some(_) => self.pending.iter().zip(b"HTTP/").all(|(a, b)| a == b),
         };
         if !begins {
-            self.held.truncate(before);
+            self.pending.truncate(before);
             return Err(HttpError::NotHttp);
         }
-        let Some(end) = http_head::end_of_head(&self.held, before.saturating_sub(3)) else {
+        let Some(end) = http_head::end_of_head(&self.pending, before.saturating_sub(3)) else {
             *input = &input[room..];
-            return if self.held.len() >= self.most { Err(HttpError::HeadTooLong(self.most)) } else { Ok(None) };
+            return if self.pending.len() >= self.max_len {
+                Err(HttpError::HeadTooLong(self.max_len))
+            } else {
+                Ok(None)
+            };
         };
         *input = &input[end - before..];
-        self.held.truncate(end);
-        let head = http_head::parse(&self.held);
-        let framing = match &self.answers {
+        self.pending.truncate(end);
+        let head = http_head::parse(&self.pending);
+        let framing = match &self.request_method {
             None => of_request(&head),
             Some(method) => of_response(&head, method),
         };
-        let interim = self.answers.is_some() && matches!(head.status(), Some(100..=199)) && head.status() != Some(101);
-        // A head with a fault is a head all the same: whoever reads on meets the fault.
-        self.held.clear();
+        let interim =
+            self.request_method.is_some() && matches!(head.status(), Some(100..=199)) && head.status() != Some(101);
+        // A head with a fault is given as a head; the next call gives the fault.
+        self.pending.clear();
         if interim && framing.is_ok() {
             return Ok(Some(Part::Interim(head)));
         }
         self.content = framing != Ok(Framing::None);
         self.state = match framing {
-            Ok(Framing::None) => State::Length(0),
-            Ok(Framing::Length(length)) => State::Length(length),
-            Ok(Framing::Chunked) => State::Chunked(Chunks::new(self.most)),
-            Ok(Framing::UntilClose) => State::UntilClose,
-            Err(fault) => State::Faulty(fault),
+            Ok(Framing::None) => DecoderState::Length(0),
+            Ok(Framing::Length(length)) => DecoderState::Length(length),
+            Ok(Framing::Chunked) => DecoderState::Chunked(ChunkDecoder::new(self.max_len)),
+            Ok(Framing::UntilClose) => DecoderState::UntilClose,
+            Err(fault) => DecoderState::HeadFault(fault),
         };
         Ok(Some(Part::Head(head)))
     }
@@ -322,9 +326,9 @@ mod tests {
             bytes in traffic(),
             cuts in vec(0..20usize, 0..30),
             is_request in any::<bool>(),
-            most in prop_oneof![Just(1000), 0..60usize],
+            max_len in prop_oneof![Just(1000), 0..60usize],
         ) {
-            let decoder = || if is_request { Decoder::request(most) } else { Decoder::response("GET", most) };
+            let decoder = || if is_request { Decoder::request(max_len) } else { Decoder::response("GET", max_len) };
             let (mut pieces, mut rest) = (vec![], &bytes[..]);
             for cut in cuts {
                 let (piece, tail) = rest.split_at(cut.min(rest.len()));

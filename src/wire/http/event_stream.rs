@@ -1,28 +1,28 @@
-//! Event streams (HTML standard, section 9.2.5 and 9.2.6): reading them however they are cut, and writing them in
-//! every way that the standard allows, and some that it does not.
+//! Event streams (HTML standard, section 9.2.5 and 9.2.6): an [`EventReader`] reads them however they are cut, and an
+//! [`EventWriter`] writes them in every form that the standard permits, and some that it does not.
 
 use crate::trace::StreamEvent;
 
-/// Reads an event stream piece by piece. What it gives does not depend on where the pieces are cut.
+/// Reads an event stream piece by piece. The result does not depend on where the pieces are cut.
 #[derive(Debug)]
 pub struct EventReader {
-    most: usize,
+    max_event_len: usize,
     /// The line so far.
     line: Vec<u8>,
-    /// Whether that line has any bytes, kept or not.
-    begun: bool,
-    /// How much of this event is kept.
+    /// Whether the line has any bytes, kept or not.
+    line_started: bool,
+    /// How many bytes of the current event are kept.
     size: usize,
-    /// A carriage return came last: a line feed after it belongs to it.
+    /// Whether a carriage return came last: a line feed after it belongs to the same line end.
     after_cr: bool,
-    /// Nothing came before this line, so that it may begin with a byte order mark.
+    /// Whether this is the first line, which may begin with a byte order mark.
     first_line: bool,
     block: Block,
     last_id: String,
     id: String,
 }
 
-/// What the lines of a block have said so far.
+/// The fields of the current event so far.
 #[derive(Debug, Default)]
 struct Block {
     event: Option<String>,
@@ -32,12 +32,12 @@ struct Block {
 }
 
 impl EventReader {
-    /// Keeps at most `most` bytes of one event; what goes beyond is dropped.
-    pub fn new(most: usize) -> Self {
+    /// A reader that keeps at most `max_event_len` bytes of one event; the rest is dropped.
+    pub fn new(max_event_len: usize) -> Self {
         Self {
-            most,
+            max_event_len,
             line: vec![],
-            begun: false,
+            line_started: false,
             size: 0,
             after_cr: false,
             first_line: true,
@@ -47,7 +47,7 @@ impl EventReader {
         }
     }
 
-    /// Takes in the next piece; gives what it completes.
+    /// Reads the next piece; returns the events and comments that it completes.
     pub fn read(&mut self, piece: &[u8]) -> Vec<StreamEvent> {
         let mut found = vec![];
         let mut rest = piece;
@@ -68,28 +68,28 @@ impl EventReader {
         found
     }
 
-    /// The last event id that a client would know by now, which it gives when it connects again.
+    /// The last event id, which a client sends when it connects again.
     pub fn last_event_id(&self) -> &str {
         &self.last_id
     }
 
-    /// Whether an event has begun and not ended: a client drops it at the end of the stream.
+    /// Whether an event is incomplete: a client drops it at the end of the stream.
     pub fn is_pending(&self) -> bool {
         !self.line.is_empty() || self.block.data.is_some() || self.block.event.is_some()
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        self.begun |= !bytes.is_empty();
-        let room = self.most.saturating_sub(self.size);
-        let kept = &bytes[..bytes.len().min(room)];
-        self.line.extend_from_slice(kept);
-        self.size += kept.len();
+        self.line_started |= !bytes.is_empty();
+        let room = self.max_event_len.saturating_sub(self.size);
+        let retained = &bytes[..bytes.len().min(room)];
+        self.line.extend_from_slice(retained);
+        self.size += retained.len();
     }
 
     fn end_line(&mut self) -> Option<StreamEvent> {
         let bytes = std::mem::take(&mut self.line);
-        if std::mem::take(&mut self.begun) && bytes.is_empty() {
-            return None; // there was no room for it
+        if std::mem::take(&mut self.line_started) && bytes.is_empty() {
+            return None; // no room was left for the line
         }
         let first = std::mem::take(&mut self.first_line);
         let bytes = if first { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes) } else { &bytes };
@@ -111,7 +111,7 @@ impl EventReader {
                 Some(data) => {
                     data.push('\n');
                     data.push_str(value);
-                    return None; // its bytes stay
+                    return None; // the bytes count as kept
                 }
                 None => {
                     self.block.data = Some(value.to_owned());
@@ -127,7 +127,7 @@ impl EventReader {
             }
             _ => {}
         }
-        // The last value counts; those before it and fields of other names are not kept.
+        // Only the last value of a field is kept, and no other fields.
         self.size = self.size.saturating_sub(bytes.len());
         None
     }
@@ -154,7 +154,7 @@ pub enum LineEnd {
 }
 
 impl LineEnd {
-    /// Its bytes.
+    /// The bytes of the line end.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lf => "\n",
@@ -169,7 +169,8 @@ impl LineEnd {
 pub struct EventWriter {
     /// How lines end.
     pub line_end: LineEnd,
-    /// Whether a space follows the colon of a field. Without it, a value that begins with a space gets one all the same.
+    /// Whether a space follows the colon of a field. Without it, a value that begins with a space gets one all the
+    /// same.
     pub space: bool,
 }
 
@@ -204,7 +205,7 @@ impl EventWriter {
     fn line(&self, out: &mut String, field: &str, value: &str) {
         *out += field;
         *out += ":";
-        // What follows the colon of a comment is all of it.
+        // All after the colon belongs to a comment.
         if !field.is_empty() && (self.space || value.starts_with(' ')) {
             out.push(' ');
         }
@@ -329,11 +330,11 @@ mod tests {
         fn what_is_read_does_not_depend_on_where_it_is_cut(
             stream in stream(),
             cuts in vec(0..8usize, 0..40),
-            most in prop_oneof![Just(1 << 20), 1..20usize],
+            max_event_len in prop_oneof![Just(1 << 20), 1..20usize],
         ) {
-            let mut whole = EventReader::new(most);
+            let mut whole = EventReader::new(max_event_len);
             let expected = whole.read(&stream);
-            let mut reader = EventReader::new(most);
+            let mut reader = EventReader::new(max_event_len);
             let (mut found, mut rest) = (vec![], &stream[..]);
             for cut in cuts {
                 let (piece, tail) = rest.split_at(cut.min(rest.len()));

@@ -1,18 +1,19 @@
-//! How long the body of a message is, and whether its connection goes on (RFC 9112 sections 6.3 and 9.3).
+//! How long the body of a message is, whether its connection is kept alive (RFC 9112 sections 6.3 and 9.3), and the
+//! chunked transfer coding (section 7.1).
 
 use crate::trace::Head;
-use crate::wire::http_head::has_token;
+use crate::wire::http_head::{self, has_token};
 
-/// Why what came cannot be understood as HTTP/1.1. Nothing after it on the same connection can.
+/// Why bytes cannot be decoded as HTTP/1.1. Nothing after them on the same connection can.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {
     /// The head does not end within the bound.
     #[error("the head is longer than {0} bytes")]
     HeadTooLong(usize),
-    /// It does not begin as a message of HTTP/1 does.
+    /// The bytes do not begin as an HTTP/1 message does.
     #[error("what came is no HTTP/1 message")]
     NotHttp,
-    /// The first line is none of a request, or of a response.
+    /// The first line is no request line, or no status line.
     #[error("`{0}` is no first line of an HTTP/1 message")]
     FirstLine(String),
     /// The header `Content-Length` is no number, or several of them disagree.
@@ -29,16 +30,16 @@ pub enum HttpError {
     BodyTooLong(u64),
 }
 
-/// How the end of a body is found.
+/// How the end of a body is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// There is none.
+    /// There is no body.
     None,
     /// After so many bytes.
     Length(u64),
     /// After the last chunk.
     Chunked,
-    /// Where the connection ends.
+    /// At the end of the connection.
     UntilClose,
 }
 
@@ -48,7 +49,7 @@ pub fn of_request(head: &Head) -> Result<Framing, HttpError> {
     if !matches!(words[..], [method, target, version]
         if is_token(method) && !target.is_empty() && is_version(version))
     {
-        return Err(HttpError::FirstLine(beginning(&head.start)));
+        return Err(HttpError::FirstLine(excerpt(&head.start)));
     }
     match (coding(head)?, length(head)?) {
         (Some(()), _) => Ok(Framing::Chunked),
@@ -61,7 +62,7 @@ pub fn of_request(head: &Head) -> Result<Framing, HttpError> {
 pub fn of_response(head: &Head, method: &str) -> Result<Framing, HttpError> {
     let version = head.start.split(' ').next().unwrap_or_default();
     let Some(status) = head.status().filter(|status| (100..1000).contains(status) && is_version(version)) else {
-        return Err(HttpError::FirstLine(beginning(&head.start)));
+        return Err(HttpError::FirstLine(excerpt(&head.start)));
     };
     if method == "HEAD" || matches!(status, 100..=199 | 204 | 304) {
         return Ok(Framing::None);
@@ -73,26 +74,27 @@ pub fn of_response(head: &Head, method: &str) -> Result<Framing, HttpError> {
     }
 }
 
-/// Whether a message wants its connection to be kept, as far as its version and headers say.
+/// Whether the connection is kept alive after a message, by its version and headers.
 pub fn keeps_alive(head: &Head) -> bool {
     let words: Vec<&str> = head.start.split(' ').collect();
     let version = words.iter().find(|word| word.starts_with("HTTP/")).copied().unwrap_or_default();
     if has_token(head, "connection", "close") {
         return false;
     }
-    // What has two framings is not to be trusted with another message (RFC 9112 section 6.3, rule 3).
-    let two = head.header("transfer-encoding").next().is_some() && head.header("content-length").next().is_some();
-    !two && (version == "HTTP/1.1" || has_token(head, "connection", "keep-alive"))
+    // After a message with two framings the connection is closed (RFC 9112 section 6.3, rule 3).
+    let both_framings =
+        head.header("transfer-encoding").next().is_some() && head.header("content-length").next().is_some();
+    !both_framings && (version == "HTTP/1.1" || has_token(head, "connection", "keep-alive"))
 }
 
-/// Whether the body is chunked; a fault where it is in another transfer coding.
+/// Whether the body is chunked; a fault for another transfer coding.
 fn coding(head: &Head) -> Result<Option<()>, HttpError> {
     let codings: Vec<&str> =
         head.header("transfer-encoding").flat_map(|v| v.split(',')).map(str::trim).filter(|c| !c.is_empty()).collect();
     match codings[..] {
         [] => Ok(None),
         [coding] if coding.eq_ignore_ascii_case("chunked") => Ok(Some(())),
-        _ => Err(HttpError::Coding(beginning(&codings.join(", ")))),
+        _ => Err(HttpError::Coding(excerpt(&codings.join(", ")))),
     }
 }
 
@@ -100,7 +102,7 @@ fn coding(head: &Head) -> Result<Option<()>, HttpError> {
 fn length(head: &Head) -> Result<Option<u64>, HttpError> {
     let mut lengths = head.header("content-length").flat_map(|value| value.split(',')).map(str::trim);
     let Some(first) = lengths.next() else { return Ok(None) };
-    let fault = || HttpError::Length(beginning(&head.header("content-length").collect::<Vec<_>>().join(", ")));
+    let fault = || HttpError::Length(excerpt(&head.header("content-length").collect::<Vec<_>>().join(", ")));
     let digits = !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit());
     let length = first.parse().ok().filter(|_| digits).ok_or_else(fault)?;
     if lengths.all(|other| other == first) { Ok(Some(length)) } else { Err(fault()) }
@@ -119,10 +121,171 @@ pub fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Enough of a text to be recognised.
-fn beginning(text: &str) -> String {
+/// The beginning of a text, for messages.
+fn excerpt(text: &str) -> String {
     let end = text.floor_char_boundary(60);
     if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
+}
+
+/// The longest line with a size and its extensions.
+const MAX_SIZE_LINE: usize = 8 << 10;
+
+/// Reads a chunked body piece by piece.
+#[derive(Debug)]
+pub struct ChunkDecoder {
+    state: ChunkState,
+    /// The incomplete line or trailers.
+    pending: Vec<u8>,
+    /// How long the trailers may be.
+    max_len: usize,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum ChunkState {
+    /// In the line with the size of the next chunk.
+    Size,
+    /// In a chunk of which this many bytes are to come.
+    Data(u64),
+    /// In the line end after a chunk.
+    End,
+    /// After the last chunk.
+    Trailers,
+}
+
+/// A decoded part of a chunked body.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Chunked<'a> {
+    /// Part of the body.
+    Body(&'a [u8]),
+    /// The end of the body, with its trailer fields.
+    Trailers(Vec<(String, String)>),
+}
+
+impl ChunkDecoder {
+    /// A decoder whose trailers may be `max_len` bytes long.
+    pub fn new(max_len: usize) -> Self {
+        Self { state: ChunkState::Size, pending: vec![], max_len }
+    }
+
+    /// The bytes of an incomplete line or trailers.
+    pub fn pending(&self) -> &[u8] {
+        &self.pending
+    }
+
+    /// Takes bytes from `input` and returns the next part; none where it needs more bytes. A fault leaves the bytes
+    /// that caused it in [`ChunkDecoder::pending`] and `input`.
+    pub fn decode<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Chunked<'a>>, HttpError> {
+        loop {
+            match self.state {
+                ChunkState::Size => match self.line(input)? {
+                    None => return Ok(None),
+                    Some(line) => {
+                        self.state = match size(&line) {
+                            Some(0) => ChunkState::Trailers,
+                            Some(size) => ChunkState::Data(size),
+                            None => {
+                                self.pending = line;
+                                return Err(HttpError::Chunk("a chunk does not begin with its size"));
+                            }
+                        };
+                    }
+                },
+                ChunkState::Data(0) => self.state = ChunkState::End,
+                ChunkState::Data(left) => {
+                    if input.is_empty() {
+                        return Ok(None);
+                    }
+                    let take = usize::try_from(left).unwrap_or(usize::MAX).min(input.len());
+                    let (data, rest) = input.split_at(take);
+                    *input = rest;
+                    self.state = ChunkState::Data(left - take as u64);
+                    return Ok(Some(Chunked::Body(data)));
+                }
+                ChunkState::End => {
+                    while self.pending.len() < 2 {
+                        let Some((first, rest)) = input.split_first() else { return Ok(None) };
+                        self.pending.push(*first);
+                        *input = rest;
+                        if !b"\r\n".starts_with(&self.pending) {
+                            return Err(HttpError::Chunk("a chunk goes on after its end"));
+                        }
+                    }
+                    self.pending.clear();
+                    self.state = ChunkState::Size;
+                }
+                ChunkState::Trailers => return self.trailers(input),
+            }
+        }
+    }
+
+    /// The next line with its end; none where it is not complete yet.
+    fn line(&mut self, input: &mut &[u8]) -> Result<Option<Vec<u8>>, HttpError> {
+        let end = input.iter().position(|byte| *byte == b'\n');
+        let room = (MAX_SIZE_LINE - self.pending.len()).min(end.map_or(input.len(), |end| end + 1));
+        self.pending.extend_from_slice(&input[..room]);
+        *input = &input[room..];
+        if self.pending.last() == Some(&b'\n') {
+            Ok(Some(std::mem::take(&mut self.pending)))
+        } else if self.pending.len() >= MAX_SIZE_LINE {
+            Err(HttpError::Chunk("the line with the size of a chunk does not end"))
+        } else {
+            Ok(None)
+        }
+    }
+
+    fn trailers<'a>(&mut self, input: &mut &[u8]) -> Result<Option<Chunked<'a>>, HttpError> {
+        loop {
+            let end = input.iter().position(|byte| *byte == b'\n').map_or(input.len(), |end| end + 1);
+            let room = self.max_len.saturating_sub(self.pending.len()).min(end);
+            self.pending.extend_from_slice(&input[..room]);
+            *input = &input[room..];
+            if self.pending == b"\r\n"
+                || self.pending == b"\n"
+                || self.pending.ends_with(b"\n\r\n")
+                || self.pending.ends_with(b"\n\n")
+            {
+                let mut head = b"\r\n".to_vec();
+                head.append(&mut self.pending);
+                return Ok(Some(Chunked::Trailers(http_head::parse(&head).headers)));
+            }
+            if self.pending.len() >= self.max_len {
+                return Err(HttpError::HeadTooLong(self.max_len));
+            }
+            if input.is_empty() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// The size in the first line of a chunk, with or without extensions.
+fn size(line: &[u8]) -> Option<u64> {
+    let line = line.strip_suffix(b"\r\n")?;
+    let end = line.iter().position(|byte| matches!(byte, b';' | b' ' | b'\t')).unwrap_or(line.len());
+    let rest = line[end..].trim_ascii_start();
+    if !(rest.is_empty() || rest.starts_with(b";")) || !line[..end].iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    u64::from_str_radix(std::str::from_utf8(&line[..end]).ok()?, 16).ok()
+}
+
+/// A chunk of these bytes; none for no bytes, which would be the end of the body.
+pub fn chunk(bytes: &[u8]) -> Vec<u8> {
+    if bytes.is_empty() {
+        return vec![];
+    }
+    let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+    chunk.extend_from_slice(bytes);
+    chunk.extend_from_slice(b"\r\n");
+    chunk
+}
+
+/// The last chunk and the trailers of a body.
+pub fn last_chunk(trailers: &[(String, String)]) -> Vec<u8> {
+    let mut text = "0\r\n".to_owned();
+    trailers.iter().for_each(|(name, value)| text += &format!("{name}: {value}\r\n"));
+    text += "\r\n";
+    text.into_bytes()
 }
 
 #[cfg(test)]
@@ -174,5 +337,56 @@ mod tests {
         assert!(keeps("HTTP/1.0 200 OK\r\nConnection: x, Keep-Alive"));
         assert!(!keeps("HTTP/1.1 200 OK\r\nConnection: Close"));
         assert!(!keeps("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked"));
+    }
+
+    /// The trailers, where the body ended.
+    type BodyEnd = Result<Option<Vec<(String, String)>>, HttpError>;
+
+    /// The body, what ended it, and what was left.
+    fn decoded(bytes: &[u8]) -> (String, BodyEnd, String) {
+        let mut chunks = ChunkDecoder::new(100);
+        let mut input = bytes;
+        let mut body = vec![];
+        loop {
+            let outcome = match chunks.decode(&mut input) {
+                Ok(Some(Chunked::Body(piece))) => {
+                    body.extend(piece);
+                    continue;
+                }
+                Ok(Some(Chunked::Trailers(trailers))) => Ok(Some(trailers)),
+                Ok(None) => Ok(None),
+                Err(fault) => Err(fault),
+            };
+            return (String::from_utf8_lossy(&body).into(), outcome, String::from_utf8_lossy(input).into());
+        }
+    }
+
+    #[test]
+    fn extensions_are_passed_over_and_trailers_are_read() {
+        let (body, outcome, rest) =
+            decoded(b"3;a=\"b;\"\r\nabc\r\n00A \r\n0123456789\r\n0\r\nX-Sum: 1\r\ny:2\r\n\r\nnext");
+        assert_eq!(body, "abc0123456789");
+        assert_eq!(outcome, Ok(Some(vec![("X-Sum".into(), "1".into()), ("y".into(), "2".into())])));
+        assert_eq!(rest, "next");
+        assert_eq!(decoded(b"0\r\n\r\n").1, Ok(Some(vec![])));
+    }
+
+    #[test]
+    fn what_is_no_chunk_is_a_fault() {
+        for wrong in ["x\r\n", "-1\r\n", "\r\n", "3 4\r\n", "3\nabc\r\n", "10000000000000000\r\n", "3\r\nabcd\r\n"] {
+            assert!(matches!(decoded(wrong.as_bytes()).1, Err(HttpError::Chunk(_))), "{wrong:?}");
+        }
+        assert!(matches!(decoded("1;".repeat(5000).as_bytes()).1, Err(HttpError::Chunk(_))));
+        assert_eq!(decoded(format!("0\r\n{}", "a: b\r\n".repeat(100)).as_bytes()).1, Err(HttpError::HeadTooLong(100)));
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let bytes =
+            [chunk(b"hello "), chunk(b""), chunk(&[b'x'; 20]), last_chunk(&[("A".into(), "b".into())])].concat();
+        assert_eq!(
+            decoded(&bytes),
+            (format!("hello {}", "x".repeat(20)), Ok(Some(vec![("A".into(), "b".into())])), String::new())
+        );
     }
 }

@@ -1,23 +1,19 @@
 //! HTTP/1.1 (RFC 9112) for both ends, with a codec of our own.
 //!
-//! A [`Client`] sends requests to one address; a [`Server`] hands what comes to a [`Handler`], which answers through a
-//! [`Responder`]. [`Exchanges`] names what they do in the trace. A [`Request`] and a [`Response`] say every byte of what is sent, where that is wanted. Whatever crosses a
-//! connection is read by the same decoder, in both directions, and written into the trace: what we send before it is
-//! sent, what we receive before anybody is told of it. Event streams are read by an [`EventReader`] and written by an
-//! [`EventWriter`].
+//! A [`Client`] sends requests to one address; a [`Server`] gives each request to a [`Handler`], which responds through
+//! a [`Responder`]. [`Exchanges`] names the exchanges of the trace. A [`Request`] and a [`Response`] can determine
+//! every byte that is sent. Both directions of a connection are read by the same decoder and recorded: sent bytes
+//! before they are sent, received bytes before they are delivered. Event streams are read by an [`EventReader`] and
+//! written by an [`EventWriter`].
 
-mod chunks;
 mod client;
 mod client_exchange;
 mod connection;
 pub(crate) mod content;
 pub(super) mod decoder;
 mod event_stream;
-mod exchanges;
 pub(super) mod framing;
-mod limits;
 mod outgoing;
-mod responder;
 mod server;
 mod serving;
 #[cfg(test)]
@@ -25,11 +21,8 @@ mod tests;
 pub(super) mod transcript;
 
 pub use client::{Client, Control, Exchange, Incoming, Receiver, Whole};
-pub use connection::Broken;
+pub use connection::{Broken, Exchanges, Limits};
 pub use event_stream::{BYTE_ORDER_MARK, EventReader, EventWriter, LineEnd};
-pub use exchanges::Exchanges;
 pub use framing::HttpError;
-pub use limits::Limits;
 pub use outgoing::{Content, Ending, Piece, Request, Response};
-pub use responder::{BodyWriter, Responder};
-pub use server::{Handler, OnHead, ReceiveError, Received, Server};
+pub use server::{BodyWriter, Handler, OnHead, ReceiveError, Received, Responder, Server};

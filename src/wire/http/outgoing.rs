@@ -1,4 +1,4 @@
-//! What is to be sent: requests and responses, right or wrong in every byte.
+//! Messages to be sent: a [`Request`] or [`Response`] determines every byte, valid or not.
 
 use std::time::Duration;
 
@@ -9,31 +9,32 @@ use crate::trace::Head;
 use crate::wire::http_head;
 use crate::wire::websocket::SendOptions;
 
-/// A request to be sent, right or wrong.
+/// A request to be sent, valid or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The method.
     pub method: String,
-    /// The request target, as it stands in the first line: `/sessions?limit=1`.
+    /// The request target, as in the first line: `/sessions?limit=1`.
     pub target: String,
     /// The version in the first line; `HTTP/1.1`.
     pub version: String,
     /// Headers to add; those that a request has anyway (`Host`, `User-Agent`, `Accept`, `Content-Length`,
     /// `Transfer-Encoding`) are overridden, or left out where the value is none. The same name may come several times.
     pub headers: Vec<(String, Option<String>)>,
-    /// The whole head with its empty line, instead of all the above.
+    /// The complete head with its empty line, instead of all the fields above.
     pub raw: Option<Vec<u8>>,
-    /// What comes after the head.
+    /// The content after the head.
     pub content: Content,
-    /// How it is sent, and why it is wrong on purpose, if it is. Cut and pieces are those of head and content together.
+    /// How the message is sent, and the reason if it is wrong on purpose. Cut and split count head and content
+    /// together.
     pub manner: SendOptions,
-    /// What becomes of our side of the connection once it is sent.
+    /// How our side of the connection ends once the request is sent.
     pub ending: Ending,
-    /// Whether it must have a TCP connection of its own. Otherwise one that was kept alive is taken, if there is one.
+    /// Whether the request needs a new TCP connection. Otherwise one that was kept alive is used, if there is one.
     pub fresh: bool,
 }
 
-/// A response to be sent, right or wrong.
+/// A response to be sent, valid or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
     /// Status and reason, as in the first line: `200 OK`.
@@ -43,32 +44,33 @@ pub struct Response {
     /// Headers to add; those that a response has anyway (`Date`, `Content-Length`, `Transfer-Encoding`, `Connection`)
     /// are overridden, or left out where the value is none. The same name may come several times.
     pub headers: Vec<(String, Option<String>)>,
-    /// The whole head with its empty line, instead of all the above.
+    /// The complete head with its empty line, instead of all the fields above.
     pub raw: Option<Vec<u8>>,
-    /// What comes after the head. That of a response to `HEAD` is left out, but for what is raw.
+    /// The content after the head. In a response to `HEAD` it is left out, unless it is raw.
     pub content: Content,
-    /// How it is sent, and why it is wrong on purpose, if it is. Cut and pieces are those of head and content together.
+    /// How the message is sent, and the reason if it is wrong on purpose. Cut and split count head and content
+    /// together.
     pub manner: SendOptions,
-    /// What becomes of the connection once it is sent.
+    /// How the connection ends once the response is sent.
     pub ending: Ending,
 }
 
-/// What comes after a head.
+/// The content after a head.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// Nothing.
     #[default]
     None,
-    /// These bytes; their length goes into the header `Content-Length`, unless that or `Transfer-Encoding` is given.
+    /// Bytes with the header `Content-Length`, unless that or `Transfer-Encoding` is given.
     Whole(Vec<u8>),
     /// Each piece as a chunk, with the header `Transfer-Encoding: chunked`, and then the trailers.
     Chunked { pieces: Vec<Piece>, trailers: Vec<(String, String)> },
-    /// Exactly these bytes; no header is added for them.
+    /// Bytes without any added header.
     Raw(Vec<Piece>),
 }
 
 impl Content {
-    /// The pause before its first piece, where it has pieces.
+    /// The pause before the first piece, if it has pieces.
     pub fn first_pause(&mut self) -> Option<&mut Duration> {
         match self {
             Self::Chunked { pieces, .. } | Self::Raw(pieces) => pieces.first_mut().map(|piece| &mut piece.after),
@@ -98,22 +100,22 @@ impl Piece {
     }
 }
 
-/// What becomes of a connection once a request or response is sent.
+/// How a connection ends once a request or response is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// What RFC 9112 section 9 says: it is kept alive, or closed, by version and headers.
+    /// As in RFC 9112 section 9: it is kept alive or closed, by version and headers.
     #[default]
     Usual,
     /// Our side is closed (FIN).
     Close,
-    /// It is cut (RST).
+    /// It is reset (RST).
     Reset,
     /// It is held open, and nothing more is sent on it.
     Hold,
 }
 
 impl Request {
-    /// A right request without content.
+    /// A valid request without content.
     pub fn new(method: impl Into<String>, target: impl Into<String>) -> Self {
         Self {
             method: method.into(),
@@ -166,7 +168,7 @@ impl Request {
 }
 
 impl Response {
-    /// A right response without content, its status given with the reason: `204 No Content`.
+    /// A valid response without content, its status given with the reason: `204 No Content`.
     pub fn new(status: impl Into<String>) -> Self {
         Self {
             status: status.into(),
@@ -216,7 +218,7 @@ impl Response {
         self
     }
 
-    /// Wrong on purpose, if `why` says why.
+    /// Wrong on purpose, if there is a reason `why`.
     pub fn deliberate(mut self, why: Option<&str>) -> Self {
         self.manner.deliberate = why.map(str::to_owned);
         self
@@ -246,7 +248,7 @@ impl Response {
 }
 
 impl Content {
-    /// The header that tells how long it is, unless one is given.
+    /// The framing header of the content, unless one is given.
     fn header(&self, given: &[(String, Option<String>)]) -> Option<(&'static str, String)> {
         match self {
             _ if frames(given) => None,
@@ -257,13 +259,13 @@ impl Content {
     }
 }
 
-/// Whether headers are given that say how long a body is.
+/// Whether a framing header is given.
 fn frames(given: &[(String, Option<String>)]) -> bool {
     let names = ["content-length", "transfer-encoding"];
     given.iter().any(|(name, _)| names.iter().any(|framing| name.eq_ignore_ascii_case(framing)))
 }
 
-/// The usual headers where they stand, those given of the same name in their place, and then the others.
+/// The usual headers in their order, replaced by given ones of the same name, and then the other given headers.
 fn merged(usual: Vec<(&str, String)>, given: &[(String, Option<String>)]) -> Vec<(String, String)> {
     let same = |name: &str, other: &str| name.eq_ignore_ascii_case(other);
     let mut headers = vec![];
@@ -279,7 +281,7 @@ fn merged(usual: Vec<(&str, String)>, given: &[(String, Option<String>)]) -> Vec
     headers
 }
 
-/// A moment as in a `Date` header (RFC 9110 section 5.6.7).
+/// A time as in a `Date` header (RFC 9110 section 5.6.7).
 fn date(now: Timestamp) -> String {
     DateTimePrinter::new().timestamp_to_rfc9110_string(&now).unwrap_or_default()
 }

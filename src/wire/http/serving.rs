@@ -1,4 +1,5 @@
-//! One connection of a server: reads its requests, one after the other, and sees to it that each is answered.
+//! [`ServedConnection`]: one connection of a server, which reads its requests one after the other, and runs their
+//! exchanges.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,72 +17,70 @@ use crate::wire::{Tap, websocket};
 use super::connection::{BUFFER, Writer};
 use super::framing::{HttpError, is_token_byte, keeps_alive};
 use super::outgoing::{Ending, Response};
-use super::responder::{Out, Responder};
-use super::server::{Handler, OnHead, ReceiveError, Received};
+use super::server::{ExchangeWriter, Handler, OnHead, ReceiveError, Received, Responder};
 use super::transcript::{Transcript, TranscriptItem};
 use super::{Exchanges, Limits};
 
-/// How much of what comes before its turn is held, before reading stops.
-const AHEAD: usize = 256 << 10;
+/// How many bytes of later requests are kept, before reading stops.
+const MAX_AHEAD: usize = 256 << 10;
 /// How long a client may take to close a connection after us (RFC 9112 section 9.6).
 const LINGER: Duration = Duration::from_secs(1);
 
 /// A connection that is being served.
-pub struct Serving {
-    incoming: Incoming,
+pub struct ServedConnection {
+    incoming: RequestReader,
     writer: Option<Writer>,
     exchanges: Exchanges,
     limits: Limits,
     tcp: u64,
     local: SocketAddr,
-    /// Whether an exchange went over it before.
+    /// Whether the connection had an earlier exchange.
     reused: bool,
     gone: watch::Sender<Option<Closed>>,
 }
 
 /// The reading half.
-struct Incoming {
-    /// None once the connection serves something else.
+struct RequestReader {
+    /// None once the connection was upgraded.
     half: Option<OwnedReadHalf>,
-    /// What came and was not taken.
+    /// Received bytes that belong to no request yet.
     buffer: Vec<u8>,
     /// How the client ended the connection.
     ended: Option<Closed>,
-    /// How often something was read since the last request was whole.
+    /// The number of reads since the last request was complete.
     reads: u64,
 }
 
-/// A request on its way in.
+/// A request that is being received.
 #[derive(Default)]
-struct Arriving {
+struct PartialRequest {
     head: Option<Head>,
     content: Vec<u8>,
     message: Option<Message>,
     trailers: Vec<(String, String)>,
 }
 
-/// What is wrong with a request, so that we answer it ourselves: a status and a text.
+/// The response of the server itself to an invalid request: status and text.
 type Refusal = (&'static str, String);
 
-impl Serving {
-    /// Takes a connection over; nothing where it is gone already.
+impl ServedConnection {
+    /// Takes a connection over; none where it is gone already.
     pub fn new(stream: TcpStream, exchanges: Exchanges, limits: Limits) -> Option<Self> {
         let local = stream.local_addr().ok()?;
         let (half, write) = stream.into_split();
         let tcp = exchanges.next_connection();
-        let incoming = Incoming { half: Some(half), buffer: vec![], ended: None, reads: 0 };
+        let incoming = RequestReader { half: Some(half), buffer: vec![], ended: None, reads: 0 };
         let writer = Some(Writer::new(write, limits.write));
         Some(Self { incoming, writer, exchanges, limits, tcp, local, reused: false, gone: watch::Sender::new(None) })
     }
 
-    /// Waits until something of a request has come; gives false where the client is gone instead. May be dropped, and
-    /// loses nothing then.
-    pub async fn begun<H: Handler>(&mut self, handler: &H) -> bool {
+    /// Waits until bytes of a request have come; false where the client is gone instead. Cancel safe.
+    pub async fn await_request<H: Handler>(&mut self, handler: &H) -> bool {
         while self.incoming.buffer.is_empty() {
             if let Err(how) = self.incoming.fill().await {
-                // What was sent before is gone with a reset, be it a request or none.
+                // A reset discards what was sent before, which may have been a request.
                 if how == Closed::Reset {
-                    handler.on_mishap(ReceiveError::Left(how));
+                    handler.on_receive_error(ReceiveError::Left(how));
                 }
                 return false;
             }
@@ -89,7 +88,7 @@ impl Serving {
         true
     }
 
-    /// Serves the exchange that has begun; gives whether another one may follow.
+    /// Serves the exchange that has begun; returns whether another one may follow.
     pub async fn exchange<H: Handler>(&mut self, handler: &H) -> bool {
         let tap = self.exchanges.tap(None);
         if !std::mem::replace(&mut self.reused, true) {
@@ -103,7 +102,7 @@ impl Serving {
             self.upgrade(head, tap, handler).await;
             return false;
         }
-        self.plain(tap, handler, late).await
+        self.http_exchange(tap, handler, late).await
     }
 
     async fn upgrade<H: Handler>(&mut self, head: Head, tap: Tap, handler: &H) {
@@ -116,74 +115,74 @@ impl Serving {
         }
     }
 
-    /// An exchange of HTTP.
-    async fn plain<H: Handler>(&mut self, tap: Tap, handler: &H, late: bool) -> bool {
+    /// Serves an HTTP exchange; returns whether another one may follow.
+    async fn http_exchange<H: Handler>(&mut self, tap: Tap, handler: &H, late: bool) -> bool {
         let Some(mut writer) = self.writer.take() else { return false };
         let limits = self.limits;
         let mut request = Transcript::request(tap.clone(), false, self.tcp, &limits);
-        let mut arriving = Arriving::default();
+        let mut arriving = PartialRequest::default();
         let mut refusal: Option<Refusal> =
             late.then(|| ("408 Request Timeout", format!("no whole head within {:?}", limits.head_within)));
         let mut response = None;
-        let mut at_once = false;
+        let mut answer_at_once = false;
         let mut deadline = None;
         if late {
-            handler.on_mishap(ReceiveError::Late);
+            handler.on_receive_error(ReceiveError::Late);
             self.incoming.feed(&mut request, &mut arriving, limits.message);
         }
         while refusal.is_none() {
             self.incoming.feed(&mut request, &mut arriving, limits.message);
             if let Some(fault) = request.fault() {
-                handler.on_mishap(ReceiveError::Fault(fault.clone()));
-                refusal = Some(refused(fault));
+                handler.on_receive_error(ReceiveError::Fault(fault.clone()));
+                refusal = Some(refusal_of(fault));
                 break;
             }
             let (Some(head), None) = (&arriving.head, &response) else {
-                if request.is_whole() {
+                if request.is_complete() {
                     break;
                 }
                 if let Err(how) = self.incoming.fill_before(deadline).await {
                     let Some(how) = how else {
-                        handler.on_mishap(ReceiveError::Late);
+                        handler.on_receive_error(ReceiveError::Late);
                         refusal =
                             Some(("408 Request Timeout", format!("no whole content within {:?}", limits.body_within)));
                         break;
                     };
-                    handler.on_mishap(ReceiveError::Left(how));
-                    request.close(how, None);
+                    handler.on_receive_error(ReceiveError::Left(how));
+                    request.record_close_if_incomplete(how, None);
                     self.writer = Some(writer);
-                    return self.leave(None).await;
+                    return self.close_connection(None).await;
                 }
                 continue;
             };
             // The head has just come.
             let http = HttpRequest::new(head.clone(), self.tcp);
-            let mut answer = Transcript::response(tap.clone(), true, http.method(), &limits);
+            let mut transcript = Transcript::response(tap.clone(), true, http.method(), &limits);
             let decision = handler.on_head(&http);
-            at_once = decision == OnHead::Answer;
-            if at_once {
-                response = Some(answer);
+            answer_at_once = decision == OnHead::Answer;
+            if answer_at_once {
+                response = Some(transcript);
                 break;
             }
-            let goes_on = decision != OnHead::ReadSilently;
-            if goes_on && !request.is_whole() && has_token(head, "expect", "100-continue") {
-                let go_on = writer.send(&mut answer, b"HTTP/1.1 100 Continue\r\n\r\n", None, None).await;
-                if go_on.is_err() {
-                    request.closed(Closed::Reset, None);
+            let send_continue = decision != OnHead::ReadSilently;
+            if send_continue && !request.is_complete() && has_token(head, "expect", "100-continue") {
+                let sent = writer.send(&mut transcript, b"HTTP/1.1 100 Continue\r\n\r\n", None, None).await;
+                if sent.is_err() {
+                    request.record_close(Closed::Reset, None);
                     self.writer = Some(writer);
-                    return self.leave(Some(Closed::Reset)).await;
+                    return self.close_connection(Some(Closed::Reset)).await;
                 }
             }
             deadline = Some(Instant::now() + limits.body_within);
-            response = Some(answer);
+            response = Some(transcript);
         }
         let head = arriving.head.take();
         let method = head.as_ref().and_then(|head| head.start.split(' ').next()).unwrap_or_default().to_owned();
         let transcript = response.unwrap_or_else(|| Transcript::response(tap.clone(), true, &method, &limits));
-        let keep = refusal.is_none() && !at_once && head.as_ref().is_some_and(keeps_alive);
-        let out = Out { writer, transcript, method, keep, ending: Ending::Usual, why: None };
-        let (give_back, back) = oneshot::channel();
-        let answer = Responder::new(out, give_back, self.gone.subscribe());
+        let keep = refusal.is_none() && !answer_at_once && head.as_ref().is_some_and(keeps_alive);
+        let out = ExchangeWriter { writer, transcript, method, keep, ending: Ending::Usual, why: None };
+        let (return_channel, returned) = oneshot::channel();
+        let responder = Responder::new(out, return_channel, self.gone.subscribe());
         let out = match (refusal, head) {
             (None, Some(head)) => {
                 let received = Received {
@@ -194,45 +193,45 @@ impl Serving {
                     trailers: std::mem::take(&mut arriving.trailers),
                     reads: std::mem::take(&mut self.incoming.reads),
                 };
-                self.watch(handler, handler.handle(received, answer), back, &mut request).await
+                self.watch(handler, handler.handle(received, responder), returned, &mut request).await
             }
             (refusal, _) => {
-                request.leave();
+                request.record_rest();
                 let (status, text) = refusal.unwrap_or(("400 Bad Request", "no request came".into()));
                 let response = Response::new(status).text(text);
                 let refusing = async {
                     // Fails only where the client is gone.
-                    let _ = answer.send(&response).await;
+                    let _ = responder.send(&response).await;
                 };
-                self.watch(handler, refusing, back, &mut request).await
+                self.watch(handler, refusing, returned, &mut request).await
             }
         };
         match out {
-            Some(out) => self.after(out, &mut request).await,
+            Some(out) => self.end_exchange(out, &mut request).await,
             None => false,
         }
     }
 
-    /// Waits until a request is answered, and meanwhile for the client to leave.
+    /// Waits until the handler has responded, and meanwhile for the end of the client's stream.
     async fn watch<H: Handler>(
         &mut self,
         handler: &H,
         handling: impl Future<Output = ()>,
-        mut back: oneshot::Receiver<Out>,
+        mut returned: oneshot::Receiver<ExchangeWriter>,
         request: &mut Transcript,
-    ) -> Option<Out> {
+    ) -> Option<ExchangeWriter> {
         tokio::pin!(handling);
         let mut handled = false;
-        let mut out: Option<Option<Out>> = None;
+        let mut out: Option<Option<ExchangeWriter>> = None;
         while !handled || out.is_none() {
             tokio::select! {
                 biased;
                 () = &mut handling, if !handled => handled = true,
-                given = &mut back, if out.is_none() => out = Some(given.ok()),
+                given = &mut returned, if out.is_none() => out = Some(given.ok()),
                 ended = self.incoming.fill(), if self.incoming.has_room() => {
                     if let Err(how) = ended {
-                        handler.on_mishap(ReceiveError::Left(how));
-                        request.closed(how, None);
+                        handler.on_receive_error(ReceiveError::Left(how));
+                        request.record_close(how, None);
                         self.gone.send_replace(Some(how));
                     }
                 }
@@ -241,47 +240,47 @@ impl Serving {
         out.flatten()
     }
 
-    /// Ends an exchange as its answer says; gives whether the connection goes on.
-    async fn after(&mut self, mut out: Out, request: &mut Transcript) -> bool {
+    /// Ends an exchange by its [`Ending`]; returns whether another one may follow.
+    async fn end_exchange(&mut self, mut out: ExchangeWriter, request: &mut Transcript) -> bool {
         let why = out.why.take();
-        let whole = out.transcript.is_whole();
+        let complete = out.transcript.is_complete();
         self.writer = Some(out.writer);
         match out.ending {
-            Ending::Usual if whole && out.keep && request.is_whole() => return self.incoming.ended.is_none(),
+            Ending::Usual if complete && out.keep && request.is_complete() => return self.incoming.ended.is_none(),
             Ending::Usual | Ending::Close => {
-                // A body that is as long as the connection is whole with its end.
+                // A body without a length is complete with the end of the connection.
                 out.transcript.end(&mut |_| {});
                 if self.incoming.ended != Some(Closed::Reset) {
-                    out.transcript.close(Closed::Eof, why.as_deref());
+                    out.transcript.record_close_if_incomplete(Closed::Eof, why.as_deref());
                 }
             }
             Ending::Reset => {
                 if self.incoming.ended.is_none() {
-                    out.transcript.closed(Closed::Reset, why.as_deref());
+                    out.transcript.record_close(Closed::Reset, why.as_deref());
                 }
-                return self.leave(Some(Closed::Reset)).await;
+                return self.close_connection(Some(Closed::Reset)).await;
             }
             Ending::Hold => {
                 while self.incoming.ended.is_none() {
                     self.incoming.buffer.clear();
                     if let Err(how) = self.incoming.fill().await {
-                        request.closed(how, None);
+                        request.record_close(how, None);
                     }
                 }
             }
         }
-        self.leave(None).await
+        self.close_connection(None).await
     }
 
-    /// Ends the connection: at once with RST, or with FIN, after which the client gets time to read and close.
-    async fn leave(&mut self, how: Option<Closed>) -> bool {
+    /// Ends the connection: by RST, or by FIN, after which the client gets time to read and close.
+    async fn close_connection(&mut self, how: Option<Closed>) -> bool {
         let Some(mut writer) = self.writer.take() else { return false };
         if how == Some(Closed::Reset) {
             writer.reset();
             return false;
         }
         writer.shutdown().await;
-        // Closing at once, with something unread, would cut the connection before the client has read our answer.
+        // Closing with unread bytes would reset the connection before the client has read the response.
         let incoming = &mut self.incoming;
         let reading = async {
             while incoming.ended.is_none() {
@@ -289,14 +288,14 @@ impl Serving {
                 let _ = incoming.fill().await;
             }
         };
-        // Too long is as good as closed.
+        // The connection is dropped in any case.
         let _ = timeout(LINGER, reading).await;
         false
     }
 }
 
-impl Incoming {
-    /// Reads some bytes; gives how the client ended the connection, if it did.
+impl RequestReader {
+    /// Reads some bytes, or returns how the client ended the connection.
     async fn fill(&mut self) -> Result<(), Closed> {
         if let Some(how) = self.ended {
             return Err(how);
@@ -315,7 +314,7 @@ impl Incoming {
         Err(how)
     }
 
-    /// The same before a moment, after which there is neither bytes nor an end.
+    /// Like [`RequestReader::fill`], but returns no end where the deadline passes first.
     async fn fill_before(&mut self, deadline: Option<Instant>) -> Result<(), Option<Closed>> {
         match deadline {
             None => self.fill().await.map_err(Some),
@@ -326,19 +325,19 @@ impl Incoming {
         }
     }
 
-    /// Whether more may be read before its turn.
+    /// Whether more bytes of later requests may be read.
     fn has_room(&self) -> bool {
-        self.ended.is_none() && self.buffer.len() < AHEAD
+        self.ended.is_none() && self.buffer.len() < MAX_AHEAD
     }
 
-    /// Reads until a whole head is there, or what cannot become one.
-    async fn await_head(&mut self, most: usize) {
+    /// Reads until a complete head has come, or bytes that cannot become one.
+    async fn await_head(&mut self, max_len: usize) {
         let mut searched = 0;
         loop {
             let start = self.buffer.iter().position(|byte| !matches!(byte, b'\r' | b'\n'));
             let impossible = start.is_some_and(|at| !is_token_byte(self.buffer[at]));
             let found = start.is_some_and(|at| http_head::end_of_head(&self.buffer, searched.max(at)).is_some());
-            if found || impossible || self.buffer.len() > most {
+            if found || impossible || self.buffer.len() > max_len {
                 return;
             }
             searched = self.buffer.len().saturating_sub(3);
@@ -348,20 +347,20 @@ impl Incoming {
         }
     }
 
-    /// The head at the beginning of what came, where it asks for a WebSocket.
+    /// The head at the beginning of the buffer, if it is a request for a WebSocket.
     fn upgrade(&self) -> Option<Head> {
         let end = http_head::end_of_head(&self.buffer, 0)?;
-        let asks = self.buffer[..end].windows(9).any(|window| window.eq_ignore_ascii_case(b"\nupgrade:"));
-        let head = asks.then(|| http_head::parse(&self.buffer[..end]))?;
+        let has_header = self.buffer[..end].windows(9).any(|window| window.eq_ignore_ascii_case(b"\nupgrade:"));
+        let head = has_header.then(|| http_head::parse(&self.buffer[..end]))?;
         has_token(&head, "upgrade", "websocket").then_some(head)
     }
 
-    /// Gives what came to a request, as far as it belongs to it.
-    fn feed(&mut self, request: &mut Transcript, arriving: &mut Arriving, most: usize) {
-        let taken = request.feed(&self.buffer, None, &mut |seen| match seen {
+    /// Feeds the bytes that belong to a request to it.
+    fn feed(&mut self, request: &mut Transcript, arriving: &mut PartialRequest, max_len: usize) {
+        let taken = request.feed(&self.buffer, None, &mut |item| match item {
             TranscriptItem::Head(head) => arriving.head = Some(head),
             TranscriptItem::Body(body) => {
-                let room = most.saturating_sub(arriving.content.len());
+                let room = max_len.saturating_sub(arriving.content.len());
                 let bytes = body.bytes.as_bytes();
                 arriving.content.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 arriving.trailers = body.trailers;
@@ -373,8 +372,8 @@ impl Incoming {
     }
 }
 
-/// What we answer to what cannot be understood.
-fn refused(fault: &HttpError) -> Refusal {
+/// The response to bytes that cannot be decoded.
+fn refusal_of(fault: &HttpError) -> Refusal {
     let status = match fault {
         HttpError::HeadTooLong(_) => "431 Request Header Fields Too Large",
         HttpError::BodyTooLong(_) => "413 Content Too Large",

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::trace::{Closed, End, EventKind, HttpRequest, StreamEvent};
-use crate::wire::testing::{Kept, listen};
+use crate::wire::testing::{MemoryTrace, listen};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, SendOptions};
 
 /// Answers by the path of the request.
@@ -81,13 +81,13 @@ impl Handler for Play {
 
 struct Both {
     client: Client,
-    client_trace: Kept,
+    client_trace: MemoryTrace,
     server: Server,
-    server_trace: Kept,
+    server_trace: MemoryTrace,
 }
 
 async fn both_within(limits: Limits) -> Both {
-    let (client_trace, server_trace) = (Kept::default(), Kept::default());
+    let (client_trace, server_trace) = (MemoryTrace::default(), MemoryTrace::default());
     let (listener, address) = listen().await;
     let server = Server::start(listener, Arc::new(Play), server_trace.exchanges(End::Server), limits);
     let client = Client::new(address, client_trace.exchanges(End::Client), limits);
@@ -99,13 +99,13 @@ async fn both() -> Both {
 }
 
 impl Both {
-    async fn ask(&self, request: &Request) -> Result<Whole, Broken> {
+    async fn exchange(&self, request: &Request) -> Result<Whole, Broken> {
         let exchange = self.client.send(None, request).await.expect("the server listens");
         timeout(Duration::from_secs(20), exchange.whole()).await.expect("it ends")
     }
 
     async fn get(&self, path: &str) -> Result<Whole, Broken> {
-        self.ask(&Request::new("GET", path)).await
+        self.exchange(&Request::new("GET", path)).await
     }
 
     /// What the server sends back for these bytes, until it closes.
@@ -133,7 +133,7 @@ async fn both_ends_record_the_same_exchange_and_keep_the_connection() {
     let both = both().await;
     let request = Request::new("POST", "/echo").json(&json!({"a": 1}));
     for _ in 0..2 {
-        let whole = both.ask(&request).await.expect("an answer");
+        let whole = both.exchange(&request).await.expect("an answer");
         assert_eq!(whole.head.status(), Some(200));
         assert_eq!(whole.message.and_then(|m| m.json), Some(json!({"a": 1})));
     }
@@ -169,7 +169,7 @@ async fn every_way_to_end_a_body_is_read() {
     assert_eq!((empty.body.len(), empty.message), (0, None));
     let early = both.get("/early").await.expect("whole");
     assert_eq!((early.interim.len(), &early.body[..]), (1, &b"late"[..]));
-    let head = both.ask(&Request::new("HEAD", "/chunked")).await.expect("whole");
+    let head = both.exchange(&Request::new("HEAD", "/chunked")).await.expect("whole");
     assert_eq!((head.body.len(), head.head.status()), (0, Some(200)));
     let connected = both.client_trace.words().iter().filter(|word| *word == "→ connected").count();
     assert_eq!(connected, 2, "only the end of a connection costs a new one: {:?}", both.client_trace.words());
@@ -248,26 +248,26 @@ async fn a_request_may_be_sent_in_any_way() {
     let post = || Request::new("POST", "/echo");
     let pieces = vec![Piece::now("{\"a\""), Piece::after(Duration::from_millis(5), ":2}")];
     let chunked = post().content(Content::Chunked { pieces, trailers: vec![] });
-    assert_eq!(both.ask(&chunked).await.expect("whole").body, b"{\"a\":2}");
+    assert_eq!(both.exchange(&chunked).await.expect("whole").body, b"{\"a\":2}");
     let split =
         Request { manner: SendOptions { split: Some(7), ..SendOptions::default() }, ..post().json(&json!([1])) };
-    assert_eq!(both.ask(&split).await.expect("whole").body, b"[1]");
+    assert_eq!(both.exchange(&split).await.expect("whole").body, b"[1]");
     let expecting = post().header("Expect", "100-continue").json(&json!([2]));
-    let whole = both.ask(&expecting).await.expect("whole");
+    let whole = both.exchange(&expecting).await.expect("whole");
     assert_eq!((whole.interim.len() <= 1, &whole.body[..]), (true, &b"[2]"[..]));
     let at_once = Request::new("POST", "/at-once").header("Content-Length", "100").content(Content::Raw(vec![]));
-    assert_eq!(both.ask(&at_once).await.expect("whole").head.status(), Some(417));
+    assert_eq!(both.exchange(&at_once).await.expect("whole").head.status(), Some(417));
     let raw = Request { raw: Some(b"GET /raw HTTP/1.1\nhost:x\n\n".to_vec()), ..Request::new("", "") };
-    assert_eq!(both.ask(&raw).await.expect("whole").body, b"/raw");
+    assert_eq!(both.exchange(&raw).await.expect("whole").body, b"/raw");
     let wrong = Request { raw: Some(b"what?\r\n\r\n".to_vec()), ..Request::new("", "") };
-    assert_eq!(both.ask(&wrong).await.expect("whole").head.status(), Some(400));
+    assert_eq!(both.exchange(&wrong).await.expect("whole").head.status(), Some(400));
     let closing = Request { ending: Ending::Close, ..post().json(&json!([3])) };
-    assert_eq!(both.ask(&closing).await.expect("whole").body, b"[3]", "half a connection is enough to answer on");
+    assert_eq!(both.exchange(&closing).await.expect("whole").body, b"[3]", "half a connection is enough to answer on");
     let short = post().header("Content-Length", "100").content(Content::Raw(vec![Piece::now("x")]));
     let short = Request { ending: Ending::Close, ..short };
-    assert_eq!(both.ask(&short).await, Err(Broken::Closed { how: Closed::Eof, reused: false }));
+    assert_eq!(both.exchange(&short).await, Err(Broken::Closed { how: Closed::Eof, reused: false }));
     let reset = Request { ending: Ending::Reset, ..post() };
-    assert_eq!(both.ask(&reset).await, Err(Broken::Ours));
+    assert_eq!(both.exchange(&reset).await, Err(Broken::Ours));
 }
 
 #[tokio::test]

@@ -1,14 +1,14 @@
-//! Writes one direction of an exchange into the trace, from its bytes.
+//! [`Transcript`]: records one direction of an exchange, from its bytes.
 
 use crate::trace::{Body, Closed, EventKind, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent};
 use crate::wire::Tap;
 
 use super::Limits;
-use super::content::{Content, Of};
+use super::content::{BodyReader, MessageOf};
 use super::decoder::{Decoder, Part};
 use super::framing::HttpError;
 
-/// One direction of one exchange. What we send and what we receive are read in the same way.
+/// One direction of one exchange. Sent and received bytes are read in the same way.
 pub struct Transcript {
     tap: Tap,
     /// Whether we send it.
@@ -19,19 +19,19 @@ pub struct Transcript {
     accepts_events: bool,
     limits: Limits,
     decoder: Decoder,
-    content: Option<Content>,
-    /// How many bytes of the body came.
+    content: Option<BodyReader>,
+    /// The number of bytes of the body so far.
     size: u64,
     /// A piece of the body that may turn out to be the last.
     piece: Option<Vec<u8>>,
-    /// Why a part of what is not yet recorded is wrong on purpose.
+    /// Why a part that is not recorded yet is wrong on purpose.
     deliberate: Option<String>,
-    /// Why some part of the message was.
-    wrong: Option<String>,
+    /// Why any part of the message is wrong on purpose.
+    message_deliberate: Option<String>,
     fault: Option<HttpError>,
 }
 
-/// What came, in order. All of it is in the trace already.
+/// A part of a message. It is in the trace already.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TranscriptItem {
     /// The head of an interim response.
@@ -40,25 +40,25 @@ pub enum TranscriptItem {
     Head(Head),
     /// A piece of the body.
     Body(Body),
-    /// Something in an event stream.
+    /// An event, or other fields, of an event stream.
     Event(StreamEvent),
-    /// The whole body.
+    /// The complete body.
     Message(Message),
 }
 
 impl Transcript {
-    /// Of the request of an exchange, on the TCP connection of this number.
+    /// For a request on the TCP connection of this number.
     pub fn request(tap: Tap, ours: bool, tcp: u64, limits: &Limits) -> Self {
         Self::new(tap, ours, Some(tcp), Decoder::request(limits.head), limits)
     }
 
-    /// Of a response to a request that asks for an event stream, if it does.
+    /// Sets whether the request of a response accepts event streams.
     pub fn accepts_events(mut self, accepts_events: bool) -> Self {
         self.accepts_events = accepts_events;
         self
     }
 
-    /// Of the response to a request with this method.
+    /// For the response to a request with this method.
     pub fn response(tap: Tap, ours: bool, method: &str, limits: &Limits) -> Self {
         Self::new(tap, ours, None, Decoder::response(method, limits.head), limits)
     }
@@ -75,24 +75,24 @@ impl Transcript {
             size: 0,
             piece: None,
             deliberate: None,
-            wrong: None,
+            message_deliberate: None,
             fault: None,
         }
     }
 
-    /// Takes bytes in; what they complete goes into the trace and to `seen`. Gives how many of them belong to this
-    /// message: all, unless it is whole.
-    pub fn feed(&mut self, bytes: &[u8], deliberate: Option<&str>, seen: &mut dyn FnMut(TranscriptItem)) -> usize {
+    /// Takes bytes; the parts that they complete are recorded and given to `on_item`. Returns how many of them belong
+    /// to this message: all, unless it is complete.
+    pub fn feed(&mut self, bytes: &[u8], deliberate: Option<&str>, on_item: &mut dyn FnMut(TranscriptItem)) -> usize {
         if self.deliberate.is_none() {
             self.deliberate = deliberate.map(str::to_owned);
         }
-        if self.wrong.is_none() {
-            self.wrong.clone_from(&self.deliberate);
+        if self.message_deliberate.is_none() {
+            self.message_deliberate.clone_from(&self.deliberate);
         }
         let mut rest = bytes;
-        while !self.is_whole() && self.fault.is_none() {
+        while !self.is_complete() && self.fault.is_none() {
             match self.decoder.decode(&mut rest) {
-                Ok(Some(part)) => self.part(part, seen),
+                Ok(Some(part)) => self.part(part, on_item),
                 Ok(None) => break,
                 Err(fault) => self.fault = Some(fault),
             }
@@ -101,11 +101,11 @@ impl Transcript {
             }
         }
         if self.piece.is_some() {
-            self.body(false, vec![], seen);
+            self.body(false, vec![], on_item);
         }
         if self.fault.is_some() {
-            let held = std::mem::replace(&mut self.decoder, Decoder::request(0));
-            self.bytes(&[held.rest(), rest].concat());
+            let decoder = std::mem::replace(&mut self.decoder, Decoder::request(0));
+            self.bytes(&[decoder.rest(), rest].concat());
             rest = &[];
         }
         if self.decoder.rest().is_empty() {
@@ -114,112 +114,112 @@ impl Transcript {
         bytes.len() - rest.len()
     }
 
-    /// The stream has ended: a body that is as long as the stream is whole now.
-    pub fn end(&mut self, seen: &mut dyn FnMut(TranscriptItem)) {
+    /// Takes the end of the stream, which completes a body without a length.
+    pub fn end(&mut self, on_item: &mut dyn FnMut(TranscriptItem)) {
         if self.fault.is_none() && self.decoder.end() {
-            self.body(true, vec![], seen);
-            self.message(seen);
+            self.body(true, vec![], on_item);
+            self.message(on_item);
         }
     }
 
-    /// No more of it is read: what had begun is recorded as the bytes it is.
-    pub fn leave(&mut self) {
+    /// Records an incomplete part as bytes. Nothing more may be fed.
+    pub fn record_rest(&mut self) {
         let rest = self.decoder.rest().to_vec();
         self.bytes(&rest);
     }
 
-    /// The sender closed or cut the connection. Where the message is not whole, the trace tells.
-    pub fn close(&mut self, how: Closed, deliberate: Option<&str>) {
-        if !self.is_whole() {
-            self.leave();
-            self.closed(how, deliberate);
+    /// Takes the end of the connection, and records it if the message is incomplete.
+    pub fn record_close_if_incomplete(&mut self, how: Closed, deliberate: Option<&str>) {
+        if !self.is_complete() {
+            self.record_rest();
+            self.record_close(how, deliberate);
         }
     }
 
-    /// The same, whether the message is whole or not: the exchange is not.
-    pub fn closed(&mut self, how: Closed, deliberate: Option<&str>) {
+    /// Records the end of the connection, even if the message is complete.
+    pub fn record_close(&mut self, how: Closed, deliberate: Option<&str>) {
         self.deliberate = deliberate.map(str::to_owned);
         self.record(EventKind::Closed(how));
         self.deliberate = None;
     }
 
-    /// Whether the message is whole.
-    pub fn is_whole(&self) -> bool {
+    /// Whether the message is complete.
+    pub fn is_complete(&self) -> bool {
         self.decoder.is_done()
     }
 
-    /// Whether nothing of it has come.
+    /// Whether no bytes of the message have come.
     pub fn is_fresh(&self) -> bool {
         self.fault.is_none() && self.decoder.is_fresh()
     }
 
-    /// Why nothing more of it can be understood.
+    /// Why the rest cannot be decoded.
     pub fn fault(&self) -> Option<&HttpError> {
         self.fault.as_ref()
     }
 
-    /// Whether its body is an event stream.
+    /// Whether the body is an event stream.
     pub fn is_event_stream(&self) -> bool {
-        self.content.as_ref().is_some_and(Content::is_event_stream)
+        self.content.as_ref().is_some_and(BodyReader::is_event_stream)
     }
 
-    /// Bytes that belong to no message.
+    /// Records bytes that belong to no message.
     pub fn bytes(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.record(EventKind::Bytes { bytes: Payload::from(bytes) });
         }
     }
 
-    fn part(&mut self, part: Part<'_>, seen: &mut dyn FnMut(TranscriptItem)) {
+    fn part(&mut self, part: Part<'_>, on_item: &mut dyn FnMut(TranscriptItem)) {
         match part {
             Part::Stray(bytes) => self.bytes(bytes),
             Part::Interim(head) => {
                 self.record(EventKind::HttpResponse(HttpResponse::from(head.clone())));
-                seen(TranscriptItem::Interim(head));
+                on_item(TranscriptItem::Interim(head));
             }
             Part::Head(head) => {
                 let of = match self.tcp {
-                    Some(_) => Of::Request,
-                    None => Of::Response { accepts_events: self.accepts_events },
+                    Some(_) => MessageOf::Request,
+                    None => MessageOf::Response { accepts_events: self.accepts_events },
                 };
-                self.content = self.decoder.has_content().then(|| Content::new(&head, of, &self.limits));
+                self.content = self.decoder.has_content().then(|| BodyReader::new(&head, of, &self.limits));
                 self.record(match self.tcp {
                     Some(tcp) => EventKind::HttpRequest(HttpRequest::new(head.clone(), tcp)),
                     None => EventKind::HttpResponse(HttpResponse::from(head.clone())),
                 });
-                seen(TranscriptItem::Head(head));
+                on_item(TranscriptItem::Head(head));
             }
             Part::Body(bytes) => {
                 if self.piece.is_some() {
-                    self.body(false, vec![], seen);
+                    self.body(false, vec![], on_item);
                 }
                 self.size += bytes.len() as u64;
                 self.piece = Some(bytes.to_vec());
             }
             Part::End(trailers) => {
-                self.body(true, trailers, seen);
-                self.message(seen);
+                self.body(true, trailers, on_item);
+                self.message(on_item);
             }
         }
     }
 
-    /// Records the piece that is held, and the events in it.
-    fn body(&mut self, last: bool, trailers: Vec<(String, String)>, seen: &mut dyn FnMut(TranscriptItem)) {
+    /// Records the pending piece, and the events in it.
+    fn body(&mut self, last: bool, trailers: Vec<(String, String)>, on_item: &mut dyn FnMut(TranscriptItem)) {
         let piece = self.piece.take().unwrap_or_default();
         let body = Body { bytes: Payload::from(&piece[..]), last, trailers };
         self.record(EventKind::Body(body.clone()));
-        seen(TranscriptItem::Body(body));
+        on_item(TranscriptItem::Body(body));
         for event in self.content.as_mut().map(|content| content.read(&piece)).unwrap_or_default() {
             self.record(EventKind::StreamEvent(event.clone()));
-            seen(TranscriptItem::Event(event));
+            on_item(TranscriptItem::Event(event));
         }
     }
 
-    fn message(&mut self, seen: &mut dyn FnMut(TranscriptItem)) {
-        if let Some(message) = self.content.take().and_then(Content::finish) {
-            self.deliberate = self.wrong.take();
+    fn message(&mut self, on_item: &mut dyn FnMut(TranscriptItem)) {
+        if let Some(message) = self.content.take().and_then(BodyReader::finish) {
+            self.deliberate = self.message_deliberate.take();
             self.record(EventKind::Message(message.clone()));
-            seen(TranscriptItem::Message(message));
+            on_item(TranscriptItem::Message(message));
         }
     }
 

@@ -1,4 +1,4 @@
-//! A connection that carries exchanges of HTTP, one after the other or several at a time, and perhaps becomes a WebSocket.
+//! [`PassiveExchanges`]: an observed connection with HTTP exchanges, perhaps pipelined, which may become a WebSocket.
 
 use std::collections::VecDeque;
 
@@ -9,29 +9,28 @@ use crate::wire::http::transcript::{Transcript, TranscriptItem};
 use crate::wire::http::{Exchanges, Limits};
 use crate::wire::http_head::{self, has_token};
 
-use super::Taps;
-use super::handshake::Handshake;
+use super::connection::{ObservedWebSocket, Taps};
 
-/// How many requests may wait for their answers. What comes beyond that is recorded with the last of them.
-const MOST_WAITING: usize = 1024;
+/// How many requests may wait for their responses. Responses to further ones are recorded with the last exchange.
+const MAX_AWAITED: usize = 1024;
 
-/// The exchanges of one connection.
+/// Decodes the exchanges of one connection.
 pub(super) struct PassiveExchanges {
     recorder: Recorder,
     names: Exchanges,
     limits: Limits,
     address: String,
-    /// The number of the TCP connection, once anything went over it.
+    /// The number of the TCP connection, once it has an exchange.
     tcp: Option<u64>,
-    /// What came of a request whose head is not whole yet.
-    held: Vec<u8>,
-    /// How much of that was searched for the end of the head.
+    /// The bytes of a request whose head is not complete yet.
+    pending: Vec<u8>,
+    /// How many of them were searched for the end of the head.
     searched: usize,
-    /// The request that is coming in.
+    /// The request whose head has come.
     request: Option<ObservedRequest>,
-    /// The answers that are awaited, in their order.
-    waiting: VecDeque<Awaited>,
-    /// Where something belongs that belongs to no exchange.
+    /// The responses that are awaited, in order.
+    awaited: VecDeque<AwaitedResponse>,
+    /// The taps of the last exchange, for bytes that belong to no exchange.
     last: Option<Taps>,
     upgrade: Option<Upgraded>,
 }
@@ -39,27 +38,26 @@ pub(super) struct PassiveExchanges {
 struct ObservedRequest {
     transcript: Transcript,
     taps: Taps,
-    /// Whether its answer is among those that are awaited.
-    counted: bool,
+    /// Whether its response is among those that are awaited.
+    response_expected: bool,
 }
 
-struct Awaited {
+struct AwaitedResponse {
     transcript: Transcript,
     taps: Taps,
-    /// Whether the whole request has come. Where it has not, whoever ends the connection in the middle of it is told
-    /// there.
-    asked: bool,
+    /// Whether the request is complete. If not, the end of the client's stream is recorded with the request.
+    request_complete: bool,
 }
 
-/// What a connection has become.
+/// The protocol of a connection after an upgrade.
 enum Upgraded {
-    WebSocket(Box<Handshake>),
-    /// Something that nobody here understands.
+    WebSocket(Box<ObservedWebSocket>),
+    /// Another protocol, whose bytes are not decoded.
     Other(Taps),
 }
 
 impl PassiveExchanges {
-    /// Nothing has come.
+    /// A connection on which nothing has come.
     pub fn new(recorder: Recorder, names: Exchanges, address: &str, limits: Limits) -> Self {
         Self {
             recorder,
@@ -67,24 +65,24 @@ impl PassiveExchanges {
             limits,
             address: address.to_owned(),
             tcp: None,
-            held: vec![],
+            pending: vec![],
             searched: 0,
             request: None,
-            waiting: VecDeque::new(),
+            awaited: VecDeque::new(),
             last: None,
             upgrade: None,
         }
     }
 
-    /// These bytes went this way.
+    /// Takes bytes of this direction.
     pub fn bytes(&mut self, dir: Direction, bytes: &[u8]) {
         match dir {
-            Direction::ToServer => self.asked(bytes),
-            Direction::ToClient => self.answered(bytes),
+            Direction::ToServer => self.client_bytes(bytes),
+            Direction::ToClient => self.server_bytes(bytes),
         }
     }
 
-    /// The sender of this direction ended its stream.
+    /// Records that the sender of this direction ended its stream.
     pub fn closed(&mut self, dir: Direction, how: Closed) {
         match dir {
             Direction::ToServer => self.client_closed(how),
@@ -92,20 +90,23 @@ impl PassiveExchanges {
         }
     }
 
-    /// Nobody listens any more.
-    pub fn left(&mut self) {
-        self.begin_with_what_is_held();
-        self.request.iter_mut().for_each(|asked| asked.transcript.leave());
-        self.waiting.iter_mut().filter(|answer| !answer.transcript.is_whole()).for_each(|a| a.transcript.leave());
-        if let Some(Upgraded::WebSocket(handshake)) = &mut self.upgrade {
-            handshake.left();
+    /// Ends the connection: incomplete input is recorded as bytes.
+    pub fn finish(&mut self) {
+        self.begin_with_pending();
+        self.request.iter_mut().for_each(|request| request.transcript.record_rest());
+        self.awaited
+            .iter_mut()
+            .filter(|response| !response.transcript.is_complete())
+            .for_each(|a| a.transcript.record_rest());
+        if let Some(Upgraded::WebSocket(websocket)) = &mut self.upgrade {
+            websocket.finish();
         }
     }
 
-    fn asked(&mut self, mut bytes: &[u8]) {
+    fn client_bytes(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             match &mut self.upgrade {
-                Some(Upgraded::WebSocket(handshake)) => return handshake.bytes(Direction::ToServer, bytes),
+                Some(Upgraded::WebSocket(websocket)) => return websocket.bytes(Direction::ToServer, bytes),
                 Some(Upgraded::Other(taps)) => return taps.to_server.received_bytes(bytes),
                 None => {}
             }
@@ -114,77 +115,77 @@ impl PassiveExchanges {
                 bytes = &bytes[taken..];
                 continue;
             }
-            self.held.extend_from_slice(bytes);
-            if self.is_decided() {
-                self.begin_with_what_is_held();
+            self.pending.extend_from_slice(bytes);
+            if self.can_classify() {
+                self.begin_with_pending();
             }
             return;
         }
     }
 
-    /// Feeds the request that is coming in; gives how many bytes belong to it.
+    /// Feeds the current request; returns how many bytes belong to it.
     fn feed_request(&mut self, bytes: &[u8]) -> usize {
-        let Some(asked) = &mut self.request else { return 0 };
+        let Some(request) = &mut self.request else { return 0 };
         let (mut method, mut events) = (None, false);
-        let taken = asked.transcript.feed(bytes, None, &mut |seen| {
-            if let TranscriptItem::Head(head) = seen {
+        let taken = request.transcript.feed(bytes, None, &mut |item| {
+            if let TranscriptItem::Head(head) = item {
                 events = accepts_events(&head);
                 method = Some(head.start.split(' ').next().unwrap_or_default().to_owned());
             }
         });
-        // What is no request gets an answer, too.
-        if (method.is_some() || asked.transcript.fault().is_some())
-            && !std::mem::replace(&mut asked.counted, true)
-            && self.waiting.len() < MOST_WAITING
+        // An invalid request gets a response, too.
+        if (method.is_some() || request.transcript.fault().is_some())
+            && !std::mem::replace(&mut request.response_expected, true)
+            && self.awaited.len() < MAX_AWAITED
         {
-            let taps = asked.taps.clone();
+            let taps = request.taps.clone();
             let transcript =
                 Transcript::response(taps.to_client.clone(), false, method.as_deref().unwrap_or(""), &self.limits);
             let transcript = transcript.accepts_events(events);
-            self.waiting.push_back(Awaited { transcript, taps, asked: false });
+            self.awaited.push_back(AwaitedResponse { transcript, taps, request_complete: false });
         }
-        if asked.transcript.is_whole() {
-            if let Some(awaited) = self.waiting.back_mut() {
-                awaited.asked = true;
+        if request.transcript.is_complete() {
+            if let Some(response) = self.awaited.back_mut() {
+                response.request_complete = true;
             }
             self.request = None;
         }
         taken
     }
 
-    /// Whether it can be told what the bytes that are held are the beginning of.
-    fn is_decided(&mut self) -> bool {
-        let Some(start) = self.held.iter().position(|byte| !matches!(byte, b'\r' | b'\n')) else {
-            return self.held.len() > self.limits.head;
+    /// Whether the pending bytes are enough to decide how the exchange begins.
+    fn can_classify(&mut self) -> bool {
+        let Some(start) = self.pending.iter().position(|byte| !matches!(byte, b'\r' | b'\n')) else {
+            return self.pending.len() > self.limits.head;
         };
-        let impossible = !is_token_byte(self.held[start]);
-        let found = http_head::end_of_head(&self.held, self.searched.max(start)).is_some();
-        self.searched = self.held.len().saturating_sub(3);
-        found || impossible || self.held.len() > self.limits.head
+        let impossible = !is_token_byte(self.pending[start]);
+        let found = http_head::end_of_head(&self.pending, self.searched.max(start)).is_some();
+        self.searched = self.pending.len().saturating_sub(3);
+        found || impossible || self.pending.len() > self.limits.head
     }
 
-    /// Takes what is held as the beginning of an exchange.
-    fn begin_with_what_is_held(&mut self) {
-        if self.held.is_empty() {
+    /// Begins an exchange with the pending bytes.
+    fn begin_with_pending(&mut self) {
+        if self.pending.is_empty() {
             return;
         }
-        let held = std::mem::take(&mut self.held);
+        let pending = std::mem::take(&mut self.pending);
         self.searched = 0;
         let (taps, tcp) = self.exchange();
-        if is_upgrade(&held) {
-            // What it is called, is for all that follows on the connection.
+        if is_upgrade(&pending) {
+            // All later events of the connection have the name of this exchange.
             let limits = crate::wire::Limits { head: self.limits.head, ..Default::default() };
-            let mut handshake = Handshake::new(taps, limits);
-            handshake.bytes(Direction::ToServer, &held);
-            self.upgrade = Some(Upgraded::WebSocket(Box::new(handshake)));
+            let mut websocket = ObservedWebSocket::new(taps, limits);
+            websocket.bytes(Direction::ToServer, &pending);
+            self.upgrade = Some(Upgraded::WebSocket(Box::new(websocket)));
             return;
         }
         let transcript = Transcript::request(taps.to_server.clone(), false, tcp, &self.limits);
-        self.request = Some(ObservedRequest { transcript, taps, counted: false });
-        self.asked(&held);
+        self.request = Some(ObservedRequest { transcript, taps, response_expected: false });
+        self.client_bytes(&pending);
     }
 
-    /// A new exchange, and the number of the connection.
+    /// Starts an exchange; returns its taps and the number of the connection.
     fn exchange(&mut self) -> (Taps, u64) {
         let taps = Taps::new(&self.recorder, self.names.tap(None).conn());
         let tcp = *self.tcp.get_or_insert_with(|| {
@@ -195,27 +196,27 @@ impl PassiveExchanges {
         (taps, tcp)
     }
 
-    fn answered(&mut self, mut bytes: &[u8]) {
+    fn server_bytes(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            if let Some(answer) = self.waiting.front_mut() {
+            if let Some(response) = self.awaited.front_mut() {
                 let mut switches = false;
-                let taken = answer.transcript.feed(bytes, None, &mut |seen| {
-                    switches |= matches!(&seen, TranscriptItem::Head(head) if head.status() == Some(101));
+                let taken = response.transcript.feed(bytes, None, &mut |item| {
+                    switches |= matches!(&item, TranscriptItem::Head(head) if head.status() == Some(101));
                 });
                 bytes = &bytes[taken..];
                 if switches {
-                    self.upgrade = Some(Upgraded::Other(answer.taps.clone()));
+                    self.upgrade = Some(Upgraded::Other(response.taps.clone()));
                 }
-                if answer.transcript.is_whole() {
-                    self.waiting.pop_front();
+                if response.transcript.is_complete() {
+                    self.awaited.pop_front();
                 }
                 continue;
             }
             match &mut self.upgrade {
-                Some(Upgraded::WebSocket(handshake)) => {
-                    handshake.bytes(Direction::ToClient, bytes);
-                    // After a refusal the connection goes on as it was.
-                    if handshake.is_over() {
+                Some(Upgraded::WebSocket(websocket)) => {
+                    websocket.bytes(Direction::ToClient, bytes);
+                    // After a refusal the connection carries HTTP again.
+                    if websocket.is_over() {
                         self.upgrade = None;
                     }
                 }
@@ -233,30 +234,30 @@ impl PassiveExchanges {
     }
 
     fn client_closed(&mut self, how: Closed) {
-        self.begin_with_what_is_held();
-        if let Some(mut asked) = self.request.take() {
-            asked.transcript.close(how, None);
+        self.begin_with_pending();
+        if let Some(mut request) = self.request.take() {
+            request.transcript.record_close_if_incomplete(how, None);
         }
-        for answer in self.waiting.iter().filter(|answer| answer.asked) {
-            answer.taps.to_server.ended(how);
+        for response in self.awaited.iter().filter(|response| response.request_complete) {
+            response.taps.to_server.ended(how);
         }
         match &mut self.upgrade {
-            Some(Upgraded::WebSocket(handshake)) => handshake.closed(Direction::ToServer, how),
+            Some(Upgraded::WebSocket(websocket)) => websocket.closed(Direction::ToServer, how),
             Some(Upgraded::Other(taps)) => taps.to_server.ended(how),
             None => {}
         }
     }
 
     fn server_closed(&mut self, how: Closed) {
-        if let Some(first) = self.waiting.front_mut()
+        if let Some(first) = self.awaited.front_mut()
             && how == Closed::Eof
         {
             first.transcript.end(&mut |_| {});
         }
-        self.waiting.iter_mut().for_each(|answer| answer.transcript.close(how, None));
-        self.waiting.clear();
+        self.awaited.iter_mut().for_each(|response| response.transcript.record_close_if_incomplete(how, None));
+        self.awaited.clear();
         match &mut self.upgrade {
-            Some(Upgraded::WebSocket(handshake)) => handshake.closed(Direction::ToClient, how),
+            Some(Upgraded::WebSocket(websocket)) => websocket.closed(Direction::ToClient, how),
             Some(Upgraded::Other(taps)) => taps.to_client.ended(how),
             None => {}
         }

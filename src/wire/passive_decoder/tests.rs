@@ -1,4 +1,4 @@
-//! What stands in the trace of what others say to each other.
+//! Which events a passive decoder records.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,39 +12,39 @@ use crate::wire::websocket::{FrameSpec, Mask};
 use Direction::{ToClient, ToServer};
 
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<Event>>>);
+struct EventList(Arc<Mutex<Vec<Event>>>);
 
-impl Sink for Kept {
+impl Sink for EventList {
     fn event(&mut self, event: &Event) {
         self.0.lock().unwrap().push(event.clone());
     }
 }
 
-enum Said<'a> {
+enum Traffic<'a> {
     Bytes(Direction, &'a [u8]),
     Closed(Direction, Closed),
 }
 
-fn bytes(dir: Direction, text: &str) -> Said<'_> {
-    Said::Bytes(dir, text.as_bytes())
+fn bytes(dir: Direction, text: &str) -> Traffic<'_> {
+    Traffic::Bytes(dir, text.as_bytes())
 }
 
-/// The events of one connection on which this is said.
-fn heard(http: bool, said: &[Said<'_>]) -> Vec<Event> {
-    let kept = Kept::default();
-    let recorder = Recorder::new(Clock::start(), vec![Box::new(kept.clone())]);
-    let mut overheard = match http {
+/// The recorded events of one connection with this traffic.
+fn recorded(http: bool, traffic: &[Traffic<'_>]) -> Vec<Event> {
+    let list = EventList::default();
+    let recorder = Recorder::new(Clock::start(), vec![Box::new(list.clone())]);
+    let mut decoder = match http {
         true => PassiveDecoder::http(&recorder, &Exchanges::new(recorder.clone(), End::Server), "127.0.0.1:80"),
         false => PassiveDecoder::websocket(&recorder, "c1", "127.0.0.1:80"),
     };
-    for said in said {
-        match said {
-            Said::Bytes(dir, bytes) => overheard.bytes(*dir, bytes),
-            Said::Closed(dir, how) => overheard.closed(*dir, *how),
+    for traffic in traffic {
+        match traffic {
+            Traffic::Bytes(dir, bytes) => decoder.bytes(*dir, bytes),
+            Traffic::Closed(dir, how) => decoder.closed(*dir, *how),
         }
     }
-    overheard.left();
-    let events = kept.0.lock().unwrap();
+    decoder.finish();
+    let events = list.0.lock().unwrap();
     events.clone()
 }
 
@@ -87,17 +87,17 @@ fn frames(end: End, texts: &[&str]) -> Vec<u8> {
 
 #[test]
 fn a_handshake_and_the_frames_after_it_are_taken_apart() {
-    let (asks, tells) = (frames(End::Client, &["{\"a\":1}"]), frames(End::Server, &["hi", "{}"]));
-    let events = heard(
+    let (request, response) = (frames(End::Client, &["{\"a\":1}"]), frames(End::Server, &["hi", "{}"]));
+    let events = recorded(
         false,
         &[
             bytes(ToServer, ASK),
             bytes(ToClient, ACCEPT),
-            Said::Bytes(ToServer, &asks),
-            Said::Bytes(ToClient, &tells[..5]),
-            Said::Bytes(ToClient, &tells[5..]),
-            Said::Closed(ToClient, Closed::Eof),
-            Said::Closed(ToServer, Closed::Reset),
+            Traffic::Bytes(ToServer, &request),
+            Traffic::Bytes(ToClient, &response[..5]),
+            Traffic::Bytes(ToClient, &response[5..]),
+            Traffic::Closed(ToClient, Closed::Eof),
+            Traffic::Closed(ToServer, Closed::Reset),
         ],
     );
     assert_eq!(
@@ -121,7 +121,7 @@ fn a_handshake_and_the_frames_after_it_are_taken_apart() {
 #[test]
 fn a_refusal_stands_with_its_text_and_the_next_attempt_may_follow() {
     let refusal = "HTTP/1.1 401 No\r\nContent-Length: 4\r\n\r\n";
-    let events = heard(
+    let events = recorded(
         false,
         &[
             bytes(ToServer, ASK),
@@ -130,8 +130,8 @@ fn a_refusal_stands_with_its_text_and_the_next_attempt_may_follow() {
             bytes(ToClient, "pe"),
             bytes(ToServer, ASK),
             bytes(ToClient, "HTTP/1.1 400 Bad\r\n\r\nbecause"),
-            Said::Closed(ToServer, Closed::Eof),
-            Said::Closed(ToClient, Closed::Eof),
+            Traffic::Closed(ToServer, Closed::Eof),
+            Traffic::Closed(ToClient, Closed::Eof),
         ],
     );
     assert_eq!(
@@ -155,20 +155,20 @@ fn compressed_messages_are_undone() {
     compressed.truncate(compressed.len() - 4);
     let frame = FrameSpec { rsv: 4, ..FrameSpec::new(1, compressed) }.encode(End::Server);
     let accept = "HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n";
-    let events = heard(false, &[bytes(ToServer, ASK), bytes(ToClient, accept), Said::Bytes(ToClient, &frame)]);
+    let events = recorded(false, &[bytes(ToServer, ASK), bytes(ToClient, accept), Traffic::Bytes(ToClient, &frame)]);
     assert_eq!(lines(&events).last().map(String::as_str), Some("c1 < message {\"squeezed\":true}"));
 }
 
 #[test]
 fn what_cannot_be_understood_stands_as_the_bytes_that_it_is() {
-    let events = heard(false, &[bytes(ToServer, "\u{1}no HTTP"), bytes(ToClient, "what?"), bytes(ToServer, "!")]);
+    let events = recorded(false, &[bytes(ToServer, "\u{1}no HTTP"), bytes(ToClient, "what?"), bytes(ToServer, "!")]);
     assert_eq!(lines(&events)[1..], ["c1 > bytes \u{1}no HTTP", "c1 < bytes what?", "c1 > bytes !"]);
-    let events = heard(false, &[bytes(ToServer, "GET / HT"), Said::Closed(ToServer, Closed::Reset)]);
+    let events = recorded(false, &[bytes(ToServer, "GET / HT"), Traffic::Closed(ToServer, Closed::Reset)]);
     assert_eq!(lines(&events)[1..], ["c1 > bytes GET / HT", "c1 > closed reset"]);
     let half = &frames(End::Server, &["half"])[..3];
-    let events = heard(false, &[bytes(ToServer, ASK), bytes(ToClient, ACCEPT), Said::Bytes(ToClient, half)]);
+    let events = recorded(false, &[bytes(ToServer, ASK), bytes(ToClient, ACCEPT), Traffic::Bytes(ToClient, half)]);
     assert_eq!(lines(&events).len(), 4, "half a frame is told once nobody listens any more");
-    let events = heard(true, &[bytes(ToServer, "\u{1}\u{2}"), bytes(ToClient, "HTTP/1.1 400 Bad\r\n\r\nx")]);
+    let events = recorded(true, &[bytes(ToServer, "\u{1}\u{2}"), bytes(ToClient, "HTTP/1.1 400 Bad\r\n\r\nx")]);
     assert_eq!(
         lines(&events),
         ["x1 > connected", "x1 > bytes \u{1}\u{2}", "x1 < response HTTP/1.1 400 Bad", "x1 < body x"]
@@ -178,16 +178,16 @@ fn what_cannot_be_understood_stands_as_the_bytes_that_it_is() {
 #[test]
 fn exchanges_are_named_one_by_one_also_where_requests_come_before_the_answers() {
     let two = format!("{GET}POST /b HTTP/1.1\r\nContent-Length: 2\r\n\r\nxy");
-    let answers = "HTTP/1.1 204 No\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
-    let events = heard(
+    let responses = "HTTP/1.1 204 No\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
+    let events = recorded(
         true,
         &[
             bytes(ToServer, &two),
-            bytes(ToClient, answers),
+            bytes(ToClient, responses),
             bytes(ToServer, "HEAD /c HTTP/1.1\r\n\r\n"),
             bytes(ToClient, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"),
-            Said::Closed(ToServer, Closed::Eof),
-            Said::Closed(ToClient, Closed::Eof),
+            Traffic::Closed(ToServer, Closed::Eof),
+            Traffic::Closed(ToClient, Closed::Eof),
         ],
     );
     assert_eq!(
@@ -215,14 +215,14 @@ fn exchanges_are_named_one_by_one_also_where_requests_come_before_the_answers() 
 #[test]
 fn a_stream_is_told_event_by_event_and_a_client_that_leaves_it_too() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
-    let events = heard(
+    let events = recorded(
         true,
         &[
             bytes(ToServer, GET),
             bytes(ToClient, head),
             bytes(ToClient, "data: 1\n\nda"),
             bytes(ToClient, "ta: 2\n\n"),
-            Said::Closed(ToServer, Closed::Reset),
+            Traffic::Closed(ToServer, Closed::Reset),
         ],
     );
     assert_eq!(
@@ -233,27 +233,27 @@ fn a_stream_is_told_event_by_event_and_a_client_that_leaves_it_too() {
 
 #[test]
 fn an_answer_that_is_as_long_as_the_connection_is_whole_with_its_end_and_one_that_is_cut_is_not() {
-    let whole = heard(
+    let complete = recorded(
         true,
-        &[bytes(ToServer, GET), bytes(ToClient, "HTTP/1.0 200 OK\r\n\r\nabc"), Said::Closed(ToClient, Closed::Eof)],
+        &[bytes(ToServer, GET), bytes(ToClient, "HTTP/1.0 200 OK\r\n\r\nabc"), Traffic::Closed(ToClient, Closed::Eof)],
     );
-    assert_eq!(lines(&whole)[4..], ["x1 < body abc", "x1 < body  last", "x1 < message abc"]);
+    assert_eq!(lines(&complete)[4..], ["x1 < body abc", "x1 < body  last", "x1 < message abc"]);
     let cut = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc";
-    let cut = heard(true, &[bytes(ToServer, GET), bytes(ToClient, cut), Said::Closed(ToClient, Closed::Reset)]);
+    let cut = recorded(true, &[bytes(ToServer, GET), bytes(ToClient, cut), Traffic::Closed(ToClient, Closed::Reset)]);
     assert_eq!(lines(&cut)[4..], ["x1 < body abc", "x1 < closed reset"]);
 }
 
 #[test]
 fn a_connection_may_become_a_websocket_or_something_that_nobody_knows() {
-    let tells = frames(End::Server, &["hi"]);
-    let events = heard(
+    let response = frames(End::Server, &["hi"]);
+    let events = recorded(
         true,
         &[
             bytes(ToServer, GET),
             bytes(ToClient, "HTTP/1.1 204 No\r\n\r\n"),
             bytes(ToServer, ASK),
             bytes(ToClient, ACCEPT),
-            Said::Bytes(ToClient, &tells),
+            Traffic::Bytes(ToClient, &response),
         ],
     );
     assert_eq!(
@@ -266,14 +266,16 @@ fn a_connection_may_become_a_websocket_or_something_that_nobody_knows() {
         ]
     );
     let other = "GET / HTTP/1.1\r\nUpgrade: h2c\r\n\r\n";
-    let events =
-        heard(true, &[bytes(ToServer, other), bytes(ToClient, "HTTP/1.1 101 Go\r\n\r\nPRI"), bytes(ToServer, "more")]);
+    let events = recorded(
+        true,
+        &[bytes(ToServer, other), bytes(ToClient, "HTTP/1.1 101 Go\r\n\r\nPRI"), bytes(ToServer, "more")],
+    );
     assert_eq!(
         lines(&events)[3..],
         ["x1 < response HTTP/1.1 101 Go", "x1 < body  last", "x1 < bytes PRI", "x1 > bytes more"]
     );
     let refused = "HTTP/1.1 404 Not\r\nContent-Length: 2\r\n\r\nno";
-    let events = heard(true, &[bytes(ToServer, ASK), bytes(ToClient, refused), bytes(ToServer, GET)]);
+    let events = recorded(true, &[bytes(ToServer, ASK), bytes(ToClient, refused), bytes(ToServer, GET)]);
     assert_eq!(
         lines(&events)[1..],
         [
@@ -290,7 +292,7 @@ proptest! {
 
     #[test]
     fn whatever_is_said_is_heard_without_panic(
-        said in prop::collection::vec((any::<bool>(), prop_oneof![
+        traffic in prop::collection::vec((any::<bool>(), prop_oneof![
             Just(ASK.as_bytes().to_vec()),
             Just(ACCEPT.as_bytes().to_vec()),
             Just(GET.as_bytes().to_vec()),
@@ -301,27 +303,27 @@ proptest! {
         closes in any::<bool>(),
     ) {
         let way = |up: &bool| if *up { ToServer } else { ToClient };
-        let mut all: Vec<Said<'_>> = said.iter().map(|(up, bytes)| Said::Bytes(way(up), bytes)).collect();
+        let mut all: Vec<Traffic<'_>> = traffic.iter().map(|(up, bytes)| Traffic::Bytes(way(up), bytes)).collect();
         if closes {
-            all.extend([Said::Closed(ToServer, Closed::Eof), Said::Closed(ToClient, Closed::Reset)]);
+            all.extend([Traffic::Closed(ToServer, Closed::Eof), Traffic::Closed(ToClient, Closed::Reset)]);
         }
-        heard(http, &all);
+        recorded(http, &all);
     }
 
     #[test]
     fn a_conversation_is_the_same_however_it_is_cut(cuts in prop::collection::vec(1..60usize, 0..20)) {
-        let asks = [ASK.as_bytes(), &frames(End::Client, &["{\"a\":1}", "x"])].concat();
+        let request = [ASK.as_bytes(), &frames(End::Client, &["{\"a\":1}", "x"])].concat();
         let accepts = [ACCEPT.as_bytes(), &frames(End::Server, &["hi", "{}"])].concat();
-        let whole = heard(false, &[Said::Bytes(ToServer, &asks), Said::Bytes(ToClient, &accepts)]);
-        let mut said = vec![];
-        for (dir, mut rest) in [(ToServer, &asks[..]), (ToClient, &accepts[..])] {
+        let complete = recorded(false, &[Traffic::Bytes(ToServer, &request), Traffic::Bytes(ToClient, &accepts)]);
+        let mut traffic = vec![];
+        for (dir, mut rest) in [(ToServer, &request[..]), (ToClient, &accepts[..])] {
             for cut in &cuts {
                 let (piece, tail) = rest.split_at((*cut).min(rest.len()));
-                said.push(Said::Bytes(dir, piece));
+                traffic.push(Traffic::Bytes(dir, piece));
                 rest = tail;
             }
-            said.push(Said::Bytes(dir, rest));
+            traffic.push(Traffic::Bytes(dir, rest));
         }
-        prop_assert_eq!(lines(&heard(false, &said)), lines(&whole));
+        prop_assert_eq!(lines(&recorded(false, &traffic)), lines(&complete));
     }
 }

@@ -6,24 +6,24 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::trace::{Closed, EventKind, Head, Payload};
-use crate::wire::http_head::{self, Arrived, Why, has_token};
+use crate::wire::http_head::{self, HeadOutcome, NoHeadReason, has_token};
 use crate::wire::{Limits, Tap};
 
 use super::frame::FrameSpec;
-use super::reader::Begin;
+use super::reader::ReadStart;
 use super::sender::{SendError, SendOptions};
-use super::socket::{Options, Socket, Starting};
+use super::socket::{Options, PendingSocket, Socket};
 
-/// Why no request came on a connection. It has been closed.
+/// Why no request came on a connection, which has been closed.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
-    /// The client went away before it had sent a request head.
+    /// The client closed the connection before it had sent a complete head.
     #[error("the client closed the connection before a handshake request came")]
     Left,
     /// The head did not end within the bound.
     #[error("the head of the handshake request is too long")]
     TooLong,
-    /// What came is no HTTP.
+    /// The bytes are no HTTP.
     #[error("what came is no HTTP request")]
     NotHttp,
     /// The client took too long.
@@ -34,9 +34,9 @@ pub enum AcceptError {
     Broken(#[from] std::io::Error),
 }
 
-/// A handshake request that waits for a [`Reply`].
+/// A received handshake request, which waits for a [`Reply`].
 pub struct Request {
-    /// Its head as sent.
+    /// The head as sent.
     pub head: Head,
     stream: TcpStream,
     after: Vec<u8>,
@@ -44,14 +44,14 @@ pub struct Request {
     limits: Limits,
 }
 
-/// An answer to a handshake request, right or wrong.
+/// A response to a handshake request, valid or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// The head; with [`Head::raw`] set, exactly that is sent.
     pub head: Head,
     /// The body.
     pub body: Vec<u8>,
-    /// How it is sent, and why it is wrong on purpose, if it is.
+    /// How the response is sent, and the reason if it is wrong on purpose.
     pub manner: SendOptions,
 }
 
@@ -60,24 +60,24 @@ pub async fn accept(mut stream: TcpStream, tap: Tap, limits: &Limits) -> Result<
     let _ = stream.set_nodelay(true);
     tap.connected(stream.local_addr()?);
     let reading = http_head::read(&mut stream, limits.head, false);
-    let Ok(arrived) = timeout(limits.handshake, reading).await else {
+    let Ok(outcome) = timeout(limits.handshake, reading).await else {
         tap.sent(None, EventKind::Closed(Closed::Eof));
         return Err(AcceptError::TimedOut(limits.handshake));
     };
-    match arrived {
-        Arrived::Head(head, after) => {
+    match outcome {
+        HeadOutcome::Head(head, after) => {
             tap.received(EventKind::Handshake(head.clone()));
             Ok(Request { head, stream, after, tap, limits: *limits })
         }
-        Arrived::Nothing(bytes, why) => {
+        HeadOutcome::NoHead(bytes, why) => {
             tap.received_bytes(&bytes);
             let error = match why {
-                Why::Closed(how) => {
+                NoHeadReason::Closed(how) => {
                     tap.ended(how);
                     AcceptError::Left
                 }
-                Why::TooLong => AcceptError::TooLong,
-                Why::NotHttp => AcceptError::NotHttp,
+                NoHeadReason::TooLong => AcceptError::TooLong,
+                NoHeadReason::NotHttp => AcceptError::NotHttp,
             };
             tap.sent(None, EventKind::Closed(Closed::Eof));
             Err(error)
@@ -86,8 +86,7 @@ pub async fn accept(mut stream: TcpStream, tap: Tap, limits: &Limits) -> Result<
 }
 
 impl Request {
-    /// One that came on a connection that served HTTP before, `after` being what came along with it. Its head goes
-    /// into the trace.
+    /// A request on a connection that served HTTP before; `after` are the bytes after its head. Records the head.
     pub(in crate::wire) fn taken_over(head: Head, stream: TcpStream, after: Vec<u8>, tap: Tap, limits: Limits) -> Self {
         tap.received(EventKind::Handshake(head.clone()));
         Self { head, stream, after, tap, limits }
@@ -112,7 +111,7 @@ impl Request {
         })
     }
 
-    /// What keeps this from being a right WebSocket request (RFC 6455 section 4.2.1): a phrase; none if nothing does.
+    /// Why this is no valid WebSocket request (RFC 6455 section 4.2.1); none if it is.
     pub fn fault(&self) -> Option<&'static str> {
         let head = &self.head;
         let words: Vec<&str> = head.start.split(' ').collect();
@@ -144,20 +143,20 @@ impl Request {
         }
     }
 
-    /// Closes the connection (FIN) without an answer; `deliberate` says why that is wrong on purpose, if it is.
+    /// Closes the connection (FIN) without a response; `deliberate` is the reason if that is wrong on purpose.
     pub async fn hang_up(mut self, deliberate: Option<&str>) {
         self.tap.sent(deliberate, EventKind::Closed(Closed::Eof));
         // Fails only where the connection is gone already.
         let _ = self.stream.shutdown().await;
     }
 
-    /// Sends the answer. After a 101 the socket carries frames, otherwise bytes; it is for the caller to close it.
+    /// Sends the response. After a 101 the socket carries frames, otherwise bytes; the caller has to close it.
     pub async fn reply(self, reply: &Reply) -> Result<Socket, AcceptError> {
         self.reply_with(reply, &[], Options::default()).await
     }
 
-    /// The same with frames right behind the answer, in the same write, and with what the socket does by itself from
-    /// its first moment on.
+    /// Like [`Request::reply`], with frames right after the response, in the same write, and with the options of the
+    /// socket.
     pub async fn reply_with(
         self,
         reply: &Reply,
@@ -178,24 +177,24 @@ impl Request {
             }
         }
         let within = self.limits.write;
-        let starting = Starting::new(self.stream, self.tap, self.limits, options);
-        // A client that is gone already is found to be when it is read from.
+        let starting = PendingSocket::new(self.stream, self.tap, self.limits, options);
+        // That a client is gone already is found by reading.
         starting.send(bytes, frames, &reply.manner).await.map_err(|e| match e {
             SendError::Gone { source, .. } => AcceptError::Broken(source),
             SendError::Stuck { .. } | SendError::Ended { .. } => AcceptError::TimedOut(within),
         })?;
         let frames = reply.head.status() == Some(101);
-        Ok(starting.go(if frames { Begin::Frames(self.after) } else { Begin::Bytes(self.after) }))
+        Ok(starting.start(if frames { ReadStart::Frames(self.after) } else { ReadStart::Bytes(self.after) }))
     }
 
-    /// Leaves the request without an answer. The socket carries bytes; it is for the caller to close it.
+    /// Sends no response. The socket carries bytes; the caller has to close it.
     pub fn leave_unanswered(self, options: Options) -> Socket {
-        Starting::new(self.stream, self.tap, self.limits, options).go(Begin::Bytes(self.after))
+        PendingSocket::new(self.stream, self.tap, self.limits, options).start(ReadStart::Bytes(self.after))
     }
 }
 
 impl Reply {
-    /// The right answer that accepts this request.
+    /// The valid response that accepts this request.
     pub fn accepting(request: &Request) -> Self {
         let key = request.head.header("sec-websocket-key").next().unwrap_or_default();
         let headers = [
@@ -220,13 +219,13 @@ impl Reply {
         Self { head, body: text.into(), manner: SendOptions::default() }
     }
 
-    /// These bytes as the whole answer.
+    /// A response of exactly these bytes.
     pub fn raw(bytes: &[u8]) -> Self {
         Self { head: http_head::parse(bytes), body: vec![], manner: SendOptions::default() }
     }
 }
 
-/// Whether it is the base64 form of 16 bytes.
+/// Whether the key is the base64 form of 16 bytes.
 fn is_key(key: &str) -> bool {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.decode(key).is_ok_and(|bytes| bytes.len() == 16)

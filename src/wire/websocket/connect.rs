@@ -10,33 +10,34 @@ use crate::wire::http_head::{self, has_token};
 use crate::wire::tcp::{self, Address, ConnectError};
 use crate::wire::{Limits, Tap};
 
-use super::reader::{Answer, Begin};
+use super::reader::{ReadStart, ResponseOutcome};
 use super::sender::SendOptions;
 use super::socket::{Options, Socket};
 
-/// A handshake request, right or wrong.
+/// A handshake request, valid or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientRequest {
-    /// The request's method; `GET`.
+    /// The method of the request; `GET`.
     pub method: String,
-    /// The request target, as it stands in the first line: `/?auth=…`.
+    /// The request target, as in the first line: `/?auth=…`.
     pub target: String,
     /// The version in the first line; `HTTP/1.1`.
     pub version: String,
     /// The subprotocols offered; without any, no header is sent.
     pub subprotocols: Vec<String>,
-    /// Headers to add; those that a handshake has anyway are overridden, or left out where the value is none.
+    /// Headers to add. The usual headers of a handshake are replaced by those of the same name, or left out where the
+    /// value is none.
     pub headers: Vec<(String, Option<String>)>,
-    /// The whole head with its empty line, instead of all the above.
+    /// The complete head with its empty line, instead of all the fields above.
     pub raw: Option<Vec<u8>>,
-    /// How it is sent, and why it is wrong on purpose, if it is.
+    /// How the request is sent, and the reason if it is wrong on purpose.
     pub manner: SendOptions,
-    /// What the connection does by itself, from the first frame on.
+    /// What the connection does automatically, from the first frame on.
     pub options: Options,
 }
 
 impl ClientRequest {
-    /// A right request for this target.
+    /// A valid request for this target.
     pub fn new(target: impl Into<String>) -> Self {
         Self {
             method: "GET".into(),
@@ -80,34 +81,34 @@ impl ClientRequest {
     }
 }
 
-/// What came of a handshake.
+/// The outcome of a handshake.
 pub struct HandshakeOutcome {
-    /// The server's answer, with the body of a refusal; none if none came in time.
+    /// The response, with the body of a refusal; none if none came in time.
     pub response: Option<Head>,
-    /// Whether it accepts the connection in the way that RFC 6455 section 4.1 demands.
+    /// Whether the response accepts the connection as RFC 6455 section 4.1 demands.
     pub accepted: bool,
-    /// What is wrong with it, where it does not.
+    /// The error, if it does not.
     pub why_not: Option<HandshakeError>,
-    /// The connection, whatever the answer. After a 101 it carries frames, otherwise bytes.
+    /// The connection, whatever the response. After a 101 it carries frames, otherwise bytes.
     pub socket: Socket,
 }
 
-/// Why an answer does not accept a connection (RFC 6455 section 4.1, the client's checks).
+/// Why a response does not accept a connection (RFC 6455 section 4.1, the client's checks).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
-    /// No answer, or none that is HTTP.
+    /// No response, or none that is HTTP.
     #[error("{0}")]
     NoResponse(String),
-    /// The first line is something else.
+    /// The first line is no status line.
     #[error("`{0}` is no status line")]
     NoStatus(String),
-    /// Another status.
+    /// A status other than 101.
     #[error("the status is {0}, not 101")]
     Status(u16),
-    /// The header `Upgrade` is missing or says something else.
+    /// The header `Upgrade` is missing or has another value.
     #[error("no header `Upgrade: websocket`")]
     Upgrade,
-    /// The header `Connection` is missing or says something else.
+    /// The header `Connection` is missing or has another value.
     #[error("no header `Connection: Upgrade`")]
     Connection,
     /// The header `Sec-WebSocket-Accept` is missing, repeated, or not made from the request's key.
@@ -121,9 +122,9 @@ pub enum HandshakeError {
     Subprotocol(String),
 }
 
-/// Opens a TCP connection, sends the request and waits for the answer.
+/// Opens a TCP connection, sends the request and waits for the response.
 ///
-/// Anything that the server does or fails to do once the TCP connection stands is told in [`HandshakeOutcome`].
+/// Whatever the server does once the TCP connection is made is reported in [`HandshakeOutcome`].
 pub async fn connect(
     address: &Address,
     request: &ClientRequest,
@@ -140,38 +141,38 @@ pub async fn connect(
     if !cut {
         tap.sent(request.manner.deliberate.as_deref(), EventKind::Handshake(head.clone()));
     }
-    let (tell, told) = oneshot::channel();
-    let socket = Socket::start(stream, tap, *limits, Begin::Response { deadline, tell });
+    let (response_sender, response_receiver) = oneshot::channel();
+    let socket = Socket::start(stream, tap, *limits, ReadStart::Response { deadline, response_sender });
     socket.sender.set_options(request.options);
     let sent = if cut {
         socket.sender.send_raw_in(&bytes, &request.manner).await
     } else {
         socket.sender.send_recorded(&bytes, request.manner.split).await
     };
-    // A server may answer and hang up before it has read everything: its answer counts.
-    let answer = timeout_at(deadline, told).await;
-    let (response, why_not) = match (answer, sent) {
-        (Ok(Ok(Answer::Head(response))), _) => {
+    // A server may respond and close before it has read everything: its response counts.
+    let outcome = timeout_at(deadline, response_receiver).await;
+    let (response, why_not) = match (outcome, sent) {
+        (Ok(Ok(ResponseOutcome::Head(response))), _) => {
             let fault = check(&head, &response).err();
             (Some(response), fault)
         }
-        (Ok(Ok(Answer::Nothing(what))), _) => (None, Some(HandshakeError::NoResponse(what))),
+        (Ok(Ok(ResponseOutcome::NoHead(what))), _) => (None, Some(HandshakeError::NoResponse(what))),
         (_, Err(e)) => (None, Some(HandshakeError::NoResponse(e.to_string()))),
         (_, Ok(())) => (None, Some(HandshakeError::NoResponse(format!("no response within {:?}", limits.handshake)))),
     };
     Ok(HandshakeOutcome { response, accepted: why_not.is_none(), why_not, socket })
 }
 
-/// Opens a TCP connection only. If an HTTP response comes on it, it is read as one, and frames after a 101.
+/// Opens a TCP connection only. An HTTP response that comes on it is read as one, and frames after a 101.
 pub async fn open(address: &Address, tap: Tap, limits: &Limits) -> Result<Socket, ConnectError> {
     let stream = tcp::open(address, limits.handshake).await?;
     tap.connected(stream.peer_addr().map_err(|source| ConnectError::Broken { address: address.clone(), source })?);
-    let (tell, _) = oneshot::channel();
+    let (response_sender, _) = oneshot::channel();
     let deadline = Instant::now() + limits.handshake;
-    Ok(Socket::start(stream, tap, *limits, Begin::Response { deadline, tell }))
+    Ok(Socket::start(stream, tap, *limits, ReadStart::Response { deadline, response_sender }))
 }
 
-/// Whether a response accepts a request; its first fault where it does not.
+/// Checks whether a response accepts a request; the error is its first fault.
 fn check(request: &Head, response: &Head) -> Result<(), HandshakeError> {
     match response.status() {
         Some(101) => {}
@@ -197,13 +198,13 @@ fn check(request: &Head, response: &Head) -> Result<(), HandshakeError> {
     Ok(())
 }
 
-/// The names of the extensions that a head speaks of, without their parameters (RFC 6455 section 9.1).
+/// The names of the extensions in a head, without their parameters (RFC 6455 section 9.1).
 fn extensions(head: &Head) -> impl Iterator<Item = &str> {
     let all = head.header("sec-websocket-extensions").flat_map(|value| value.split(','));
     all.map(|extension| extension.split(';').next().unwrap_or_default().trim()).filter(|name| !name.is_empty())
 }
 
-/// Whether a response carries what follows from the request's key (RFC 6455 section 4.2.2, item 5.4).
+/// Checks the header Sec-WebSocket-Accept of a response (RFC 6455 section 4.2.2, item 5.4).
 fn check_key(request: &Head, response: &Head) -> Result<(), HandshakeError> {
     let Some(key) = request.header("sec-websocket-key").next() else {
         return Err(HandshakeError::Accept("the request had no Sec-WebSocket-Key".into()));
@@ -224,13 +225,16 @@ mod tests {
 
     use super::*;
     use crate::trace::End;
-    use crate::wire::testing::{Kept, limits, listen};
+    use crate::wire::testing::{MemoryTrace, limits, listen};
     use crate::wire::websocket::{Reply, Request, accept};
 
     /// What our client makes of the reply that our server gives to its request, and both traces.
-    async fn exchange(request: ClientRequest, reply: impl FnOnce(&Request) -> Reply) -> (HandshakeOutcome, Kept, Kept) {
+    async fn exchange(
+        request: ClientRequest,
+        reply: impl FnOnce(&Request) -> Reply,
+    ) -> (HandshakeOutcome, MemoryTrace, MemoryTrace) {
         let limits = Limits { handshake: Duration::from_secs(2), ..limits() };
-        let (client, server) = (Kept::default(), Kept::default());
+        let (client, server) = (MemoryTrace::default(), MemoryTrace::default());
         let (listener, address) = listen().await;
         let serving = async {
             let (stream, _) = listener.accept().await.expect("the listener works");
@@ -295,9 +299,10 @@ mod tests {
         let deflate =
             ("Sec-WebSocket-Extensions".to_owned(), Some("permessage-deflate; client_max_window_bits".to_owned()));
         let offers = || ClientRequest { headers: vec![deflate.clone()], ..plain() };
-        let answered = |by: &'static str| why_not(offers(), move |r| with_header(r, "Sec-WebSocket-Extensions", by));
-        assert_eq!(answered("permessage-deflate; server_no_context_takeover").await, "accepted");
-        assert_eq!(answered("permessage-deflate, x-more").await, "the extension `x-more` was not offered");
+        let with_extensions =
+            |by: &'static str| why_not(offers(), move |r| with_header(r, "Sec-WebSocket-Extensions", by));
+        assert_eq!(with_extensions("permessage-deflate; server_no_context_takeover").await, "accepted");
+        assert_eq!(with_extensions("permessage-deflate, x-more").await, "the extension `x-more` was not offered");
         let chat = ClientRequest { subprotocols: vec!["chat".into()], ..plain() };
         assert_eq!(why_not(chat, |r| with_header(r, "Sec-WebSocket-Protocol", "chat")).await, "accepted");
     }
@@ -346,11 +351,11 @@ mod tests {
         let limits = Limits { handshake: Duration::from_millis(50), ..limits() };
         let (listener, address) = listen().await;
         let request = ClientRequest::new("/");
-        let opened = connect(&address, &request, Kept::default().tap(End::Client), &limits).await;
+        let opened = connect(&address, &request, MemoryTrace::default().tap(End::Client), &limits).await;
         let why_not = opened.expect("TCP connects").why_not;
         assert_eq!(why_not.map(|fault| fault.to_string()).as_deref(), Some("no response within 50ms"));
         drop(listener);
-        let refused = connect(&address, &request, Kept::default().tap(End::Client), &limits).await;
+        let refused = connect(&address, &request, MemoryTrace::default().tap(End::Client), &limits).await;
         assert!(matches!(refused, Err(ConnectError::Unreachable { .. })));
     }
 
@@ -369,7 +374,7 @@ mod tests {
     async fn on_a_plain_connection_a_handshake_by_hand_leads_to_frames() {
         let limits = limits();
         let (listener, address) = listen().await;
-        let (client, server) = (Kept::default(), Kept::default());
+        let (client, server) = (MemoryTrace::default(), MemoryTrace::default());
         let serving = async {
             let (stream, _) = listener.accept().await.expect("the listener works");
             let request = accept(stream, server.tap(End::Server), &limits).await.expect("a request comes");

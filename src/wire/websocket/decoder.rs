@@ -1,27 +1,27 @@
-//! Frames as they come: an honest reader that refuses nothing.
+//! [`Decoder`]: reads frames as they were sent, valid or not.
 
 use crate::trace::{Frame, Payload};
 
 use super::frame::{mask, shortest_bits};
 use crate::wire::Limits;
 
-/// Reads frames out of a stream of bytes, however it is cut.
+/// Reads frames from a stream of bytes, however it is cut.
 ///
-/// It gives every frame as sent, right or wrong, and judges none. What it keeps is bounded: of a
-/// payload longer than [`Limits::frame`] it keeps the beginning, and reads over the rest.
+/// It gives every frame as sent, valid or not. Its memory is bounded: of a payload longer than [`Limits::frame`] it
+/// keeps the beginning, and skips the rest.
 #[derive(Debug)]
 pub struct Decoder {
-    /// How much of a payload is kept.
+    /// How many bytes of a payload are kept.
     limit: usize,
-    /// The frame being read as it came, its header first; at most a header and `limit` bytes.
+    /// The bytes of the current frame; at most a header and `limit` bytes.
     raw: Vec<u8>,
-    /// Set once the header is whole.
-    header: Option<Header>,
-    /// How much of an over-long frame is still to be read over.
+    /// Set once the header is complete.
+    header: Option<FrameHeader>,
+    /// How many bytes of a frame beyond the limit are still to be skipped.
     skip: u64,
 }
 
-/// One frame that came.
+/// A received frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// The frame. Its payload is shorter than its length where only the beginning was kept.
@@ -31,7 +31,7 @@ pub struct Decoded {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Header {
+struct FrameHeader {
     size: usize,
     length: u64,
     bits: u8,
@@ -39,15 +39,15 @@ struct Header {
 }
 
 impl Decoder {
-    /// A reader at the beginning of a stream.
+    /// A decoder at the beginning of a stream.
     pub fn new(limits: &Limits) -> Self {
         Self { limit: limits.frame, raw: vec![], header: None, skip: 0 }
     }
 
-    /// Takes bytes off the front of `input` until a frame is whole or the input is used up.
-    /// Call it again with the rest while it gives frames.
+    /// Takes bytes from `input` until a frame is complete or the input is used up. Call it again with the rest while it
+    /// gives frames.
     ///
-    /// A frame that is too long to keep is given as soon as its beginning is there.
+    /// A frame that is too long to keep is given as soon as its beginning has come.
     pub fn decode(&mut self, input: &mut &[u8]) -> Option<Decoded> {
         let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(input.len());
         *input = &input[skipped..];
@@ -61,7 +61,7 @@ impl Decoder {
         Some(self.complete(header, kept))
     }
 
-    /// What is there of a frame that is not whole yet, as it came.
+    /// The bytes of an incomplete frame.
     pub fn rest(&self) -> &[u8] {
         &self.raw
     }
@@ -74,7 +74,7 @@ impl Decoder {
         (self.raw.len() == size).then_some(())
     }
 
-    fn read_header(&mut self, input: &mut &[u8]) -> Option<Header> {
+    fn read_header(&mut self, input: &mut &[u8]) -> Option<FrameHeader> {
         self.take(input, self.raw.len().max(2))?;
         let masked = self.raw[1] & 0x80 != 0;
         let bits = match self.raw[1] & 0x7f {
@@ -90,12 +90,12 @@ impl Decoder {
             _ => self.raw[2..2 + length_size].iter().fold(0, |n, byte| n << 8 | u64::from(*byte)),
         };
         let key = masked.then(|| [0, 1, 2, 3].map(|i| self.raw[size - 4 + i]));
-        let header = Header { size, length, bits, key };
+        let header = FrameHeader { size, length, bits, key };
         self.header = Some(header);
         Some(header)
     }
 
-    fn complete(&mut self, header: Header, kept: usize) -> Decoded {
+    fn complete(&mut self, header: FrameHeader, kept: usize) -> Decoded {
         let mut payload = std::mem::take(&mut self.raw);
         let first = payload[0];
         payload.drain(..header.size);
@@ -156,7 +156,7 @@ mod tests {
             .prop_map(|(fin, rsv, opcode, mask, payload, length)| FrameSpec { fin, rsv, opcode, mask, payload, length })
     }
 
-    /// What the decoder should say of a frame that was sent with an honest length.
+    /// The expected result for a frame that was sent with an honest length.
     fn as_sent(spec: &FrameSpec) -> Frame {
         let bits = spec.length_bits();
         Frame {

@@ -1,4 +1,4 @@
-//! Frames to be sent, right or wrong (RFC 6455 section 5.2).
+//! [`FrameSpec`]: frames to be sent, valid or not (RFC 6455 section 5.2).
 
 use crate::trace::End;
 
@@ -12,13 +12,13 @@ pub mod opcode {
     pub const BINARY: u8 = 2;
     /// The closing handshake.
     pub const CLOSE: u8 = 8;
-    /// Are you there?
+    /// A ping.
     pub const PING: u8 = 9;
-    /// Here I am.
+    /// A pong.
     pub const PONG: u8 = 10;
 }
 
-/// A frame to be sent. Nothing is checked: every abuse that the format can express can be sent.
+/// A frame to be sent. Nothing is checked: every fault that the format can express can be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameSpec {
     /// The FIN bit: whether the message ends here.
@@ -29,7 +29,7 @@ pub struct FrameSpec {
     pub opcode: u8,
     /// Whether and how the payload is masked.
     pub mask: Mask,
-    /// What it carries, unmasked.
+    /// The payload, unmasked.
     pub payload: Vec<u8>,
     /// How the length is written.
     pub length: LengthForm,
@@ -38,11 +38,11 @@ pub struct FrameSpec {
 /// Whether and how a payload is masked (RFC 6455 section 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mask {
-    /// As RFC 6455 has it: with a fresh key if a client sends it, not at all if a server does.
+    /// As in RFC 6455: with a new key if a client sends the frame, not masked if a server does.
     ByRole,
     /// Not masked.
     Off,
-    /// Masked with a fresh key.
+    /// Masked with a new key.
     Fresh,
     /// Masked with this key.
     Key([u8; 4]),
@@ -62,11 +62,11 @@ impl Mask {
 /// How a frame announces the length of its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LengthForm {
-    /// Truly, and in the shortest form, as RFC 6455 requires.
+    /// The true length in the shortest form, as RFC 6455 requires.
     Shortest,
-    /// Truly, in 7, 16 or 64 bits (any other number counts as 64), cut to what fits them.
+    /// The true length in 7, 16 or 64 bits (any other number counts as 64), cut to what fits them.
     Bits(u8),
-    /// As `length`, whatever the payload, in 7, 16 or 64 bits.
+    /// The given length, whatever the payload, in 7, 16 or 64 bits.
     Says {
         /// The number of bits; 7, 16 or 64.
         bits: u8,
@@ -76,7 +76,7 @@ pub enum LengthForm {
 }
 
 impl FrameSpec {
-    /// A whole message or its first part, or a control frame, in one frame.
+    /// A frame with FIN: a complete message or a control frame.
     pub fn new(opcode: u8, payload: impl Into<Vec<u8>>) -> Self {
         Self { fin: true, rsv: 0, opcode, mask: Mask::ByRole, payload: payload.into(), length: LengthForm::Shortest }
     }
@@ -116,13 +116,13 @@ impl FrameSpec {
         Self::new(opcode::CLOSE, payload)
     }
 
-    /// The same without FIN: more of the message follows.
+    /// This frame without FIN: more of the message follows.
     pub fn unfinished(mut self) -> Self {
         self.fin = false;
         self
     }
 
-    /// The same, masked as told.
+    /// This frame with another masking.
     pub fn masked(mut self, mask: Mask) -> Self {
         self.mask = mask;
         self
@@ -145,7 +145,7 @@ impl FrameSpec {
         }
     }
 
-    /// The bytes that go over the wire, if the end that sends is `us`.
+    /// The encoded frame, if the end that sends is `us`.
     pub fn encode(&self, us: End) -> Vec<u8> {
         let key = self.mask.key(us);
         let mask_bit = if key.is_some() { 0x80 } else { 0 };
@@ -210,7 +210,7 @@ fn cut(bits: u8, length: u64) -> u64 {
     }
 }
 
-/// A key that nobody can foresee: the standard library's hash keys come from the system's randomness.
+/// An unpredictable key: the hash keys of the standard library come from the randomness of the system.
 fn fresh_key() -> [u8; 4] {
     use std::hash::{BuildHasher, Hasher};
     let hash = std::hash::RandomState::new().build_hasher().finish().to_be_bytes();

@@ -1,16 +1,14 @@
 //! WebSocket (RFC 6455) for both ends, with a codec of our own.
 //!
-//! A [`FrameSpec`] says every bit of a frame to be sent; a [`Decoder`] gives every frame that comes as
-//! it was sent. [`connect()`] and [`accept()`] make the handshake, right or wrong, and give a [`Socket`]:
-//! a [`Sender`], which any number of tasks may share, and a [`Receiver`]. Whatever crosses it is
-//! written into the trace before it can have an effect: what we send before it is sent, what we
-//! receive before anybody is told of it.
+//! A [`FrameSpec`] determines every bit of a frame to be sent; a [`Decoder`] gives every received frame as it was sent.
+//! [`connect()`] and [`accept()`] make the handshake, valid or not, and give a [`Socket`]: a [`Sender`], which any
+//! number of tasks may share, and a [`Receiver`]. All traffic is recorded before it can have an effect: sent bytes
+//! before they are sent, received bytes before they are delivered.
 
 mod accept;
 mod connect;
 mod decoder;
 mod frame;
-pub(super) mod inflate;
 pub(super) mod joiner;
 mod reader;
 mod sender;

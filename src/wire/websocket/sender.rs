@@ -1,4 +1,4 @@
-//! The sending side of a connection.
+//! The [`Sender`] of a connection, and the state that it shares with the reader.
 
 use std::io;
 use std::sync::Arc;
@@ -18,32 +18,32 @@ use super::frame::{FrameSpec, opcode, shortest_bits};
 use super::joiner::Joiner;
 use super::socket::Options;
 
-/// Sends on a connection. Clones share it; what each sends stays in one piece.
+/// Sends on a connection. Clones share it; the bytes of one call are not interleaved with others.
 #[derive(Clone)]
 pub struct Sender {
-    handle: Arc<Handle>,
+    handle: Arc<ReleaseOnDrop>,
     ended: watch::Receiver<bool>,
 }
 
-/// How something is sent.
+/// How a message is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SendOptions {
-    /// Why it is wrong on purpose, if it is.
+    /// The reason, if it is wrong on purpose.
     pub deliberate: Option<String>,
-    /// Writes of at most this many bytes.
+    /// If set, it is written in pieces of at most this many bytes.
     pub split: Option<usize>,
-    /// Only this many bytes of it.
+    /// If set, only this many bytes are sent.
     pub cut: Option<usize>,
 }
 
-/// A part of what is written at once.
+/// A part of one write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// A frame, or only its first bytes.
     Frame {
         /// The frame.
         spec: FrameSpec,
-        /// How many of its bytes are sent; all, if none.
+        /// If set, only this many bytes are sent.
         cut: Option<usize>,
     },
     /// Bytes as they are.
@@ -51,16 +51,16 @@ pub enum Piece {
 }
 
 impl SendOptions {
-    /// In one piece, and wrong on purpose if `why` says why.
+    /// Options for a complete message in one piece, which is wrong on purpose if there is a reason `why`.
     pub fn deliberate(why: Option<&str>) -> Self {
         Self { deliberate: why.map(str::to_owned), ..Self::default() }
     }
 }
 
-/// Why something was not sent.
+/// Why a message was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// We ended our side of the connection before.
+    /// Our side of the connection was closed before.
     #[error("cannot send on connection `{conn}`: our side of it is closed")]
     Ended {
         /// The connection's name.
@@ -79,126 +79,126 @@ pub enum SendError {
     Gone {
         /// The connection's name.
         conn: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl Sender {
-    pub(super) fn new(shared: Arc<Shared>, ended: watch::Receiver<bool>) -> Self {
-        Self { handle: Arc::new(Handle(shared)), ended }
+    pub(super) fn new(state: Arc<ConnectionState>, ended: watch::Receiver<bool>) -> Self {
+        Self { handle: Arc::new(ReleaseOnDrop(state)), ended }
     }
 
     /// The connection's name in the trace.
     pub fn conn(&self) -> &str {
-        self.shared().tap.conn()
+        self.state().tap.conn()
     }
 
-    /// Sends a frame. With `deliberate`, which says why it is wrong on purpose, nobody is blamed for it.
+    /// Sends a frame; `deliberate` is the reason if it is wrong on purpose.
     pub async fn send(&self, frame: &FrameSpec, deliberate: Option<&str>) -> Result<(), SendError> {
         self.send_in(frame, &SendOptions::deliberate(deliberate)).await
     }
 
-    /// Sends a frame in a manner. One that is cut short appears in the trace as the bytes it is.
-    pub async fn send_in(&self, frame: &FrameSpec, manner: &SendOptions) -> Result<(), SendError> {
-        self.shared().send(frame, manner).await
+    /// Sends a frame with options. A frame that is cut is recorded as bytes.
+    pub async fn send_in(&self, frame: &FrameSpec, options: &SendOptions) -> Result<(), SendError> {
+        self.state().send(frame, options).await
     }
 
-    /// Sends a frame, unless a close frame was sent before: then our side counts as ended, as nothing may follow it
-    /// (RFC 6455 section 5.5.1).
+    /// Sends a frame, unless a close frame was sent before, after which nothing may follow (RFC 6455 section 5.5.1):
+    /// then it fails with [`SendError::Ended`].
     pub async fn send_unless_closing(&self, frame: &FrameSpec, deliberate: Option<&str>) -> Result<(), SendError> {
-        self.shared().send_unless_closing(frame, &SendOptions::deliberate(deliberate)).await
+        self.state().send_unless_closing(frame, &SendOptions::deliberate(deliberate)).await
     }
 
-    /// Sends bytes that are no frame, or parts of one.
+    /// Sends bytes that are no complete frame.
     pub async fn send_raw(&self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), SendError> {
         self.send_raw_in(bytes, &SendOptions::deliberate(deliberate)).await
     }
 
-    /// Sends bytes in a manner.
-    pub async fn send_raw_in(&self, bytes: &[u8], manner: &SendOptions) -> Result<(), SendError> {
-        self.shared().send_raw(bytes, manner).await
+    /// Sends bytes with options.
+    pub async fn send_raw_in(&self, bytes: &[u8], options: &SendOptions) -> Result<(), SendError> {
+        self.state().send_raw(bytes, options).await
     }
 
-    /// Sends all of it in one write, so that what is short arrives in one TCP segment.
-    pub async fn send_all(&self, pieces: &[Piece], manner: &SendOptions) -> Result<(), SendError> {
-        self.shared().send_all(pieces, manner).await
+    /// Sends all pieces in one write, so that short ones arrive in one TCP segment.
+    pub async fn send_all(&self, pieces: &[Piece], options: &SendOptions) -> Result<(), SendError> {
+        self.state().send_all(pieces, options).await
     }
 
-    /// Sends bytes that are in the trace already.
+    /// Sends bytes that are recorded already.
     pub(super) async fn send_recorded(&self, bytes: &[u8], split: Option<usize>) -> Result<(), SendError> {
-        let shared = self.shared();
-        let mut writer = shared.writer().await?;
-        shared.write(&mut writer, bytes, split).await
+        let state = self.state();
+        let mut writer = state.writer().await?;
+        state.write(&mut writer, bytes, split).await
     }
 
-    /// Ends our side (FIN). What comes is still read. Does nothing if that has been done.
+    /// Closes our side (FIN). Reading continues. Does nothing if our side is closed already.
     pub async fn shutdown(&self) {
-        self.shared().shutdown(None).await;
+        self.state().shutdown(None).await;
     }
 
-    /// The same, on purpose where the protocol does not want it; `why` is for the trace.
+    /// Like [`Sender::shutdown`], where that is wrong on purpose; `why` is the reason.
     pub async fn shutdown_deliberately(&self, why: &str) {
-        self.shared().shutdown(Some(why)).await;
+        self.state().shutdown(Some(why)).await;
     }
 
-    /// Cuts the connection (RST): nothing more is sent or read. Returns when it is done.
+    /// Resets the connection (RST): nothing more is sent or read. Returns when that is done.
     pub async fn reset(&self, deliberate: Option<&str>) {
-        self.shared().reset(deliberate).await;
+        self.state().reset(deliberate).await;
         self.ended().await;
     }
 
-    /// What the socket does by itself.
+    /// The automatic behaviour of the socket.
     pub fn options(&self) -> Options {
-        *self.shared().options.borrow()
+        *self.state().options.borrow()
     }
 
-    /// Changes what the socket does by itself, from now on.
+    /// Changes the automatic behaviour of the socket.
     pub fn set_options(&self, options: Options) {
-        self.shared().options.send_replace(options);
+        self.state().options.send_replace(options);
     }
 
-    /// Returns once nothing more can come: the counterpart's stream ended, or we let go of it.
+    /// Returns once nothing more can be received: the counterpart's stream ended, or our end released the connection.
     pub async fn ended(&self) {
         let mut ended = self.ended.clone();
-        // An error means that the reader is gone, which is as good.
+        // An error means that the reader is gone.
         let _ = ended.wait_for(|ended| *ended).await;
     }
 
-    /// Whether nothing more can come.
+    /// Whether nothing more can be received.
     pub fn has_ended(&self) -> bool {
         *self.ended.borrow() || self.ended.has_changed().is_err()
     }
 
-    /// Whether the connection has come so far that what comes is read as frames: its handshake was accepted.
+    /// Whether frames are read, that is, the handshake was accepted.
     pub fn is_framed(&self) -> bool {
-        self.shared().framed.load(Ordering::Relaxed)
+        self.state().framed.load(Ordering::Relaxed)
     }
 
-    fn shared(&self) -> &Shared {
+    fn state(&self) -> &ConnectionState {
         &self.handle.0
     }
 }
 
-/// Lets go of the connection when the last [`Sender`] goes.
-struct Handle(Arc<Shared>);
+/// Releases the connection when the last [`Sender`] is dropped.
+struct ReleaseOnDrop(Arc<ConnectionState>);
 
-impl Drop for Handle {
+impl Drop for ReleaseOnDrop {
     fn drop(&mut self) {
-        self.0.let_go.send_if_modified(|let_go| {
-            let first = *let_go == CloseBehaviour::No;
+        self.0.release.send_if_modified(|release| {
+            let first = *release == CloseBehaviour::No;
             if first {
-                *let_go = CloseBehaviour::Close;
+                *release = CloseBehaviour::Close;
             }
             first
         });
     }
 }
 
-/// Whether and how our end lets go of a connection.
+/// Whether and how our end releases a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CloseBehaviour {
-    /// It does not.
+    /// Not released.
     No,
     /// With FIN.
     Close,
@@ -207,37 +207,37 @@ pub(super) enum CloseBehaviour {
 }
 
 impl CloseBehaviour {
-    /// Whether it does.
-    pub(super) fn yes(&self) -> bool {
+    /// Whether the connection is released.
+    pub(super) fn is_released(&self) -> bool {
         *self != Self::No
     }
 }
 
-/// What the two sides of a socket share.
-pub(super) struct Shared {
+/// The state that sender and reader of a connection share.
+pub(super) struct ConnectionState {
     pub(super) tap: Tap,
     pub(super) limits: Limits,
     pub(super) options: watch::Sender<Options>,
-    /// Set when the reader shall drop the stream at once, and no write may go on.
-    pub(super) let_go: watch::Sender<CloseBehaviour>,
-    /// Whether what comes is read as frames.
+    /// Set when the reader has to drop the stream at once, and writes have to stop.
+    pub(super) release: watch::Sender<CloseBehaviour>,
+    /// Whether frames are read.
     pub(super) framed: AtomicBool,
     writer: Mutex<Writer>,
 }
 
 struct Writer {
-    /// None once the connection was cut.
+    /// None once the connection was reset.
     half: Option<OwnedWriteHalf>,
     joiner: Joiner,
-    /// Why a part of the message being sent is wrong on purpose.
+    /// Why a part of the current message is wrong on purpose.
     deliberate: Option<String>,
     close_sent: bool,
-    /// A write did not get through, or we ended our side: nothing more can be sent in a sensible way.
+    /// Whether a write did not complete, so that nothing more can be sent.
     stuck: bool,
     ended: bool,
 }
 
-impl Shared {
+impl ConnectionState {
     pub(super) fn new(half: OwnedWriteHalf, tap: Tap, limits: Limits) -> Self {
         let writer = Writer {
             half: Some(half),
@@ -251,39 +251,39 @@ impl Shared {
             tap,
             limits,
             options: watch::Sender::new(Options::default()),
-            let_go: watch::Sender::new(CloseBehaviour::No),
+            release: watch::Sender::new(CloseBehaviour::No),
             framed: AtomicBool::new(false),
             writer: Mutex::new(writer),
         }
     }
 
-    pub(super) async fn send(&self, spec: &FrameSpec, manner: &SendOptions) -> Result<(), SendError> {
+    pub(super) async fn send(&self, spec: &FrameSpec, options: &SendOptions) -> Result<(), SendError> {
         let bytes = spec.encode(self.tap.us());
-        if manner.cut.is_some_and(|cut| cut < bytes.len()) {
-            return self.send_raw(&bytes, manner).await;
+        if options.cut.is_some_and(|cut| cut < bytes.len()) {
+            return self.send_raw(&bytes, options).await;
         }
         let mut writer = self.writer().await?;
-        self.record(&mut writer, spec, manner);
-        self.write(&mut writer, &bytes, manner.split).await
+        self.record(&mut writer, spec, options);
+        self.write(&mut writer, &bytes, options.split).await
     }
 
-    async fn send_unless_closing(&self, spec: &FrameSpec, manner: &SendOptions) -> Result<(), SendError> {
+    async fn send_unless_closing(&self, spec: &FrameSpec, options: &SendOptions) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         if writer.close_sent {
             return Err(SendError::Ended { conn: self.tap.conn().to_owned() });
         }
-        self.record(&mut writer, spec, manner);
-        self.write(&mut writer, &spec.encode(self.tap.us()), manner.split).await
+        self.record(&mut writer, spec, options);
+        self.write(&mut writer, &spec.encode(self.tap.us()), options.split).await
     }
 
-    pub(super) async fn send_raw(&self, bytes: &[u8], manner: &SendOptions) -> Result<(), SendError> {
-        let bytes = &bytes[..manner.cut.unwrap_or(bytes.len()).min(bytes.len())];
+    pub(super) async fn send_raw(&self, bytes: &[u8], options: &SendOptions) -> Result<(), SendError> {
+        let bytes = &bytes[..options.cut.unwrap_or(bytes.len()).min(bytes.len())];
         let mut writer = self.writer().await?;
-        self.tap.sent_bytes(manner.deliberate.as_deref(), bytes);
-        self.write(&mut writer, bytes, manner.split).await
+        self.tap.sent_bytes(options.deliberate.as_deref(), bytes);
+        self.write(&mut writer, bytes, options.split).await
     }
 
-    async fn send_all(&self, pieces: &[Piece], manner: &SendOptions) -> Result<(), SendError> {
+    async fn send_all(&self, pieces: &[Piece], options: &SendOptions) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         let mut bytes = vec![];
         for piece in pieces {
@@ -292,47 +292,47 @@ impl Shared {
                     let encoded = spec.encode(self.tap.us());
                     match cut.filter(|cut| *cut < encoded.len()) {
                         Some(cut) => {
-                            self.tap.sent_bytes(manner.deliberate.as_deref(), &encoded[..cut]);
+                            self.tap.sent_bytes(options.deliberate.as_deref(), &encoded[..cut]);
                             bytes.extend(&encoded[..cut]);
                         }
                         None => {
-                            self.record(&mut writer, spec, manner);
+                            self.record(&mut writer, spec, options);
                             bytes.extend(encoded);
                         }
                     }
                 }
                 Piece::Bytes(piece) => {
-                    self.tap.sent_bytes(manner.deliberate.as_deref(), piece);
+                    self.tap.sent_bytes(options.deliberate.as_deref(), piece);
                     bytes.extend(piece);
                 }
             }
         }
-        self.write(&mut writer, &bytes, manner.split).await
+        self.write(&mut writer, &bytes, options.split).await
     }
 
-    /// Sends bytes that are in the trace already, and frames behind them in the same write.
-    pub(super) async fn send_behind(
+    /// Sends bytes that are recorded already, and frames after them in the same write.
+    pub(super) async fn send_with_frames(
         &self,
         mut bytes: Vec<u8>,
         frames: &[FrameSpec],
-        manner: &SendOptions,
+        options: &SendOptions,
     ) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         for frame in frames {
-            self.record(&mut writer, frame, manner);
+            self.record(&mut writer, frame, options);
             bytes.extend(frame.encode(self.tap.us()));
         }
-        self.write(&mut writer, &bytes, manner.split).await
+        self.write(&mut writer, &bytes, options.split).await
     }
 
-    /// Answers a close frame, unless we sent one already.
-    pub(super) async fn answer_close(&self, answer: &FrameSpec) -> Result<(), SendError> {
+    /// Replies to a close frame, unless we sent one already.
+    pub(super) async fn reply_to_close(&self, reply: &FrameSpec) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         if writer.close_sent {
             return Ok(());
         }
-        self.record(&mut writer, answer, &SendOptions::default());
-        self.write(&mut writer, &answer.encode(self.tap.us()), None).await
+        self.record(&mut writer, reply, &SendOptions::default());
+        self.write(&mut writer, &reply.encode(self.tap.us()), None).await
     }
 
     pub(super) async fn shutdown(&self, deliberate: Option<&str>) {
@@ -348,8 +348,8 @@ impl Shared {
     }
 
     async fn reset(&self, deliberate: Option<&str>) {
-        // Interrupts a write that waits, which gives us the writer.
-        self.let_go.send_replace(CloseBehaviour::Reset);
+        // Interrupts a waiting write, which releases the writer.
+        self.release.send_replace(CloseBehaviour::Reset);
         let mut writer = self.writer.lock().await;
         if let Some(half) = writer.half.take() {
             if !std::mem::replace(&mut writer.ended, true) {
@@ -364,7 +364,7 @@ impl Shared {
     async fn writer(&self) -> Result<tokio::sync::MutexGuard<'_, Writer>, SendError> {
         let conn = || self.tap.conn().to_owned();
         let writer = self.writer.lock().await;
-        if writer.ended || self.let_go.borrow().yes() {
+        if writer.ended || self.release.borrow().is_released() {
             return Err(SendError::Ended { conn: conn() });
         }
         if writer.stuck {
@@ -373,7 +373,7 @@ impl Shared {
         Ok(writer)
     }
 
-    fn record(&self, writer: &mut Writer, spec: &FrameSpec, manner: &SendOptions) {
+    fn record(&self, writer: &mut Writer, spec: &FrameSpec, options: &SendOptions) {
         let announced = spec.announced();
         let bits = spec.length_bits();
         let frame = Frame {
@@ -389,10 +389,10 @@ impl Shared {
         writer.close_sent |= frame.opcode == opcode::CLOSE;
         let part_of_message = frame.opcode <= opcode::BINARY;
         if part_of_message && writer.deliberate.is_none() {
-            writer.deliberate.clone_from(&manner.deliberate);
+            writer.deliberate.clone_from(&options.deliberate);
         }
         let fin = frame.fin;
-        self.tap.sent(manner.deliberate.as_deref(), EventKind::Frame(frame));
+        self.tap.sent(options.deliberate.as_deref(), EventKind::Frame(frame));
         if let Some(message) = message {
             self.tap.sent(writer.deliberate.as_deref(), EventKind::Message(message));
         }
@@ -405,12 +405,12 @@ impl Shared {
         let conn = || self.tap.conn().to_owned();
         let Some(half) = &mut writer.half else { return Err(SendError::Ended { conn: conn() }) };
         let within = self.limits.write;
-        let mut let_go = self.let_go.subscribe();
-        // If this future is dropped half way, or the other end does not read, the stream is of no use any more.
+        let mut release = self.release.subscribe();
+        // If this future is dropped before the end, or the other end does not read, nothing more can be sent.
         writer.stuck = true;
         let written = tokio::select! {
-            _ = let_go.wait_for(CloseBehaviour::yes) => return Err(SendError::Ended { conn: conn() }),
-            written = tcp::write(half, bytes, split, within) => written.map_err(|unwritten| match unwritten {
+            _ = release.wait_for(CloseBehaviour::is_released) => return Err(SendError::Ended { conn: conn() }),
+            written = tcp::write(half, bytes, split, within) => written.map_err(|failure| match failure {
                 WriteFailure::Stuck => SendError::Stuck { conn: conn(), within },
                 WriteFailure::Gone(source) => SendError::Gone { conn: conn(), source },
             }),

@@ -1,4 +1,4 @@
-//! A connection after its handshake.
+//! [`Socket`]: a connection after its handshake, with a [`Sender`] and a [`Receiver`].
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::trace::{Closed, Frame, Message};
 use crate::wire::{Limits, Tap};
 
 use super::frame::FrameSpec;
-use super::reader::{Begin, Reader};
-use super::sender::{SendError, SendOptions, Sender, Shared};
+use super::reader::{ReadStart, Reader};
+use super::sender::{ConnectionState, SendError, SendOptions, Sender};
 
 /// A connection, either end of it.
 ///
-/// When the last clone of its [`Sender`] is dropped, the connection is closed (FIN). The [`Receiver`]
-/// may be dropped at any time: what comes is still read and written into the trace.
+/// When the last clone of its [`Sender`] is dropped, the connection is closed (FIN). The [`Receiver`] may be dropped at
+/// any time: traffic is still read and recorded.
 pub struct Socket {
     /// Sends.
     pub sender: Sender,
@@ -24,26 +24,26 @@ pub struct Socket {
     pub incoming: Receiver,
 }
 
-/// What a socket does by itself.
+/// The automatic behaviour of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether each ping is answered with a pong (RFC 6455 section 5.5.3).
+    /// Whether each ping gets a pong (RFC 6455 section 5.5.3).
     pub pong: bool,
-    /// Whether a close frame is answered with one (section 5.5.1), and the stream is then closed: by a server
-    /// at once, by a client when the server has (section 7.1.1).
+    /// Whether a close frame gets one in reply (section 5.5.1), and the stream is then closed: by a server at once, by
+    /// a client when the server has closed it (section 7.1.1).
     pub close: bool,
-    /// Whether anything is read.
+    /// Whether the connection is read.
     pub read: bool,
 }
 
 impl Default for Options {
-    /// As a well-behaved end.
+    /// As a conforming end.
     fn default() -> Self {
         Self { pong: true, close: true, read: true }
     }
 }
 
-/// Something that came. All of it is in the trace already.
+/// A received item. It is in the trace already.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Incoming {
     /// A frame. A frame that completes a message comes right before that message.
@@ -52,22 +52,22 @@ pub enum Incoming {
     Message(Message),
     /// Bytes that belong to no frame.
     Bytes(Vec<u8>),
-    /// The counterpart's stream ended; the last thing that comes.
+    /// The counterpart's stream ended; the last item.
     Closed(Closed),
 }
 
-/// What comes, in order. When too much of it waits here, no more is read from the connection.
+/// Receives items in order. When too much waits here, reading from the connection stops.
 pub struct Receiver {
     queue: mpsc::Receiver<(Incoming, OwnedSemaphorePermit)>,
 }
 
 impl Receiver {
-    /// The next thing that comes; none after [`Incoming::Closed`], or once our own end let go of the connection.
+    /// The next item; none after [`Incoming::Closed`], or once our end released the connection.
     pub async fn recv(&mut self) -> Option<Incoming> {
         self.queue.recv().await.map(|(incoming, _)| incoming)
     }
 
-    /// The next message; none once no more can come. Everything else that comes before it is passed over.
+    /// The next message; none once no more can come. Other items before it are skipped.
     pub async fn message(&mut self) -> Option<Message> {
         loop {
             if let Incoming::Message(message) = self.recv().await? {
@@ -78,43 +78,43 @@ impl Receiver {
 }
 
 impl Socket {
-    /// Takes a stream over; `begin` says what is to be read first.
-    pub(super) fn start(stream: TcpStream, tap: Tap, limits: Limits, begin: Begin) -> Self {
-        Starting::new(stream, tap, limits, Options::default()).go(begin)
+    /// Takes a stream over; `begin` is what is read first.
+    pub(super) fn start(stream: TcpStream, tap: Tap, limits: Limits, begin: ReadStart) -> Self {
+        PendingSocket::new(stream, tap, limits, Options::default()).start(begin)
     }
 }
 
 /// A connection that is not read from yet.
-pub(super) struct Starting {
+pub(super) struct PendingSocket {
     read: OwnedReadHalf,
-    shared: Arc<Shared>,
+    state: Arc<ConnectionState>,
 }
 
-impl Starting {
+impl PendingSocket {
     /// Takes a stream over.
     pub(super) fn new(stream: TcpStream, tap: Tap, limits: Limits, options: Options) -> Self {
         let (read, write) = stream.into_split();
-        let shared = Arc::new(Shared::new(write, tap, limits));
-        shared.options.send_replace(options);
-        Self { read, shared }
+        let state = Arc::new(ConnectionState::new(write, tap, limits));
+        state.options.send_replace(options);
+        Self { read, state }
     }
 
-    /// Sends bytes that are in the trace already, and frames that are not, in one go.
+    /// Sends bytes that are recorded already, and frames that are not, in one write.
     pub(super) async fn send(
         &self,
         bytes: Vec<u8>,
         frames: &[FrameSpec],
-        manner: &SendOptions,
+        options: &SendOptions,
     ) -> Result<(), SendError> {
-        self.shared.send_behind(bytes, frames, manner).await
+        self.state.send_with_frames(bytes, frames, options).await
     }
 
-    /// Begins to read; `begin` says what comes first.
-    pub(super) fn go(self, begin: Begin) -> Socket {
+    /// Starts to read; `begin` is what is read first.
+    pub(super) fn start(self, begin: ReadStart) -> Socket {
         let (ended, has_ended) = watch::channel(false);
         let (queue, incoming) = mpsc::channel(256);
-        tokio::spawn(Reader::new(self.read, self.shared.clone(), queue, ended).run(begin));
-        Socket { sender: Sender::new(self.shared, has_ended), incoming: Receiver { queue: incoming } }
+        tokio::spawn(Reader::new(self.read, self.state.clone(), queue, ended).run(begin));
+        Socket { sender: Sender::new(self.state, has_ended), incoming: Receiver { queue: incoming } }
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
     use crate::wire::testing::{Pair, limits, pair};
 
     /// The words of a trace after its handshake.
-    fn after_handshake(trace: &crate::wire::testing::Kept) -> Vec<String> {
+    fn after_handshake(trace: &crate::wire::testing::MemoryTrace) -> Vec<String> {
         trace.words().split_off(3)
     }
 
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(after_handshake(&client_trace)[..8], expected[..8]);
         drop(client);
         assert_eq!(after_handshake(&server_trace), expected);
-        let masked = |trace: &crate::wire::testing::Kept| {
+        let masked = |trace: &crate::wire::testing::MemoryTrace| {
             let frames = trace.events().into_iter().filter_map(|e| match e.kind {
                 crate::trace::EventKind::Frame(frame) => Some(frame.masked),
                 _ => None,
@@ -187,12 +187,12 @@ mod tests {
     #[tokio::test]
     async fn what_is_sent_on_purpose_is_marked_and_goes_out_as_told() {
         let Pair { client, client_trace, mut server, .. } = pair(&limits()).await;
-        let manner = SendOptions { deliberate: Some("cut".into()), split: Some(1), cut: Some(3) };
+        let options = SendOptions { deliberate: Some("cut".into()), split: Some(1), cut: Some(3) };
         let unmasked = FrameSpec::text("x").masked(crate::wire::websocket::Mask::Off);
         client.sender.send(&unmasked, Some("unmasked")).await.expect("sent");
         client.sender.send(&FrameSpec::text("12").unfinished(), Some("bad start")).await.expect("sent");
         client.sender.send(&FrameSpec::continuation("3"), None).await.expect("sent");
-        client.sender.send_in(&FrameSpec::binary("whole"), &manner).await.expect("sent");
+        client.sender.send_in(&FrameSpec::binary("whole"), &options).await.expect("sent");
         client.sender.shutdown_deliberately("half a frame").await;
         assert_eq!(
             server.incoming.message().await.and_then(|m| m.payload),
@@ -247,8 +247,8 @@ mod tests {
     async fn pieces_may_take_longer_in_all_than_one_write() {
         let limits = Limits { write: Duration::from_millis(100), ..limits() };
         let Pair { client, mut server, .. } = pair(&limits).await;
-        let manner = SendOptions { split: Some(1), ..SendOptions::default() };
-        client.sender.send_in(&FrameSpec::text("7".repeat(100)), &manner).await.expect("sent");
+        let options = SendOptions { split: Some(1), ..SendOptions::default() };
+        client.sender.send_in(&FrameSpec::text("7".repeat(100)), &options).await.expect("sent");
         let message = server.incoming.message().await.and_then(|message| message.json);
         assert!(message.is_some_and(|json| json.is_number()));
     }

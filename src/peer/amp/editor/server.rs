@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::peer::amp::edition::Edition;
 use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
 use crate::trace::End;
-use crate::wire::tcp::{self, accepted};
+use crate::wire::tcp::{self, accept_retrying};
 use crate::wire::websocket::{self, AcceptError};
 use crate::wire::{Limits, Tap};
 
@@ -71,7 +71,7 @@ pub async fn run(listener: TcpListener, shared: SharedServer) {
             biased;
             () = reached(&mut phase, Phase::Closing) => break,
             Some(_) = sessions.join_next(), if !sessions.is_empty() => continue,
-            (stream, _) = accepted(|context| listener.poll_accept(context)) => stream,
+            (stream, _) = accept_retrying(|context| listener.poll_accept(context)) => stream,
         };
         let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
         count += 1;

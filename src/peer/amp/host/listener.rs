@@ -15,7 +15,7 @@ use crate::peer::amp::editor::outgoing::Outgoing;
 use crate::peer::amp::editor::shared::{SendOrder, SharedServer};
 use crate::protocol::amp::{PROBE, envelope};
 use crate::trace::{Direction, End, EventKind, Mark, Message};
-use crate::wire::tcp::accepted;
+use crate::wire::tcp::accept_retrying;
 use crate::wire::websocket::{self, FrameSpec, Incoming, Receiver, SendError, Sender, Socket, opcode};
 use crate::wire::{Limits, Tap, process};
 
@@ -52,7 +52,7 @@ pub struct Listener {
 impl Listener {
     /// Accepts clients until it is dropped.
     pub async fn accept_all(self, listener: TcpListener) {
-        process::take_name();
+        process::set_process_name();
         let acceptor = Arc::new(self);
         let slots = Arc::new(Semaphore::new(MAX_OPEN));
         let mut clients = JoinSet::new();
@@ -61,7 +61,7 @@ impl Listener {
             let stream = tokio::select! {
                 biased;
                 Some(_) = clients.join_next(), if !clients.is_empty() => continue,
-                (stream, _) = accepted(|context| listener.poll_accept(context)) => stream,
+                (stream, _) = accept_retrying(|context| listener.poll_accept(context)) => stream,
             };
             let Ok(slot) = slots.clone().try_acquire_owned() else { continue };
             count += 1;
@@ -127,11 +127,11 @@ impl Listener {
         if self.plan.edition != Edition::Guide {
             return false;
         }
-        let Some(pid) = process::of_client(stream).await else { return false };
+        let Some(pid) = process::client_pid(stream).await else { return false };
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        match process::variable(pid, RUN_DIR_VARIABLE) {
+        match process::environment_variable(pid, RUN_DIR_VARIABLE) {
             Some(dir) => real(Path::new(&dir)) != real(&self.run_dir),
-            None => process::plays(pid),
+            None => process::plays_scenarios(pid),
         }
     }
 

@@ -252,7 +252,7 @@ impl Handler for Service {
         }
     }
 
-    fn on_mishap(&self, error: ReceiveError) {
+    fn on_receive_error(&self, error: ReceiveError) {
         self.state().memory.note_error(&error);
     }
 

@@ -1,0 +1,438 @@
+//! The data home made for a client: a [`HomeOverlay`] of the real one, in which a [`Mirror`] keeps copies of the
+//! lockfiles, with the ports of our proxy.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tokio::net::TcpListener;
+
+use crate::protocol::{Lock, Protocol, Reach};
+use crate::subject::read_bounded;
+use crate::trace::{EventKind, FileChange, Mark, Payload, Recorder};
+use crate::wire::tcp::Address;
+
+use super::proxy::ProxyListener;
+use super::trace_writer::TapHandle;
+
+/// The interval between two scans.
+const SCAN_INTERVAL: Duration = Duration::from_millis(20);
+/// How many lockfiles are read at most.
+const MAX_LOCKFILES: usize = 256;
+
+/// Mirrors folders of lockfiles into one of ours. Dropping it leaves all files as they are.
+pub struct Mirror {
+    /// The folders in which servers leave their lockfiles.
+    sources: Vec<PathBuf>,
+    /// Our folder.
+    own: PathBuf,
+    /// If set, only servers of this workspace are mirrored.
+    workspace: Option<PathBuf>,
+    edition: &'static str,
+    read: fn(&str, &[u8]) -> Result<Lock, String>,
+    port_key: &'static str,
+    ports: Option<RangeInclusive<u16>>,
+    recorder: Recorder,
+    tap: TapHandle,
+    seen: BTreeMap<PathBuf, MirroredLockfile>,
+}
+
+/// A lockfile that was seen.
+struct MirroredLockfile {
+    stamp: FileStamp,
+    /// The path of our copy; none where there is none, or where it has been removed.
+    copy: Option<PathBuf>,
+    /// The port of the server, and the proxy to it.
+    proxy: Option<(u16, ProxyListener)>,
+}
+
+/// Identifies one state of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct FileStamp {
+    modified: Option<SystemTime>,
+    size: u64,
+    inode: u64,
+}
+
+impl Mirror {
+    /// Mirrors the lockfiles below these data homes into `own`. None where servers of this reach leave no lockfiles.
+    pub fn new(
+        reach: &Reach,
+        edition: &'static str,
+        homes: &[PathBuf],
+        own: &Path,
+        workspace: Option<PathBuf>,
+        recorder: Recorder,
+        tap: TapHandle,
+    ) -> Option<Self> {
+        let Reach::Lockfile { folder, read, ports, port_key, .. } = reach else { return None };
+        Some(Self {
+            sources: homes.iter().map(|home| home.join(folder)).collect(),
+            own: own.to_owned(),
+            workspace,
+            edition,
+            read: *read,
+            port_key,
+            ports: ports(edition),
+            recorder,
+            tap,
+            seen: BTreeMap::new(),
+        })
+    }
+
+    /// Scans until the future is dropped.
+    pub async fn run(mut self) {
+        let mut ticks = tokio::time::interval(SCAN_INTERVAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.scan().await;
+        }
+    }
+
+    /// Scans the folders once.
+    pub async fn scan(&mut self) {
+        let files = files(&self.sources);
+        let gone: Vec<PathBuf> =
+            self.seen.keys().filter(|path| !files.iter().any(|(p, _)| p == *path)).cloned().collect();
+        for path in gone {
+            if let Some(seen) = self.seen.remove(&path) {
+                self.record_file(&path, "removed", None);
+                // A client may have removed it already.
+                let _ = seen.copy.map(fs::remove_file);
+            }
+        }
+        for (path, stamp) in files {
+            match self.seen.get_mut(&path) {
+                Some(seen) if seen.stamp == stamp => {
+                    if let Some(copy) = seen.copy.take_if(|copy| !copy.exists()) {
+                        self.record_file(&copy, "removed", None);
+                    }
+                }
+                before => {
+                    let (copy, proxy) = before.map_or((None, None), |seen| (seen.copy.take(), seen.proxy.take()));
+                    self.mirror(path, stamp, copy, proxy).await;
+                }
+            }
+        }
+    }
+
+    /// The addresses of the proxies.
+    pub fn proxy_addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.seen.values().filter_map(|seen| seen.proxy.as_ref().map(|(_, proxy)| proxy.local()))
+    }
+
+    /// Mirrors a file that is new or has changed.
+    async fn mirror(
+        &mut self,
+        path: PathBuf,
+        stamp: FileStamp,
+        before: Option<PathBuf>,
+        proxy: Option<(u16, ProxyListener)>,
+    ) {
+        let Ok((content, _)) = read_bounded(&path) else {
+            // Removed again, or not readable.
+            self.seen.insert(path, MirroredLockfile { stamp, copy: before, proxy });
+            return;
+        };
+        let lock = (self.read)(self.edition, &content);
+        if let Ok(lock) = &lock {
+            // Before any of it is recorded.
+            self.recorder.add_secret(&lock.token);
+        }
+        if lock.as_ref().is_ok_and(|lock| !self.concerns_workspace(lock)) {
+            self.seen.insert(path, MirroredLockfile { stamp, copy: None, proxy: None });
+            return;
+        }
+        self.record_file(&path, "read", Some(&content));
+        let (text, name, proxy) = match lock {
+            Ok(lock) => {
+                let proxy = match proxy {
+                    Some((port, proxy)) if port == lock.port => Some((port, proxy)),
+                    _ => self.open_proxy(lock.port).await,
+                };
+                let Some((port, proxy)) = proxy else {
+                    self.seen.insert(path, MirroredLockfile { stamp, copy: before, proxy: None });
+                    return;
+                };
+                let text = with_port(&content, self.port_key, proxy.local().port());
+                // A lockfile that is named after its port is named after the port of the proxy.
+                let by_port = path.file_stem().is_some_and(|stem| *stem == *port.to_string());
+                let name = by_port.then(|| format!("{}.json", proxy.local().port()));
+                (text, name, Some((port, proxy)))
+            }
+            // A broken lockfile is copied as it is.
+            Err(_) => (content, None, None),
+        };
+        let name = name.unwrap_or_else(|| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        let copy = self.own.join(name);
+        if let Some(before) = before.filter(|before| *before != copy) {
+            let _ = fs::remove_file(before);
+        }
+        match write_atomically(&copy, &text) {
+            Ok(()) => {
+                if let Some((port, proxy)) = &proxy {
+                    self.record_mark("offered", format!("the server at port {port} is offered at {}", proxy.local()));
+                }
+                self.seen.insert(path, MirroredLockfile { stamp, copy: Some(copy), proxy });
+            }
+            Err(e) => {
+                self.record_mark("unoffered", format!("{} cannot be written: {e}", copy.display()));
+                self.seen.insert(path, MirroredLockfile { stamp, copy: None, proxy });
+            }
+        }
+    }
+
+    /// Whether a server belongs to the workspace. A server that names no folder may.
+    fn concerns_workspace(&self, lock: &Lock) -> bool {
+        let Some(workspace) = &self.workspace else { return true };
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let wanted = real(workspace);
+        lock.folders.is_empty()
+            || lock
+                .folders
+                .iter()
+                .map(|folder| real(Path::new(folder)))
+                .any(|folder| folder.starts_with(&wanted) || wanted.starts_with(&folder))
+    }
+
+    /// Opens a proxy to the server at a port.
+    async fn open_proxy(&self, port: u16) -> Option<(u16, ProxyListener)> {
+        let opened = match listen(self.ports.clone()).await {
+            Ok(listener) => ProxyListener::open(listener, Address::new("localhost", port), self.tap.clone()),
+            Err(e) => Err(e),
+        };
+        match opened {
+            Ok(proxy) => Some((port, proxy)),
+            Err(e) => {
+                self.record_mark("unoffered", format!("no port for the server at port {port}: {e}"));
+                None
+            }
+        }
+    }
+
+    fn record_file(&self, path: &Path, change: &str, content: Option<&[u8]>) {
+        let content = content.map(Payload::from);
+        let path = path.display().to_string();
+        self.tap.event(EventKind::File(FileChange { path, change: change.to_owned(), content }));
+    }
+
+    fn record_mark(&self, mark: &str, text: String) {
+        self.tap.event(EventKind::Mark(Mark { mark: mark.to_owned(), text }));
+    }
+}
+
+/// The edition of the servers that run now, according to their lockfiles: the first edition of the protocol in which a
+/// lockfile is valid. None where there is no such edition.
+pub fn edition_of(protocol: &Protocol, reach: &Reach, homes: &[PathBuf]) -> Option<&'static str> {
+    let Reach::Lockfile { folder, read, .. } = reach else { return None };
+    let sources: Vec<PathBuf> = homes.iter().map(|home| home.join(folder)).collect();
+    let contents: Vec<Vec<u8>> =
+        files(&sources).into_iter().filter_map(|(path, _)| Some(read_bounded(&path).ok()?.0)).collect();
+    protocol.editions.iter().map(|e| e.id).find(|id| contents.iter().any(|content| read(id, content).is_ok()))
+}
+
+/// The lockfiles in some folders.
+fn files(folders: &[PathBuf]) -> Vec<(PathBuf, FileStamp)> {
+    let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let mut files: Vec<(PathBuf, FileStamp)> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "json"))
+        .map(|path| {
+            let meta = fs::metadata(&path).ok();
+            let (modified, size) =
+                (meta.as_ref().and_then(|m| m.modified().ok()), meta.as_ref().map_or(0, |m| m.len()));
+            (path, FileStamp { modified, size, inode: meta.map_or(0, |m| m.ino()) })
+        })
+        .take(MAX_LOCKFILES)
+        .collect();
+    files.sort_by(|a, b| a.0.cmp(&b.0));
+    files
+}
+
+/// Listens at a free port of 127.0.0.1: if possible, one of `ports`.
+async fn listen(ports: Option<RangeInclusive<u16>>) -> io::Result<TcpListener> {
+    for port in ports.into_iter().flatten() {
+        if let Ok(listener) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
+            return Ok(listener);
+        }
+    }
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await
+}
+
+/// The content of a lockfile with another port in it.
+fn with_port(content: &[u8], key: &str, port: u16) -> Vec<u8> {
+    match serde_json::from_slice(content) {
+        Ok(serde_json::Value::Object(mut keys)) => {
+            keys.insert(key.to_owned(), port.into());
+            serde_json::Value::Object(keys).to_string().into_bytes()
+        }
+        _ => content.to_vec(),
+    }
+}
+
+/// Writes a file atomically, readable by its owner only.
+fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    create_private_dir(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|e| e.error)?;
+    Ok(())
+}
+
+/// A folder that looks like another one, except for one folder below it that is our own. It has links to the entries of
+/// the real folder; the folders on the path to our own folder are ours.
+#[derive(Debug)]
+pub struct HomeOverlay {
+    /// The folders of ours on the path; the last one is our own folder.
+    ours: Vec<PathBuf>,
+    /// The real folder that each of them looks like.
+    real: Vec<PathBuf>,
+}
+
+impl HomeOverlay {
+    /// Makes `folder` look like `real`, with a folder of our own at `below`, a relative path.
+    ///
+    /// # Errors
+    /// A folder cannot be read, or not be made.
+    pub fn make(real: &Path, folder: &Path, below: &str) -> io::Result<Self> {
+        let (mut ours, mut reals) = (vec![], vec![]);
+        let (mut real, mut at) = (real.to_owned(), folder.to_owned());
+        for name in below.split('/') {
+            create_private_dir(&at)?;
+            link_entries(&real, &at, name)?;
+            ours.push(at.clone());
+            reals.push(real.clone());
+            real.push(name);
+            at.push(name);
+        }
+        create_private_dir(&at)?;
+        ours.push(at);
+        reals.push(real);
+        Ok(Self { ours, real: reals })
+    }
+
+    /// Our own folder.
+    pub fn own(&self) -> &Path {
+        self.ours.last().map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// Moves files that were written here to the real folder. Returns the paths that could not be moved, which stay.
+    pub fn move_back(&self) -> Vec<PathBuf> {
+        let Some((_, on_the_way)) = self.ours.split_last() else { return vec![] };
+        let mut left = vec![];
+        for (folder, real) in on_the_way.iter().zip(&self.real) {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let is_link = entry.file_type().is_ok_and(|t| t.is_symlink());
+                if is_link || self.ours.contains(&entry.path()) {
+                    continue;
+                }
+                if move_to(&entry.path(), &real.join(entry.file_name())).is_err() {
+                    left.push(entry.path());
+                }
+            }
+        }
+        left.sort();
+        left
+    }
+}
+
+/// Copies a file or folder to another path, replacing a file of that name.
+fn move_to(from: &Path, to: &Path) -> io::Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    if !from.is_dir() {
+        // Under another name first, so that an existing file is replaced at once.
+        let part = to.with_added_extension("wirecert-part");
+        fs::copy(from, &part)?;
+        return fs::rename(part, to);
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        match entry.file_type()?.is_symlink() {
+            true => symlink(fs::read_link(entry.path())?, to.join(entry.file_name()))?,
+            false => move_to(&entry.path(), &to.join(entry.file_name()))?,
+        }
+    }
+    Ok(())
+}
+
+/// Makes a folder that only its owner may read.
+fn create_private_dir(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Links every entry of a folder into another one, except for one name.
+fn link_entries(from: &Path, to: &Path, but: &str) -> io::Result<()> {
+    let entries = match fs::read_dir(from) {
+        Ok(entries) => entries,
+        // There is no real folder.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_name() != but {
+            symlink(fs::canonicalize(from)?.join(entry.file_name()), to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_is_there_but_for_our_own_folder_and_what_is_written_goes_where_it_belongs() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, ours) = (dir.path().join("real"), dir.path().join("ours"));
+        fs::create_dir_all(real.join("amp/ide")).unwrap();
+        fs::write(real.join("amp/ide/1.json"), "hidden").unwrap();
+        fs::write(real.join("amp/login"), "who").unwrap();
+        fs::write(real.join("other"), "x").unwrap();
+        let overlay = HomeOverlay::make(&real, &ours, "amp/ide").unwrap();
+        assert_eq!(overlay.own(), ours.join("amp/ide"));
+        assert_eq!(fs::read_dir(overlay.own()).unwrap().count(), 0);
+        assert_eq!(fs::read_to_string(ours.join("amp/login")).unwrap(), "who");
+        assert_eq!(fs::read_to_string(ours.join("other")).unwrap(), "x");
+        fs::create_dir_all(ours.join("amp/threads")).unwrap();
+        fs::write(ours.join("amp/threads/1"), "y").unwrap();
+        fs::write(ours.join("other"), "written through").unwrap();
+        // As a program does that replaces a file at once.
+        fs::write(ours.join("amp/.login"), "me").unwrap();
+        fs::rename(ours.join("amp/.login"), ours.join("amp/login")).unwrap();
+        assert!(overlay.move_back().is_empty());
+        fs::remove_dir_all(&ours).unwrap();
+        assert_eq!(fs::read_to_string(real.join("other")).unwrap(), "written through");
+        assert_eq!(fs::read_to_string(real.join("amp/login")).unwrap(), "me");
+        assert_eq!(fs::read_to_string(real.join("amp/threads/1")).unwrap(), "y");
+        assert_eq!(fs::read_to_string(real.join("amp/ide/1.json")).unwrap(), "hidden");
+    }
+
+    #[test]
+    fn what_cannot_be_put_where_it_belongs_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, ours) = (dir.path().join("real"), dir.path().join("ours"));
+        fs::create_dir_all(&real).unwrap();
+        let overlay = HomeOverlay::make(&real, &ours, "amp/ide").unwrap();
+        fs::write(ours.join("late"), "x").unwrap();
+        fs::create_dir_all(real.join("late")).unwrap();
+        assert_eq!(overlay.move_back(), [ours.join("late")]);
+    }
+
+    #[test]
+    fn what_is_not_there_looks_like_an_empty_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let overlay = HomeOverlay::make(&dir.path().join("none"), &dir.path().join("ours"), "a/b").unwrap();
+        assert!(overlay.own().is_dir());
+    }
+}
