@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use anstyle::{AnsiColor, Color, Style};
 
 use crate::protocol::{Protocol, Reach};
-use crate::trace::{Direction, Event, EventKind, HandshakeNormaliser, Learnt, NormalisationFacts, ReadError};
+use crate::trace::{Direction, Event, EventKind, HandshakeNormaliser, TraceFacts, NormalisationFacts, ReadError};
 
 use super::html::{ComparisonCounts, DiffStatus};
 use super::label::Labels;
@@ -67,7 +67,7 @@ impl DiffSide<'_> {
     /// # Errors
     /// The trace cannot be read.
     pub fn normaliser(&self) -> Result<HandshakeNormaliser, ReadError> {
-        let (mut learnt, mut known) = (Learnt::default(), NormalisationFacts::default());
+        let (mut learnt, mut known) = (TraceFacts::default(), NormalisationFacts::default());
         for event in self.source.reader()? {
             let event = event?;
             learnt.event(&event);
