@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::protocol::{MessageSort, MessageSummary};
 use crate::trace::{Direction, Event, EventKind};
 
-use super::routes::{Endpoint, Route};
+use crate::protocol::amplifier::words::{Endpoint, Route};
 
 /// The summary of the head of a request, an error, an event in a stream, or what passes over a socket.
 pub fn summarize(event: &Event) -> Option<MessageSummary<'_>> {

@@ -1,11 +1,25 @@
-//! The reference client as a mock.
+//! The reference client as a mock: each call becomes a task, and its outcome a line.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::peer::amplifier::routes::text;
+use crate::peer::driven::{self, ClientOutput, Driven, OutputWriter};
+use crate::peer::fetch::{Failure, Kind};
 use crate::peer::http_url::HttpUrl;
+use crate::peer::lines::Call;
 use crate::peer::quirks::QuirkRegistry;
-use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
+use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
+use crate::trace::Recorder;
 
-use super::quirks::{Effect, Quirks};
-use super::{flaws, freedoms, run};
+use super::follow::{self, Refusal, Stream};
+use super::quirks::{Effect, Memory, Quirks, Switch};
+use super::request::RequestClient;
+use super::subscriptions::{Ears, Line, Over, Subscription, Subscriptions, subscription};
+use super::{flaws, freedoms};
 
 /// The reference client.
 pub static MOCK: MockKind = MockKind {
@@ -27,9 +41,204 @@ async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     let url = options.url.or_else(|| std::env::var("WIRECERT_URL").ok());
     let url = url.ok_or_else(|| MockError::Option("no server is known: say --url, or set WIRECERT_URL".to_owned()))?;
     let url = HttpUrl::parse(&url).map_err(MockError::Option)?;
-    Ok(run::run(url, quirks, options.recorder, lines).await)
+    Ok(run(url, quirks, options.recorder, lines).await)
 }
 
 fn names() -> Vec<&'static str> {
     flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
+}
+
+/// How long a flaw waits before it subscribes again to what it was refused.
+const IMPATIENT_RETRY: Duration = Duration::from_millis(20);
+
+/// A client.
+struct Agent {
+    asker: Arc<RequestClient>,
+    quirks: Quirks,
+    teller: OutputWriter,
+    subscriptions: Subscriptions,
+    serial: tokio::sync::Mutex<()>,
+}
+
+/// Runs a client to its end.
+async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
+    let junk = quirks.has(Switch::Junk);
+    if junk {
+        eprintln!("starting");
+    }
+    driven::drive(lines, |teller| {
+        if junk {
+            let text = "an extension, ready when you are\n{\"log\":\"starting\"}\n";
+            teller.at_once(ClientOutput::Text(text.to_owned()));
+        }
+        let asker = RequestClient::new(url, quirks.clone(), Arc::new(Memory::default()), recorder);
+        Agent {
+            asker: Arc::new(asker),
+            quirks,
+            teller,
+            subscriptions: Subscriptions::default(),
+            serial: tokio::sync::Mutex::default(),
+        }
+    })
+    .await
+}
+
+impl Driven for Agent {
+    fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>> {
+        Box::pin(async move { self.outcome(call).await })
+    }
+
+    fn leave(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let mut ending = tokio::task::JoinSet::new();
+            for subscription in self.subscriptions.take_all() {
+                ending.spawn(subscription.end());
+            }
+            ending.join_all().await;
+        })
+    }
+}
+
+impl Agent {
+    fn has(&self, switch: Switch) -> bool {
+        self.quirks.has(switch)
+    }
+
+    /// What becomes of a call; nothing where a flaw lets it never come to its end.
+    async fn outcome(&self, call: Call) -> Option<ClientOutput> {
+        self.quirks.course().message();
+        if self.asker.memory.lock().deaf {
+            return None;
+        }
+        let outcome = match call.name.as_str() {
+            "subscribe" => self.subscribe(&call.params).await,
+            "unsubscribe" => self.unsubscribe(&call.params).await,
+            "control" => self.control(call.params).await,
+            name => match self.ask(name, call.params).await {
+                Some(outcome) => outcome,
+                None => return Some(ClientOutput::Line(json!({"id": call.id, "unsupported": true}))),
+            },
+        };
+        let mut line = match outcome {
+            Ok(result) => {
+                if self.has(Switch::DeafAfterHuge) && RequestClient::is_huge(&result) {
+                    self.asker.memory.lock().deaf = true;
+                }
+                json!({"id": call.id, "result": self.told(&call.name, result)})
+            }
+            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(ClientOutput::Died),
+            Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
+            Err(failure) => {
+                if self.has(Switch::DeafAfter(failure.kind)) {
+                    self.asker.memory.lock().deaf = true;
+                }
+                self.quirks.course().error();
+                json!({"id": call.id, "error": failure.told()})
+            }
+        };
+        let change = |effect| if let Effect::Line(change) = effect { Some(change) } else { None };
+        self.quirks.rewrite(&mut line, change);
+        Some(ClientOutput::Line(line))
+    }
+
+    /// A call that makes one request; none where there is no such call.
+    async fn ask(&self, name: &str, params: Value) -> Option<Result<Value, Failure>> {
+        let _serial = if self.has(Switch::Serial) { Some(self.serial.lock().await) } else { None };
+        if self.has(Switch::CallsWaitForStreams) && self.subscriptions.any() {
+            std::future::pending::<()>().await;
+        }
+        if self.has(Switch::DecidesTwice) && name == "submitApproval" {
+            let outcome = self.asker.ask(name, params.clone()).await;
+            if let Some(Ok(_)) = outcome {
+                let asker = self.asker.clone();
+                tokio::spawn(async move { asker.ask("submitApproval", params).await });
+            }
+            return outcome;
+        }
+        if !self.has(Switch::Shares) {
+            return self.asker.ask(name, params).await;
+        }
+        let known = ["createSession", "submitPrompt", "getSession", "getProfile", "listAgents", "listProfiles"];
+        let Some(name) = known.into_iter().find(|known| *known == name) else {
+            return self.asker.ask(name, params).await;
+        };
+        let first = {
+            let mut memory = self.asker.memory.lock();
+            let first = memory.under_way.iter().find(|(of, _)| *of == name).map(|(_, params)| params.clone());
+            memory.under_way.push((name, params.clone()));
+            first
+        };
+        let answer = self.asker.ask(name, first.unwrap_or_else(|| params.clone())).await;
+        let mut memory = self.asker.memory.lock();
+        let at = memory.under_way.iter().position(|under_way| *under_way == (name, params.clone()));
+        at.map(|at| memory.under_way.remove(at));
+        answer
+    }
+
+    /// Follows the events of a session. It is told once the server has answered, so that nothing is missed after it.
+    async fn subscribe(&self, params: &Value) -> Result<Value, Failure> {
+        let session = text(params, "session_id").to_owned();
+        let number = self.subscriptions.number();
+        let ears = Ears::new(self.asker.clone(), self.teller.clone(), session.clone(), number);
+        let line = Line::default();
+        let task = if text(params, "transport") == "ws" {
+            match follow::open_socket(&self.asker, &session).await {
+                Ok(socket) => {
+                    line.hold_socket(socket.sender);
+                    let (asker, line) = (self.asker.clone(), line.clone());
+                    tokio::spawn(async move { follow::follow_socket(&asker, ears, line, socket.incoming).await })
+                }
+                Err(_) if self.has(Switch::SilentClose) => tokio::spawn(std::future::ready(())),
+                Err(failure) => return Err(failure),
+            }
+        } else {
+            let exchange = loop {
+                match follow::open_stream(&self.asker, &session, "").await {
+                    Ok(exchange) => break exchange,
+                    Err(Refusal::Refused(_)) if self.has(Switch::SubscribesForever) => sleep(IMPATIENT_RETRY).await,
+                    Err(refusal) => return Err(refusal.into()),
+                }
+            };
+            tokio::spawn(Stream::new(self.asker.clone(), ears, line.clone()).follow(exchange))
+        };
+        self.asker.memory.lock().newest = number;
+        self.subscriptions.keep(number, Subscription { line, task: task.abort_handle() });
+        Ok(json!({"subscription": subscription(&self.quirks, number)}))
+    }
+
+    async fn unsubscribe(&self, params: &Value) -> Result<Value, Failure> {
+        if !self.has(Switch::LeavesOpen)
+            && let Some(subscription) = self.subscriptions.take(self.number(params)?)
+        {
+            subscription.end().await;
+        }
+        Ok(Value::Null)
+    }
+
+    async fn control(&self, mut params: Value) -> Result<Value, Failure> {
+        match self.subscriptions.over(self.number(&params)?) {
+            Some(Over::Socket(sender)) => follow::control(&self.asker, &sender, params["message"].take()).await,
+            Some(Over::Stream(_)) => Err(Failure::new(Kind::Flaw, "control messages go over WebSockets only")),
+            Some(Over::Nothing) if self.has(Switch::SilentClose) => Ok(Value::Null),
+            Some(Over::Nothing) => Err(Failure::new(Kind::Closed, "the subscription has come to its end")),
+            None => Err(Failure::new(Kind::Closed, "there is no such subscription")),
+        }
+    }
+
+    /// The number of the subscription that is meant.
+    fn number(&self, params: &Value) -> Result<u64, Failure> {
+        let given = params.get("subscription").unwrap_or(&Value::Null);
+        let named = || given.as_str()?.strip_prefix("subscription-")?.parse().ok();
+        given.as_u64().or_else(named).ok_or_else(|| Failure::new(Kind::Flaw, "there is no such subscription"))
+    }
+
+    /// A result as the caller is told of it.
+    fn told(&self, call: &str, mut result: Value) -> Value {
+        let change = |effect| match effect {
+            Effect::Result(of, change) if of == call || of.is_empty() => Some(change),
+            _ => None,
+        };
+        self.quirks.rewrite(&mut result, change);
+        result
+    }
 }

@@ -1,7 +1,9 @@
-//! What can be different about a client: the hooks that flaws and freedoms hang on.
+//! What can be different about a client: the effects of flaws and freedoms, and what flaws remember between calls.
 //!
-//! Most effects are data: functions that rewrite what is asked, how it is sent, what comes in or what the caller is told.
-//! The rest are [`Switch`]es, asked for at the one place where the behaviour is decided.
+//! Most effects are data: functions that rewrite what is requested, how it is sent, what comes in or what the caller gets.
+//! The rest are [`Switch`]es, which the code checks at the one place where the behaviour is decided.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -150,5 +152,33 @@ impl Quirks {
     /// The name of a flaw that does not take this answer.
     pub fn fails(&self, seen: &FetchedResponse) -> Option<&'static str> {
         self.named(|effect| matches!(effect, Effect::Fails(fails) if fails(seen)))
+    }
+}
+
+/// Shared by all that a client does.
+#[derive(Debug, Default)]
+pub struct Memory(Mutex<Remembered>);
+
+/// What is remembered.
+#[derive(Debug, Default)]
+pub struct Remembered {
+    /// An API key that was given for a session.
+    pub key: Option<String>,
+    /// The last prompt that was accepted: its parameters.
+    pub prompt: Option<Value>,
+    /// The parameters of calls that are under way, each with its name.
+    pub under_way: Vec<(&'static str, Value)>,
+    /// How many prompts wait for their answers.
+    pub posting: usize,
+    /// A flaw has made the client deaf: nothing is answered any more.
+    pub deaf: bool,
+    /// The newest subscription.
+    pub newest: u64,
+}
+
+impl Memory {
+    /// To look into and to write.
+    pub fn lock(&self) -> MutexGuard<'_, Remembered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,16 +1,25 @@
-//! What the step `request` sends.
+//! Requests: what the step `request` sends, what new sessions are created with by default, and what a refusal of that says
+//! about the description of the subject.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::config::Described;
 use crate::peer::amplifier::routes::{Encoding, Route, route};
+use crate::peer::asking::{Watch, failed, one, shown};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{given, headers};
-use crate::peer::{PeerError, Setting};
-use crate::wire::http::{Content, Request};
+use crate::peer::{Answer, Detected, PeerError, Setting};
+use crate::protocol::Lock;
+use crate::protocol::amplifier::ENDPOINTS;
+use crate::trace::{Clock, Message, Recorder};
+use crate::wire::http::{Content, Incoming, Request, Whole};
+
+use super::verbs::PROVES;
 
 /// A key that nobody has given out, and that does not look like one.
 const BAD_KEY: &str = "wirecert-made-this-up-it-is-no-key";
@@ -173,8 +182,156 @@ pub fn prompt(setting: &Setting, what: &str) -> Result<String, PeerError> {
 /// What stands for the session's folder in prompts.
 const WORKSPACE: &str = "{workspace}";
 
+/// The profile of new sessions, where none is described and the server lists none.
+const PROFILE: &str = "dev";
+/// How long a server may take to list its profiles.
+const WITHIN: Duration = Duration::from_secs(2);
+
+/// The profile for new sessions of a subject that is described with none: the one of the document's examples where the server
+/// lists it, else the first that it lists, best of those that belong to no collection. The look is no part of the play, and
+/// in no trace.
+pub async fn default_profile(setting: &Setting) -> String {
+    let quiet = Setting { recorder: Recorder::new(Clock::start(), vec![]), patience: WITHIN, ..setting.clone() };
+    let listed = one(&quiet, PROVES, "listProfiles", |url| Request::new("GET", below(url, "/profiles"))).await;
+    let message = listed.ok().and_then(|whole| whole.message);
+    let json = message.as_ref().and_then(Message::value);
+    json.and_then(|json| preferred(&json)).unwrap_or_else(|| PROFILE.to_owned())
+}
+
+/// The profile to be taken of a list of them.
+fn preferred(list: &Value) -> Option<String> {
+    let profiles = list.get("profiles")?.as_array()?;
+    let named = |profile: &Value| profile.get("name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    let own = |profile: &&Value| profile.get("collection").is_none_or(Value::is_null);
+    let all: Vec<&Value> = profiles.iter().filter(|profile| named(profile)).collect();
+    let usual = all.iter().find(|profile| profile["name"] == PROFILE);
+    let first = usual.or_else(|| all.iter().find(|profile| own(profile))).or_else(|| all.first());
+    first.and_then(|profile| profile["name"].as_str()).map(str::to_owned)
+}
+
+/// An answer that refuses, as it is watched. Clones share it.
+#[derive(Clone, Default)]
+pub struct Refusal(Arc<Mutex<Option<(u16, String)>>>);
+
+impl Refusal {
+    /// Watches for it, and lets another watch see the same.
+    pub fn watch(&self, mut also: Watch) -> Watch {
+        let own = self.clone();
+        Box::new(move |came| {
+            also(came);
+            let mut refusal = own.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match came {
+                Incoming::Head(head) => {
+                    *refusal = head.status().filter(|status| *status >= 400).map(|status| (status, String::new()));
+                }
+                Incoming::Message(message) => {
+                    let json = message.value();
+                    let code = json.as_ref().and_then(|json| json.pointer("/error/code")).and_then(Value::as_str);
+                    if let (Some((_, known)), Some(code)) = (refusal.as_mut(), code) {
+                        code.clone_into(known);
+                    }
+                }
+                _ => {}
+            }
+        })
+    }
+
+    /// What the subject has to be described with, where the answer to something usual was refused for lack of it.
+    pub fn lacks(&self, asked: DefaultRequest, described: &Described) -> Option<String> {
+        let refusal = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (status, code) = refusal?;
+        let told = if code.is_empty() { status.to_string() } else { format!("{status} {code}") };
+        let keyless = match asked {
+            DefaultRequest::Session { .. } => status == 401 || code == "MISSING_CREDENTIALS",
+            DefaultRequest::Prompt => code == "MISSING_CREDENTIALS",
+        };
+        if keyless && described.secret("credentials.good").is_none() {
+            return Some(format!(
+                "the server asks for an API key ({told}): name the environment variable that has one, in wirecert.yaml as \
+                 `credentials: {{ good: VARIABLE }}`"
+            ));
+        }
+        let profile = matches!(asked, DefaultRequest::Session { own_profile: true }) && code == "PROFILE_NOT_FOUND";
+        (profile && described.text("profiles.good").is_none()).then(|| {
+            format!(
+                "the server does not have the profile that sessions are created with ({told}): name one that it has, in \
+                 wirecert.yaml as `profiles: {{ good: NAME }}`"
+            )
+        })
+    }
+}
+
+/// What a server grants as a matter of course, if it is given what it needs for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum DefaultRequest {
+    /// A session with the good key, and with the profile chosen here or one that the step names.
+    Session { own_profile: bool },
+    /// A prompt in such a session.
+    Prompt,
+}
+
+impl DefaultRequest {
+    /// What a step asks for that may be refused because the subject is not described with what it needs; none where it cannot
+    /// be. `odd_key`: a session was created with another key than the good one.
+    pub fn of(step: &RequestStep, described: &Described, odd_key: bool) -> Option<Self> {
+        let keyless = described.secret("credentials.good").is_none();
+        let usual = match step.endpoint.as_str() {
+            "createSession" if step.key == Key::Good && !step.says("credentials") => {
+                let own_profile = !step.says("profile");
+                let chosen = own_profile && described.text("profiles.good").is_none();
+                (keyless || chosen).then_some(Self::Session { own_profile })?
+            }
+            "submitPrompt" if step.provokes.is_some() && keyless && !odd_key => Self::Prompt,
+            _ => return None,
+        };
+        step.read.unwrap_or(true).then_some(usual)
+    }
+}
+
+/// The edition of every server: there is one.
+pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
+    Detected { edition: "2025-12-09", how: "there is no other".to_owned() }
+}
+
+/// Makes one request to the server of `setting`, to an endpoint by its name, and waits for the answer. Of the parameters,
+/// `session_id` and `name` go into the path, the others into the body or the query. A new session has no API key where its
+/// `credentials` are not said.
+///
+/// # Errors
+/// [`PeerError::Subject`] where the server is not there, does not answer within the patience, or gives an answer that is
+/// none of the protocol; [`PeerError::Scenario`] where there is no such endpoint, or the setting names no server.
+pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, PeerError> {
+    let route = asked(&method, &params).ok_or_else(|| {
+        PeerError::Scenario(format!("there is no endpoint `{method}`; there are: {}", ENDPOINTS.join(", ")))
+    })?;
+    let body = route.body.clone().map(|mut body| {
+        if method == "createSession" && body.get("credentials").is_none() {
+            body["credentials"] = json!({});
+        }
+        body
+    });
+    let route = Route { body, ..route };
+    let whole = one(&setting, PROVES, &method, |url| request(url, route)).await?;
+    answer(&method, &whole)
+}
+
+/// What an answer gives a client: its body, or the error in it.
+fn answer(method: &str, whole: &Whole) -> Result<Answer, PeerError> {
+    let status = whole.head.status().unwrap_or_default();
+    let json = whole.message.as_ref().and_then(|message| Some(message.value()?.into_owned()));
+    match (status, json) {
+        (200..=299, Some(json)) => Ok(Answer::Result(json)),
+        (400..=599, Some(json)) if json.get("error").is_some_and(Value::is_object) => {
+            Ok(Answer::Error(json["error"].clone()))
+        }
+        _ => Err(failed(format!("`{method}` was answered with the status {status}: {}", shown(&whole.body)))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -193,5 +350,18 @@ mod tests {
         let url = HttpUrl::parse("http://127.0.0.1:1/base/").unwrap();
         assert_eq!(below(&url, "/health"), "/base/health");
         assert_eq!(below(&HttpUrl::parse("http://127.0.0.1:1").unwrap(), "/health"), "/health");
+    }
+
+    #[test]
+    fn the_profile_of_the_examples_comes_first_and_then_one_of_no_collection() {
+        let of = |names: &[(&str, Value)]| {
+            let profiles: Vec<Value> = names.iter().map(|(n, c)| json!({"name": n, "collection": c})).collect();
+            preferred(&json!({ "profiles": profiles }))
+        };
+        assert_eq!(of(&[("base", json!(null)), ("dev", json!(null))]).as_deref(), Some("dev"));
+        assert_eq!(of(&[("a:b", json!("a")), ("base", json!(null))]).as_deref(), Some("base"));
+        assert_eq!(of(&[("", json!(null)), ("a:b", json!("a"))]).as_deref(), Some("a:b"));
+        assert_eq!(of(&[]), None);
+        assert_eq!(preferred(&json!({"error": {}})), None);
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::config::Described;
-use crate::peer::Answer;
+use crate::peer::{Answer, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::Lock;
 use crate::trace::{Clock, End, Event, EventKind, Recorder, Sink, StreamEvent};
 use crate::wire::http::{Exchanges, Handler, Limits as HttpLimits, Received, Responder, Response, Server};

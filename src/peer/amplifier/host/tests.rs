@@ -1,11 +1,16 @@
 //! The server of plays against our own client.
 
-use serde_json::Value;
+use std::time::Duration;
 
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::streams::CutHow;
 use super::*;
 use crate::peer::http_url::HttpUrl;
-use crate::trace::{Clock, Recorder, StreamEvent};
-use crate::wire::http::{Broken, Client, Exchange, Incoming, Request, Whole};
+use crate::peer::{Peer, PeerError, Performed, Setting, VerbCall};
+use crate::trace::{Clock, End, Recorder, StreamEvent};
+use crate::wire::http::{Broken, Client, Exchange, Exchanges, Incoming, Limits, Request, Whole};
 use crate::wire::websocket::{ClientRequest, Socket, connect, opcode};
 
 const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";

@@ -15,12 +15,10 @@ use crate::trace::HttpRequest;
 use crate::wire::http::{Content, Handler, OnHead, ReceiveError, Received, Responder, Response};
 use crate::wire::websocket;
 
-use super::memory::{ClientMistake, Memory};
+use super::context::ServerContext;
 use super::model::{Ask, Feed, FeedMessage, Refusal, Reply, feed};
-use super::quirks::{Instead, Quirks, RequestInContext, Switch, Why};
-use super::socket::{self, Follower};
-use super::stage::ServerContext;
-use super::stream::Stream;
+use super::quirks::{ClientMistake, Instead, Memory, Quirks, RequestInContext, Switch, Why};
+use super::subscription::{self, Follower, Stream};
 
 /// How many happenings wait for whoever reads them.
 const HAPPENINGS: usize = 1024;
@@ -301,7 +299,7 @@ impl Handler for Service {
         let quirks = self.stage.model().quirks.clone();
         let session = Route::of("GET", request.target()).and_then(|route| route.name).unwrap_or_default();
         if let Some(fault) = request.fault() {
-            return socket::refuse(request, &Refusal::invalid(fault), None).await;
+            return subscription::refuse(request, &Refusal::invalid(fault), None).await;
         }
         let followed = match self.stage.follow(&session) {
             Err(_) if quirks.on(Switch::SocketsForNobody) => Ok(nobody(&session)),
@@ -315,7 +313,7 @@ impl Handler for Service {
                 let (latency, odd) = (self.draws(), self.odd.clone());
                 Follower { stage, session, frames, latency, odd }.run(request, reply, feed).await;
             }
-            Err(refusal) => socket::refuse(request, &refusal, refusal.why).await,
+            Err(refusal) => subscription::refuse(request, &refusal, refusal.why).await,
         }
     }
 }

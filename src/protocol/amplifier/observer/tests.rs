@@ -1,3 +1,5 @@
+//! What is observed of either end.
+
 use super::*;
 use crate::protocol::amplifier::testing::Play;
 

@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::errors;
 use super::members::{
     AMOUNT, BodyObject, COUNT, FILLED, MOMENT, Member, NUMBER_OR_NULL, OBJECT, OBJECTS, OPTIONS, RANGE, SEVERITY, SPAN,
     STRING, USAGE, is_backward,
 };
+use super::responses;
 use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::{EVENTS, STATUSES};
 use crate::protocol::http::requirement_index::RuleContext;
 
 /// Whether a message has the format of an error, and is no event.
 pub fn is_error(message: &Value) -> bool {
-    errors::is_error(message) && message.get("event").is_none()
+    responses::is_error(message) && message.get("event").is_none()
 }
 
 /// Judges a message. Gives the name and the data of an event that is one.

@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::answers::Members;
-use super::exchange::Exchange;
-use super::times;
+use super::members;
+use super::traffic::Exchange;
 use crate::protocol::ViolationDetail;
-use crate::protocol::amplifier::routes::{Endpoint, Route};
+use crate::protocol::amplifier::words::{Endpoint, Route};
 use crate::protocol::http::requirement_index::RuleContext;
 
 /// So many sessions are remembered, and of each so many prompts, decisions and options.
@@ -173,7 +172,13 @@ impl Sessions {
     }
 
     /// An answer with success is whole.
-    pub fn answered(&mut self, route: &Route, exchange: &Exchange, answer: &Members, ctx: &mut RuleContext<'_>) {
+    pub fn answered(
+        &mut self,
+        route: &Route,
+        exchange: &Exchange,
+        answer: &Map<String, Value>,
+        ctx: &mut RuleContext<'_>,
+    ) {
         let text = |key: &str| answer.get(key).and_then(Value::as_str);
         match route.endpoint {
             Endpoint::CreateSession => self.created(answer, ctx),
@@ -235,23 +240,29 @@ impl Sessions {
         }
     }
 
-    fn created(&mut self, answer: &Members, ctx: &mut RuleContext<'_>) {
+    fn created(&mut self, answer: &Map<String, Value>, ctx: &mut RuleContext<'_>) {
         let text = |key: &str| answer.get(key).and_then(Value::as_str);
         let Some(id) = text("session_id").filter(|id| !id.is_empty()) else { return };
         let fault = ViolationDetail::new("two sessions have the same `session_id`").at("/session_id").actual(id);
         ctx.check("create/session-id-unique", self.all.contains_key(id).then_some(fault));
         if self.all.len() < SESSIONS {
             let profile = text("profile").map(str::to_owned);
-            let created_at = text("created_at").and_then(times::moment);
+            let created_at = text("created_at").and_then(members::moment);
             let fresh = Session { profile, created_at, alone: self.alone, ..Session::default() };
             self.all.insert(id.to_owned(), fresh);
         }
     }
 
     /// Judges the status of a session by what is known of it.
-    fn looked_at(&mut self, route: &Route, exchange: &Exchange, answer: &Members, ctx: &mut RuleContext<'_>) {
+    fn looked_at(
+        &mut self,
+        route: &Route,
+        exchange: &Exchange,
+        answer: &Map<String, Value>,
+        ctx: &mut RuleContext<'_>,
+    ) {
         let text = |key: &str| answer.get(key).and_then(Value::as_str);
-        let moment = |key: &str| text(key).and_then(times::moment);
+        let moment = |key: &str| text(key).and_then(members::moment);
         if let (Some(created), Some(active)) = (moment("created_at"), moment("last_activity")) {
             let fault = ViolationDetail::new("`last_activity` is before `created_at`").at("/last_activity");
             ctx.check("status/last-activity-after", (active < created).then(|| fault.actual(text("last_activity"))));

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::exchange::Exchange;
-use super::lives::{self, Life};
+use super::framing::Bytes;
+use super::lifecycle::{self, Life};
 use super::sessions::Sessions;
-use super::streams::Bytes;
-use super::{INDEX, events, requests, sockets};
-use crate::protocol::amplifier::routes::Route;
+use super::traffic::Exchange;
+use super::{INDEX, events, framing, requests};
+use crate::protocol::amplifier::words::Route;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::requirement_index::RuleContext;
@@ -204,7 +204,7 @@ impl Subscriptions {
                 self.early.push(Early { session, request, index: event.i, opened: stream.life.opened, prompt });
             }
         }
-        if let Some(session) = session.as_deref_mut().filter(|_| lives::is_work(name)) {
+        if let Some(session) = session.as_deref_mut().filter(|_| lifecycle::is_work(name)) {
             session.works();
         }
         stream.life.told(name, data, event.t, session, ctx);
@@ -215,7 +215,7 @@ impl Subscriptions {
         let odd = event.deliberate.is_some();
         if event.dir == Some(Direction::ToServer) {
             if !odd {
-                sockets::request(head, ctx);
+                framing::handshake_request(head, ctx);
             }
             let session =
                 Route::of("GET", head.start.split(' ').nth(1).unwrap_or_default()).and_then(|route| route.name);
@@ -226,7 +226,7 @@ impl Subscriptions {
         if let Some(stream) = self.streams.get_mut(conn) {
             stream.odd |= odd;
             if let Some(request) = stream.socket.as_ref().filter(|_| !stream.odd) {
-                sockets::response(request, head, ctx);
+                framing::handshake_response(request, head, ctx);
             }
         }
     }
@@ -291,7 +291,7 @@ impl Subscriptions {
                 ctx.check("life/request-id", None);
                 if let Some(prompt) = &early.prompt {
                     let given = session.given_for(&early.request, prompt).unwrap_or(given);
-                    lives::told_prompt(given, prompt, ctx);
+                    lifecycle::told_prompt(given, prompt, ctx);
                 }
                 continue;
             }

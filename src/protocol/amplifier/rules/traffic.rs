@@ -1,18 +1,20 @@
-//! Traffic: exchanges, streams and WebSockets, and what has become whole of them.
+//! Traffic: exchanges, streams and WebSockets, and what has become complete of them.
 
 use std::collections::HashMap;
 
-use super::exchange::RequestState;
-use super::sessions::Sessions;
-use super::subscriptions::Subscriptions;
-use super::{INDEX, answers, http, requests, sockets};
-use crate::protocol::amplifier::routes::{Endpoint, Route};
+use serde_json::Value;
+
+use crate::protocol::amplifier::words::{Endpoint, Route};
 use crate::protocol::http::content::{BodyAssembler, Content};
 use crate::protocol::http::exchanges::{Exchanges, TIMELY, timely};
-use crate::protocol::http::redirects;
 use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::{exchanges, redirects};
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse, Payload};
+
+use super::sessions::Sessions;
+use super::subscriptions::Subscriptions;
+use super::{INDEX, framing, requests, responses};
 
 /// Microseconds after which a prompt is not answered at once that is worked on meanwhile.
 const AT_ONCE: u64 = 4_000_000;
@@ -47,7 +49,7 @@ impl Traffic {
         let moved = self.moved.get(redirects::asked(conn)).filter(|_| redirects::asked(conn) != conn);
         let route = moved.cloned().unwrap_or_else(|| Route::of(head.method(), head.target()));
         if event.deliberate.is_none() {
-            http::request(head, route.as_ref(), ctx);
+            requests::request_head(head, route.as_ref(), ctx);
         }
         self.secret(head, ctx);
         self.subscriptions.forget(conn);
@@ -94,7 +96,7 @@ impl Traffic {
             self.moved.insert(redirects::asked(conn).to_owned(), route.cloned());
         }
         if exchange.counts_for_http() {
-            http::response(exchange.request.as_ref(), route.is_some(), head, ctx);
+            requests::response_head(exchange.request.as_ref(), route.is_some(), head, ctx);
         }
         let taken = matches!(head.status(), Some(200..=299));
         if taken && route.is_some_and(|route| route.endpoint == Endpoint::Events) {
@@ -118,13 +120,13 @@ impl Traffic {
             ctx.check_if(short, leaked, || "an answer has an API key".to_owned());
         }
         if exchange.client_is_odd && exchange.counts_for_http() {
-            answers::judge_odd(&exchange, content, &mut self.sessions, ctx);
+            responses::judge_odd(&exchange, content, &mut self.sessions, ctx);
         }
         if !exchange.counts() || exchange.request.is_none() {
             return;
         }
         self.open.judge(&exchange, ctx);
-        answers::judge(&exchange, content, &mut self.sessions, ctx);
+        responses::judge(&exchange, content, &mut self.sessions, ctx);
     }
 
     /// The server ended the TCP connection before its answer was whole.
@@ -173,7 +175,7 @@ impl Rule for Traffic {
             EventKind::HttpRequest(head) => self.head(conn, event, head, ctx),
             EventKind::HttpResponse(head) => self.response(conn, event, head, ctx),
             EventKind::Handshake(head) => subscriptions.handshake(conn, event, head, ctx),
-            EventKind::Frame(frame) if event.deliberate.is_none() => sockets::frame(dir.sender(), frame, ctx),
+            EventKind::Frame(frame) if event.deliberate.is_none() => framing::frame(dir.sender(), frame, ctx),
             EventKind::Message(message) => subscriptions.message(conn, event, message, sessions, ctx),
             EventKind::StreamEvent(sent) => subscriptions.streamed(conn, event, sent, sessions, ctx),
             EventKind::Body(body) if dir == Direction::ToClient => {
@@ -215,5 +217,25 @@ impl Rule for Traffic {
         }
         let waiting = left.iter().any(|(exchange, _)| submits(&exchange.own));
         self.subscriptions.end(waiting, &mut self.sessions, out);
+    }
+}
+
+/// A request, and what there is of its answer.
+pub type Exchange = exchanges::Exchange<RequestState>;
+
+/// What a request asks for.
+#[derive(Default)]
+pub struct RequestState {
+    pub route: Option<Route>,
+    /// The JSON object that was posted.
+    pub body: Option<Value>,
+    /// The requirement by which a server has to refuse the request.
+    pub refused: Option<&'static str>,
+}
+
+impl RequestState {
+    /// A text that was posted.
+    pub fn posted(&self, key: &str) -> Option<&str> {
+        self.body.as_ref()?.get(key)?.as_str()
     }
 }

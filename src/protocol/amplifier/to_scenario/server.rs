@@ -5,8 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use crate::protocol::amplifier::observer::AmplifierObserver;
-use crate::protocol::amplifier::routes::{Endpoint, Route};
-use crate::protocol::amplifier::words::EVENTS;
+use crate::protocol::amplifier::words::{EVENTS, Endpoint, Route};
 use crate::protocol::http::content::Content;
 use crate::protocol::http::redirects;
 use crate::protocol::http::to_scenario::{Exchanges, Whole, has_secret, http, raw};

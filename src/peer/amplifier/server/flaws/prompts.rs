@@ -1,15 +1,15 @@
-//! Prompts that are answered wrongly.
+//! Flaws of prompts, of decisions about approvals, and of what has to be safe: guarded actions and keys.
 
 use serde_json::json;
 
-use crate::protocol::amplifier::Endpoint::SubmitPrompt;
+use crate::protocol::amplifier::Endpoint::{SubmitApproval, SubmitPrompt};
 
 use super::super::model::{Refusal, Reply};
-use super::super::quirks::{Effect, Instead, Switch};
+use super::super::quirks::{Effect, Instead, Odd, Switch};
 use super::sessions::fails;
-use super::{Entry, data, flaw, lenient, pretend, refuse, remove, rename, reply, result, set, status, switch};
+use super::table::{Entry, data, flaw, lenient, pretend, refuse, remove, rename, reply, result, set, status, switch};
 
-pub const FLAWS: &[Entry] = &[
+pub const PROMPTS: &[Entry] = &[
     flaw!("prompt-200" "prompt/status" "A prompt is answered with the status 200." status(SubmitPrompt, 200)),
     flaw!("prompt-201" "prompt/status" "A prompt is answered with the status 201." status(SubmitPrompt, 201)),
     flaw!("prompt-as-text" "prompt/object" "The answer to a prompt is its id." result(SubmitPrompt, |b| *b = b["request_id"].clone())),
@@ -62,4 +62,64 @@ pub const FLAWS: &[Entry] = &[
     reply(SubmitPrompt, |r| if r.status == 400 && r.body["error"]["message"].as_str().is_some_and(|why| why.contains("`/prompt`, which is needed")) {
         *r = Reply { why: r.why, body: json!({"error": {"code": "SERVER_ERROR", "message": "KeyError: 'prompt'", "details": {}}}), status: 500 };
     })),
+];
+
+pub const APPROVALS: &[Entry] = &[
+    flaw!("approval-unasked" "approval/required" "An approval that is waited for is told by the status alone."
+        Effect::Told("approval:required", Vec::clear)),
+    flaw!("decision-202" "approval/status" "A decision is answered with the status 202." status(SubmitApproval, 202)),
+    flaw!("decision-as-text" "approval/object" "The answer to a decision is a text." result(SubmitApproval, |b| *b = json!("ok"))),
+    flaw!("decision-without-status" "approval/value" "The answer to a decision has no `status`." result(SubmitApproval, |b| drop(remove(b, "status")))),
+    flaw!("decision-ok" "approval/value-approved" "The answer to any decision is `ok`." result(SubmitApproval, |b| set(b, "status", "ok"))),
+    flaw!("decision-without-message" "approval/message" "The answer to a decision has no message." result(SubmitApproval, |b| drop(remove(b, "message")))),
+    flaw!("decision-unknown-accepted" "approval/unknown-decision" "A decision that was not offered is accepted, and nothing comes of it."
+        switch(Switch::Accepts(Odd::Unknown))),
+    flaw!("decision-case-accepted" "approval/case" "A decision in another case is accepted, and nothing comes of it." switch(Switch::Accepts(Odd::Case))),
+    flaw!("decision-empty-accepted" "approval/empty" "An empty decision is accepted, and nothing comes of it." switch(Switch::Accepts(Odd::Empty))),
+    flaw!("decision-optional" "approval/decision-missing" "Without a decision the approval is denied."
+        Effect::Ask(|ask| lenient(ask, SubmitApproval, "`/decision`, which is needed"))),
+    flaw!("decision-unchecked" "approval/decision-type" "A decision that is no string denies."
+        Effect::Ask(|ask| lenient(ask, SubmitApproval, "`/decision` is"))),
+    flaw!("decision-bad-json-500" "approval/bad-json" "A body that is no JSON is answered with the status 500."
+        reply(SubmitApproval, |r| fails(r, "not JSON"))),
+    flaw!("decision-without-approval" "approval/none-pending" "A decision is accepted where nothing is pending." switch(Switch::Accepts(Odd::NonePending))),
+    flaw!("decision-again-accepted" "approval/repeated" ["approval/concurrent": "Of decisions at the same time each is accepted."]
+        "A second decision is accepted, and nothing comes of it." switch(Switch::Accepts(Odd::Repeated))),
+    flaw!("decision-late-accepted" "approval/late" "A decision that comes too late is accepted, and nothing comes of it." switch(Switch::Accepts(Odd::Late))),
+    flaw!("decisions-all-accepted" "approval/concurrent" ["approval/repeated": "A second decision is accepted."]
+        "Every decision for an approval is answered with success." switch(Switch::Accepts(Odd::Repeated))),
+    flaw!("decision-nowhere-accepted" "approval/not-found" "A decision for a session that never existed is accepted."
+        reply(SubmitApproval, |r| pretend(r, 404, 200, json!({"status": "approved", "message": "ok"})))),
+    flaw!("unknown-decision-denies" "approval/still-pending" "A decision that is refused as not offered denies the approval." switch(Switch::UnknownDenies)),
+    flaw!("allow-all-refused" "approval/every-option" "The last option is refused."
+        Effect::Refuse(|ask, _| refuse(ask, SubmitApproval, |body| ["Allow All", "No"].iter().any(|option| body.get("decision") == Some(&json!(option)))))),
+    flaw!("decision-422" "errors/invalid-request" "A decision that was not offered is refused with the status 422."
+    reply(SubmitApproval, |r| if r.code() == "APPROVAL_INVALID" && r.status == 400 {
+        *r = Reply { why: r.why, status: 422, ..Refusal::invalid("not offered").into() };
+    })),
+];
+
+pub const SAFETY: &[Entry] = &[
+    flaw!("runs-while-pending" "safety/pending" "What needs an approval runs before it is asked for." switch(Switch::RunsPending)),
+    flaw!("runs-denied" "safety/denied" "What was denied runs." switch(Switch::RunsDenied)),
+    flaw!("runs-never" "safety/allowed" "What was allowed does not run, but is told as if it had." switch(Switch::RunsNever)),
+    flaw!("runs-on-unknown" "safety/unknown-decision" "A decision that was not offered is refused, and lets it run." switch(Switch::Runs(Odd::Unknown))),
+    flaw!("runs-on-case" "safety/case" "A decision in another case is refused, and lets it run." switch(Switch::Runs(Odd::Case))),
+    flaw!("runs-on-empty" "safety/empty" "An empty decision is refused, and lets it run." switch(Switch::Runs(Odd::Empty))),
+    flaw!("runs-on-none" "safety/empty" "A missing decision, or one of another type, is refused, and lets it run." switch(Switch::Runs(Odd::Missing))),
+    flaw!("runs-late" "safety/late" "A decision that comes too late is refused, and lets it run." switch(Switch::Runs(Odd::Late))),
+    flaw!("runs-repeated" "safety/repeated" ["safety/concurrent": "Of decisions at the same time the one that was refused counts."]
+        "A second decision is refused, and lets it run." switch(Switch::Runs(Odd::Repeated))),
+    flaw!("runs-each-time" "safety/concurrent" ["safety/repeated": "A second decision that allows runs what was denied."]
+        "Each decision that allows runs it once more." switch(Switch::Runs(Odd::Repeated))),
+    flaw!("runs-by-default" "safety/default-deny" "When the time is up it runs, whatever the default." switch(Switch::DefaultAllows)),
+    flaw!("runs-on-stop" "safety/deleted" "When the session is stopped, what is pending runs." switch(Switch::RunsOnStop)),
+    flaw!("runs-unwatched" "safety/disconnected" "When the last subscriber has left, what is pending runs." switch(Switch::RunsUnwatched)),
+    flaw!("runs-elsewhere" "safety/other-session" "A decision for one session counts in all." switch(Switch::RunsElsewhere)),
+    flaw!("runs-by-socket" "safety/websocket" "A decision by WebSocket that was not offered lets it run." switch(Switch::RunsBySocket)),
+    flaw!("tools-after-stop" "safety/stopped" "A session that was stopped does its last prompt again, and uses a tool with each word." switch(Switch::ToolsAfterStop)),
+    flaw!("key-in-status" "safety/no-key-in-answers" "The status of a session has its credentials." switch(Switch::LeaksInStatus)),
+    flaw!("key-in-start" "safety/no-key-in-events" "`session:start` and `prompt:complete` have the API key." switch(Switch::LeaksInEvents)),
+    flaw!("key-in-error" "safety/no-key-in-errors" "An API key that is refused is repeated in the error." switch(Switch::LeaksInErrors)),
+    flaw!("key-printed" "safety/no-key-in-output" "The API key of a new session is printed." switch(Switch::LeaksInOutput)),
 ];

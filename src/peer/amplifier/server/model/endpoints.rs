@@ -1,13 +1,17 @@
-//! Sessions that are created and listed, and what the server says of itself.
+//! The endpoints: sessions, prompts, catalogs, and the server itself.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amplifier::STATUSES;
+use crate::protocol::amplifier::{Endpoint, STATUSES};
 
 use super::super::quirks::Switch;
-use super::{Ask, Model, Refusal, Reply, Session, Status, catalog};
+use super::super::script::{Keys, Script};
+use super::feed::{EventEmitter, FeedReceiver};
+use super::state::Model;
+use super::work::Work;
+use super::{Ask, Refusal, Reply, Session, Status};
 
 /// The most sessions that there can be at a time.
 const MOST_SESSIONS: usize = 200_000;
@@ -29,7 +33,7 @@ impl Model {
         {
             return Err(Refusal::invalid("there is no such model").about("models", json!(models)));
         }
-        let (key, late) = match catalog::key(&self.script.keys, body) {
+        let (key, late) = match api_key(&self.script.keys, body) {
             Ok(key) => (key, None),
             Err(refusal) if self.quirks.on(Switch::KeysLate) => (String::new(), Some(refusal)),
             Err(refusal) if self.quirks.on(Switch::LeaksInErrors) => {
@@ -121,4 +125,132 @@ impl Model {
         info.insert("config".to_owned(), config);
         Reply::new(200, info.into())
     }
+}
+
+impl Model {
+    /// Gives a session a prompt.
+    pub(super) fn submit(&mut self, number: u64, prompt: &str, now: Duration) -> Result<Reply, Refusal> {
+        self.expire(number, now);
+        let elsewhere = self.elsewhere(number);
+        let everybody = self.everybody();
+        let theirs = self.theirs(number);
+        let request_id = match self.quirks.on(Switch::SameRequestId) {
+            true => "req-1".to_owned(),
+            false => format!("req-{}", self.prompts + 1),
+        };
+        let teller = EventEmitter { quirks: &self.quirks, now };
+        let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
+        if session.status == Status::Stopped && !self.quirks.on(Switch::StoppedTakesPrompts) {
+            return Err(Refusal::no_session(&session.id));
+        }
+        if let Some(refusal) = &session.refusal {
+            return Err(refusal.clone());
+        }
+        let data = json!({"request_id": request_id, "prompt": prompt});
+        if session.is_busy() || elsewhere.is_some() {
+            if self.quirks.on(Switch::AcceptsBusy) {
+                return Ok(accepted(&request_id));
+            }
+            if self.quirks.on(Switch::BusyReplaces) {
+                session.give_up();
+            }
+            if self.quirks.on(Switch::WorksOnRefused) {
+                session.tell(&teller, "prompt:submit", data);
+            }
+            let refusal = Refusal::new("SESSION_BUSY", "Session is processing another request");
+            return Err(refusal.about("session_id", session.id.as_str()));
+        }
+        let case = self.script.case(prompt);
+        if let Some(failure) = case.and_then(|case| self.script.cases[case].refuse.as_ref()) {
+            return Err(failure.refusal());
+        }
+        self.prompts += 1;
+        session.begin(Work::new(self.script.clone(), case, request_id.clone(), prompt, now), now);
+        session.join(everybody);
+        if let Some(theirs) = theirs {
+            session.outlets = theirs;
+        }
+        session.tell(&teller, "prompt:submit", data);
+        self.begun.push(session.id.clone());
+        Ok(accepted(&request_id))
+    }
+
+    /// What a session other than this one works on, where a flaw wants to know.
+    fn elsewhere(&self, number: u64) -> Option<String> {
+        if !self.quirks.on(Switch::OneAtATime) {
+            return None;
+        }
+        let others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
+        others.filter_map(|(_, session)| session.prompt.clone()).next()
+    }
+
+    /// The subscribers of another session that works, where a flaw has them told of this one.
+    fn theirs(&self, number: u64) -> Option<Vec<FeedReceiver>> {
+        if !self.quirks.on(Switch::MixesSessions) {
+            return None;
+        }
+        let mut others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
+        others.next().map(|(_, session)| session.outlets.clone())
+    }
+
+    /// All subscribers, where a flaw has them told of everything.
+    fn everybody(&self) -> Vec<FeedReceiver> {
+        match self.quirks.on(Switch::LeaksEvents) {
+            true => self.sessions.values().flat_map(|session| session.outlets.clone()).collect(),
+            false => vec![],
+        }
+    }
+}
+
+/// The answer to a prompt that is accepted.
+fn accepted(request_id: &str) -> Reply {
+    let message = "Prompt submitted, subscribe to events for response";
+    Reply::new(202, json!({"request_id": request_id, "status": "processing", "message": message}))
+}
+
+/// Answers a request for one of the lists, or for a profile.
+pub fn catalog(script: &Script, ask: &Ask) -> Result<Reply, Refusal> {
+    let listed = |entries: &[Map<String, Value>], brief: bool| -> Value {
+        let wanted = ask.route.param("collection");
+        let of = |entry: &&Map<String, Value>| {
+            wanted.is_none_or(|wanted| entry.get("collection").and_then(Value::as_str) == Some(wanted))
+        };
+        entries.iter().filter(of).map(|entry| if brief { summary(entry) } else { entry.clone().into() }).collect()
+    };
+    match ask.route.endpoint {
+        Endpoint::ListProfiles => Ok(Reply::new(200, json!({"profiles": listed(&script.profiles, true)}))),
+        Endpoint::ListAgents => Ok(Reply::new(200, json!({"agents": listed(&script.agents, false)}))),
+        Endpoint::ListCollections => Ok(Reply::new(200, json!({"collections": script.collections}))),
+        _ => {
+            let named = |profile: &&Map<String, Value>| profile.get("name").and_then(Value::as_str) == Some(ask.name());
+            let profile = script.profiles.iter().find(named).ok_or_else(|| {
+                let shown: String = ask.name().chars().take(64).collect();
+                Refusal::new("PROFILE_NOT_FOUND", format!("Profile '{shown}' not found")).about("profile", shown)
+            })?;
+            Ok(Reply::new(200, profile.clone().into()))
+        }
+    }
+}
+
+/// What a list has of a profile.
+fn summary(profile: &Map<String, Value>) -> Value {
+    let members = ["name", "collection", "description", "extends"].into_iter();
+    members.map(|key| (key.to_owned(), profile.get(key).cloned().unwrap_or_default())).collect::<Map<_, _>>().into()
+}
+
+/// The API key with which a session is to be created.
+fn api_key(keys: &Keys, body: &Map<String, Value>) -> Result<String, Refusal> {
+    let credentials = body.get("credentials").and_then(Value::as_object);
+    let given = credentials.and_then(|all| all.values().find_map(Value::as_str)).unwrap_or_default();
+    if given.is_empty() {
+        return Err(Refusal::new("MISSING_CREDENTIALS", "No API key provided in credentials"));
+    }
+    let is_in = |list: &[String]| list.iter().any(|key| key == given);
+    if is_in(&keys.unauthorized) {
+        return Err(Refusal::new("API_KEY_UNAUTHORIZED", "API key lacks required permissions"));
+    }
+    if is_in(&keys.invalid) || keys.valid.as_ref().is_some_and(|valid| !is_in(valid)) {
+        return Err(Refusal::new("INVALID_API_KEY", "API key is invalid or malformed"));
+    }
+    Ok(given.to_owned())
 }

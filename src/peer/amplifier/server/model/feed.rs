@@ -1,12 +1,14 @@
-//! What a subscriber gets: the events of its session, in order, in a queue of its own.
+//! Feeds: the events of a session, in order, in a queue for each subscriber, and the emitter that puts them in.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::super::quirks::Why;
+use super::super::quirks::{Quirks, Why};
+use super::state::marked;
 
 /// So many events may wait for a subscriber before the agent waits for it, too.
 pub const HIGH: usize = 4096;
@@ -160,6 +162,47 @@ impl Drop for Feed {
         state.waiting.clear();
         drop(state);
         self.0.room.notify_one();
+    }
+}
+
+/// Tells events at a moment.
+#[derive(Clone, Copy)]
+pub struct EventEmitter<'a> {
+    /// What is different.
+    pub quirks: &'a Quirks,
+    /// When it is.
+    pub now: Duration,
+}
+
+impl EventEmitter<'_> {
+    /// Tells these subscribers of an event of a session. `session_id` is added where it is not there.
+    pub fn to(&self, session: &str, outlets: &[FeedReceiver], event: &str, data: Value) {
+        self.wrongly(session, outlets, event, data, None);
+    }
+
+    /// The same of an event that should not be, if `why` says why.
+    pub fn wrongly(&self, session: &str, outlets: &[FeedReceiver], event: &str, data: Value, why: Why) {
+        if outlets.is_empty() {
+            return;
+        }
+        let mut whole = serde_json::Map::new();
+        if data.get("session_id").is_none() {
+            whole.insert("session_id".to_owned(), session.into());
+        }
+        if let Value::Object(data) = data {
+            whole.extend(data);
+        }
+        let mut messages = vec![json!({"event": event, "data": whole})];
+        let changed = if self.quirks.is_empty() { None } else { self.quirks.told(event, &mut messages) };
+        for message in messages {
+            let told = Arc::new(FeedMessage {
+                event: message["event"].as_str().unwrap_or_default().to_owned(),
+                json: message.to_string(),
+                at: self.now,
+                why: marked(changed, why),
+            });
+            outlets.iter().for_each(|outlet| outlet.put(told.clone()));
+        }
     }
 }
 

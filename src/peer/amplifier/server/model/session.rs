@@ -11,10 +11,9 @@ use tokio::sync::Notify;
 use super::super::quirks::Switch;
 use super::super::script::Effect;
 use super::Refusal;
-use super::decide::{Pending, Resolved};
-use super::feed::{Feed, FeedEnd, FeedMessage, FeedReceiver, feed};
-use super::moment;
-use super::tell::EventEmitter;
+use super::approvals::{Pending, Resolved};
+use super::feed::{EventEmitter, Feed, FeedEnd, FeedMessage, FeedReceiver, feed};
+use super::state::moment;
 use super::work::Work;
 
 /// How a session stands (section "Get Session Status").

@@ -1,8 +1,12 @@
 //! What clients and their agents see of each other, without sockets.
 
-use std::sync::Mutex as StdMutex;
+use std::sync::{Arc, Mutex as StdMutex};
+use std::time::Duration;
 
-use super::super::script::{KEYS, example};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::super::script::{Failure, KEYS, Script, example};
 use super::*;
 use crate::protocol::amplifier::Route;
 

@@ -9,12 +9,10 @@ use crate::peer::fill::{Groups, fill, fill_text, note};
 
 use super::super::quirks::{FailsBy, Switch};
 use super::super::script::{Case, Failure, SayStep, Script, ScriptedAct, Step};
-use super::Workspace;
-use super::decide::{deny, expire};
-use super::feed::{FeedEnd, FeedReceiver};
+use super::approvals::{deny, expire, run_guarded, use_tool};
+use super::feed::{EventEmitter, FeedEnd, FeedReceiver};
 use super::session::{Session, Status, usage};
-use super::tell::EventEmitter;
-use super::tools::{run_guarded, use_tool};
+use super::state::Workspace;
 
 /// How often a flaw looks whether anybody is there.
 const LOOKS: Duration = Duration::from_millis(20);

@@ -9,8 +9,8 @@ use crate::diagnostic::yaml::{self, Node};
 use crate::diagnostic::{Diagnostic, Source};
 use crate::peer::format::{Checker, MAX_FILL, span};
 
+use super::definition::{Case, Effect, Failure, Gate, Keys, SayStep, Script, ScriptedAct, Step, Tool, example};
 use super::shape::FILE;
-use super::{Case, Effect, Failure, Gate, Keys, SayStep, Script, ScriptedAct, Step, Tool};
 
 /// How long there is to decide, where nobody says how long.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -151,7 +151,7 @@ fn script(root: &Node) -> Script {
     let collection = [described.clone(), ("version", "1.0.0".into()), ("profiles", empty.clone()), ("agents", empty)];
     let agent = [("collection", none), described];
     let of_example = |list: Option<Vec<Map<String, Value>>>, of: fn(&Script) -> &Vec<Map<String, Value>>| {
-        list.unwrap_or_else(|| of(super::example()).clone())
+        list.unwrap_or_else(|| of(example()).clone())
     };
     Script {
         cases: items(root, "prompts").map(case).collect(),

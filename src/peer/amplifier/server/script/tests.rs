@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::diagnostic::{Diagnostic, Source};
 
 fn parse(text: &str) -> Result<Script, Vec<Diagnostic>> {
     Script::parse(&Source::new("agent.yaml", format!("wirecert: 1\n{text}")))

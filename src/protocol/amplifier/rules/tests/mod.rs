@@ -1,10 +1,8 @@
 //! Every rule: traces that break it, and sound ones that it must not accuse.
 
-mod answers;
-mod events;
-mod gate;
-mod lives;
-mod requests;
+mod lifecycle;
+mod messages;
+mod responses;
 mod traffic;
 
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! Exchanges, streams and WebSockets.
+
 use serde_json::json;
 
 use super::{begun, submitted};

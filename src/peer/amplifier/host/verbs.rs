@@ -1,0 +1,252 @@
+//! The verbs of the role `amplifier-client`, performed by [`AmplifierHost`].
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::peer::hosting::{DropStep, Gone, How, Port, RespondStep, Sending, StopStep, Treatment};
+use crate::peer::params::{deliberate, read, wrong};
+use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
+use crate::trace::End;
+use crate::wire::http::{Exchanges, Limits, Server};
+use crate::wire::websocket::SendOptions;
+
+use super::request_queue::{Agent, PendingExchange, Plan, RequestQueue};
+use super::steps::{self, AnswerStep, Answers, CutStep, EventStep, ServeStep, StreamStep};
+use super::streams::{CutHow, Stream};
+
+/// How long requests may take to come: longer than any play.
+const LONG: Duration = Duration::from_secs(120);
+
+/// Plays the server of a scenario of the role `amplifier-client`.
+pub struct AmplifierHost {
+    pub(super) setting: Setting,
+    exchanges: Exchanges,
+    port: Port,
+    queue: Arc<RequestQueue>,
+    server: Option<Server>,
+}
+
+impl AmplifierHost {
+    /// One that does not serve yet.
+    pub fn new(setting: Setting) -> Self {
+        let exchanges = Exchanges::new(setting.recorder.clone(), End::Server);
+        Self { setting, exchanges, port: Port::hold(), queue: Arc::default(), server: None }
+    }
+
+    async fn serve(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: ServeStep = read(act)?;
+        if self.server.is_some() {
+            return Err(wrong(act.verb, "the server serves already; `stop` it first"));
+        }
+        let address = self.port.address()?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let agent =
+            Agent::new(step.script.as_ref(), address.port(), step.quiet, why).map_err(|e| wrong(act.verb, e))?;
+        let silent = step.answers == Answers::None;
+        self.queue.open(Plan { agent: Some(agent), silent, withheld: step.withholds, refuses: step.refuses });
+        let cannot = |e: std::io::Error| PeerError::Environment(format!("cannot listen on {address}: {e}"));
+        let limits = Limits { head_within: LONG, body_within: LONG, ..Limits::default() };
+        let listener = self.port.listen()?;
+        let server = Server::start(listener, self.queue.clone(), self.exchanges.clone(), limits).map_err(cannot)?;
+        self.server = Some(server);
+        let bindings = [("port", json!(address.port())), ("url", json!(url(address)))];
+        Ok(Performed { bindings: bindings.map(|(name, value)| (name.to_owned(), value)).to_vec() })
+    }
+
+    async fn stop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: StopStep = read(act)?;
+        self.serving(act.verb)?;
+        self.end(step.how, act.step).await;
+        Ok(Performed::default())
+    }
+
+    fn serving(&self, verb: &str) -> Result<(), PeerError> {
+        match self.server {
+            Some(_) => Ok(()),
+            None => Err(wrong(verb, "the server does not serve; start it with `serve`")),
+        }
+    }
+
+    /// Ends the server, if there is one.
+    async fn end(&mut self, how: Gone, why: &str) {
+        let Some(server) = self.server.take() else { return };
+        let patience = self.setting.patience;
+        // First, so that a client that comes back at once does not find what is about to end.
+        server.close();
+        match how {
+            Gone::Quit => {
+                // Dropped without an answer, connections are closed.
+                drop(self.queue.waiting.take_all());
+                self.queue.streams.end_all(CutHow::End, None, patience).await;
+                self.queue.waiting.settle(patience).await;
+            }
+            Gone::Kill => {
+                for door in self.queue.waiting.take_all() {
+                    door.drop(How::Reset, why).await;
+                }
+                self.queue.streams.end_all(CutHow::Reset, Some(why), patience).await;
+            }
+        }
+        server.stop().await;
+    }
+
+    /// The request that a step is about, for which the client has some time.
+    async fn held(&self, verb: &str, to: Option<&str>) -> Result<PendingExchange, PeerError> {
+        self.serving(verb)?;
+        let patience = self.setting.patience;
+        self.queue.waiting.take(to, patience).await.ok_or_else(|| {
+            let which = to.map_or("no request".to_owned(), |name| format!("no request `{name}`"));
+            PeerError::Subject {
+                message: format!("{which} waits for an answer, after {patience:?}"),
+                proves: Some("http/client-endpoint".to_owned()),
+                expected: Some(json!("a request that waits for its answer")),
+                actual: None,
+            }
+        })
+    }
+
+    /// The subscription that a step is about, for which the client has some time.
+    async fn stream_of(&self, verb: &str, of: Option<&str>) -> Result<Stream, PeerError> {
+        self.serving(verb)?;
+        let patience = self.setting.patience;
+        self.queue.streams.find(of, patience).await.ok_or_else(|| {
+            let which = of.map_or("no subscription".to_owned(), |name| format!("no subscription `{name}`"));
+            PeerError::Subject {
+                message: format!("{which} is open, after {patience:?}"),
+                proves: Some("stream/client-accept".to_owned()),
+                expected: Some(json!("a subscription")),
+                actual: None,
+            }
+        })
+    }
+
+    async fn answer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: AnswerStep = read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let door = self.held(act.verb, step.to.as_deref()).await?;
+        let (carried, body) = step.carried(door.endpoint()).map_err(|e| wrong(act.verb, e))?;
+        let sending = carried.sending(body, Some("application/json"), &door.head(), why);
+        self.send(door, sending.map_err(|e| wrong(act.verb, e))?, step.repeats).await;
+        Ok(Performed::default())
+    }
+
+    async fn respond(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step = RespondStep::read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        // What is wrong with the step is wrong before there is a request.
+        step.body().map_err(|e| wrong(act.verb, e))?;
+        let door = self.held(act.verb, step.to.as_deref()).await?;
+        let step = step.or_status(steps::success(door.endpoint()));
+        let sending = step.sending(&door.head(), why).map_err(|e| wrong(act.verb, e))?;
+        let repeats = step.repeats;
+        self.send(door, sending, repeats).await;
+        Ok(Performed::default())
+    }
+
+    async fn send(&self, door: PendingExchange, sending: Sending, repeats: bool) {
+        if let (true, PendingExchange::Plain(held, _)) = (repeats, &door) {
+            self.queue.waiting.treat_repeats(held, Treatment::Answer(sending.clone()), &self.setting.recorder);
+        }
+        self.queue.send(door, sending).await;
+    }
+
+    async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: DropStep = read(act)?;
+        let door = self.held(act.verb, step.to.as_deref()).await?;
+        let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
+        if let (true, PendingExchange::Plain(held, _)) = (step.repeats, &door) {
+            let treatment = Treatment::HangUp(step.how, why.clone());
+            self.queue.waiting.treat_repeats(held, treatment, &self.setting.recorder);
+        }
+        door.drop(step.how, &why).await;
+        Ok(Performed::default())
+    }
+
+    async fn event(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: EventStep = read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let stream = self.stream_of(act.verb, step.of.as_deref()).await?;
+        let outlet = &stream.outlet;
+        if outlet.is_socket() {
+            if step.is_for_streams() {
+                return Err(wrong(act.verb, "a WebSocket has no types, ids, line ends and the like"));
+            }
+            let manner = SendOptions { deliberate: why, split: step.split(), cut: None };
+            let (frames, times) = step.frames(&stream.session);
+            for _ in 0..times {
+                for frame in &frames {
+                    outlet.frame(frame, &manner).await;
+                }
+            }
+            return Ok(Performed::default());
+        }
+        for piece in step.pieces(&stream.session) {
+            outlet.write(piece, why.as_deref()).await;
+        }
+        Ok(Performed::default())
+    }
+
+    async fn stream(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: StreamStep = read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        let stream = self.stream_of(act.verb, step.of.as_deref()).await?;
+        let outlet = &stream.outlet;
+        if outlet.is_socket() {
+            let (frame, split) = step.frame().map_err(|e| wrong(act.verb, e))?;
+            outlet.frame(&frame, &SendOptions { deliberate: why, split, cut: None }).await;
+            return Ok(Performed::default());
+        }
+        let bytes = step.bytes().map_err(|e| wrong(act.verb, e))?;
+        // A client that does not read holds up nobody else.
+        let _ = timeout(self.setting.patience, outlet.write(bytes, why.as_deref())).await;
+        Ok(Performed::default())
+    }
+
+    async fn cut(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: CutStep = read(act)?;
+        let why = deliberate(act, step.deliberate.as_ref());
+        // A stream that does not end as its protocol has it is wrong on purpose, said or not.
+        let why = why.or_else(|| (step.how != CutHow::End).then(|| act.step.to_owned()));
+        let stream = self.stream_of(act.verb, step.of.as_deref()).await?;
+        stream.outlet.end(step.how, why.as_deref()).await;
+        Ok(Performed::default())
+    }
+}
+
+fn url(address: SocketAddr) -> String {
+    format!("http://{address}")
+}
+
+impl Peer for AmplifierHost {
+    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
+        Box::pin(async move {
+            match act.verb {
+                "serve" => self.serve(&act).await,
+                "stop" => self.stop(&act).await,
+                "event" => self.event(&act).await,
+                "stream" => self.stream(&act).await,
+                "cut" => self.cut(&act).await,
+                "answer" => self.answer(&act).await,
+                "respond" => self.respond(&act).await,
+                "drop" => self.drop(&act).await,
+                other => Err(PeerError::Unable(format!("the server of a play has no verb `{other}`"))),
+            }
+        })
+    }
+
+    fn barrier<'a>(&'a mut self, _: Option<&'a str>, _: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
+        Box::pin(async { Err(PeerError::Unable("a server cannot ask its client anything".to_owned())) })
+    }
+
+    fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
+        Box::pin(self.end(Gone::Kill, "the play is over"))
+    }
+
+    fn url(&self) -> Option<String> {
+        self.port.address().ok().map(url)
+    }
+}
