@@ -13,31 +13,31 @@ use crate::wire::Limits;
 use crate::wire::http::{Exchange, Incoming, Request};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender, Socket};
 
-use super::quirks::{Effect, Switch};
-use super::reader::Reader;
+use super::quirks::{AmplifierClientEffect, Switch};
+use super::reader::EventStreamReader;
 use super::request::{PATIENCE, RequestClient};
-use super::subscriptions::{Ears, Line};
+use super::subscriptions::{ConnectionSlot, EventReporter};
 
 /// The time that passes before a stream is subscribed to again, where the server has not said otherwise.
 const RETRY: Duration = Duration::from_millis(100);
 /// It doubles with every attempt that fails, up to this.
-const LONGEST_RETRY: Duration = Duration::from_secs(5);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// The most of what a server can ask for.
-const MOST_RETRY: Duration = Duration::from_secs(3600);
+const MAX_RETRY: Duration = Duration::from_secs(3600);
 /// After this silence a flaw takes a stream for dead.
 const SILENCE: Duration = Duration::from_millis(120);
 
 /// An event stream that is followed.
-pub struct Stream {
-    asker: Arc<RequestClient>,
-    ears: Ears,
-    line: Line,
+pub struct EventStreamFollower {
+    requester: Arc<RequestClient>,
+    reporter: EventReporter,
+    slot: ConnectionSlot,
     retry: Duration,
     last_id: String,
 }
 
 /// Why a stream is not there.
-pub enum Refusal {
+pub enum SubscribeError {
     /// Nobody answered: it may be tried again.
     Unreached(Failure),
     /// The answer is no.
@@ -46,19 +46,19 @@ pub enum Refusal {
 
 /// How a stream came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
+enum StreamEnding {
     /// The server ended it.
     Ended,
     /// It was cut.
     Cut,
     /// We have had enough.
-    Ours,
+    GivenUp,
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<SubscribeError> for Failure {
+    fn from(refusal: SubscribeError) -> Self {
         match refusal {
-            Refusal::Unreached(failure) | Refusal::Refused(failure) => failure,
+            SubscribeError::Unreached(failure) | SubscribeError::Refused(failure) => failure,
         }
     }
 }
@@ -67,32 +67,36 @@ impl From<Refusal> for Failure {
 ///
 /// # Errors
 /// Where no event stream comes.
-pub async fn open_stream(asker: &RequestClient, session: &str, last_id: &str) -> Result<Exchange, Refusal> {
-    let path = format!("/sessions/{}/events", asker.encoding().segment(session));
-    let mut request = Request::new("GET", asker.target(&path))
+pub async fn open_stream(requester: &RequestClient, session: &str, last_id: &str) -> Result<Exchange, SubscribeError> {
+    let path = format!("/sessions/{}/events", requester.encoding().segment(session));
+    let mut request = Request::new("GET", requester.target(&path))
         .header("Accept", "text/event-stream")
         .header("Cache-Control", "no-cache");
-    if !last_id.is_empty() && !asker.quirks.has(Switch::NoLastEventId) {
+    if !last_id.is_empty() && !requester.quirks.has(Switch::NoLastEventId) {
         request = request.header("Last-Event-ID", last_id);
     }
-    let change = |effect| if let Effect::Subscription(change) = effect { Some(change) } else { None };
-    let why = asker.quirks.rewrite(&mut request, change);
-    asker.finish(&mut request, why);
+    let change = |effect| if let AmplifierClientEffect::Subscription(change) = effect { Some(change) } else { None };
+    let why = requester.quirks.rewrite(&mut request, change);
+    requester.apply_quirks(&mut request, why);
     // It is held for as long as it lasts: it takes no connection from anybody.
     request.fresh = true;
-    let sent = asker.client.send(None, &request).await;
-    let mut exchange = sent.map_err(|e| Refusal::Unreached(Failure::new(Kind::Refused, e.to_string())))?;
+    let sent = requester.client.send(None, &request).await;
+    let mut exchange = sent.map_err(|e| SubscribeError::Unreached(Failure::new(Kind::Refused, e.to_string())))?;
     let head = match timeout(PATIENCE, exchange.head()).await {
         Ok(Ok(head)) => head,
-        Ok(Err(broken)) => return Err(Refusal::Unreached(Failure::of_exchange(&broken, false))),
-        Err(_) => return Err(Refusal::Unreached(Failure::new(Kind::Late, "the server did not answer in time"))),
+        Ok(Err(broken)) => return Err(SubscribeError::Unreached(Failure::of_exchange(&broken, false))),
+        Err(_) => return Err(SubscribeError::Unreached(Failure::new(Kind::Late, "the server did not answer in time"))),
     };
-    if is_stream(asker, &head) { Ok(exchange) } else { Err(Refusal::Refused(refusal(head, exchange).await)) }
+    if is_stream(requester, &head) {
+        Ok(exchange)
+    } else {
+        Err(SubscribeError::Refused(refusal_failure(head, exchange).await))
+    }
 }
 
 /// Whether an answer is the stream that was asked for.
-fn is_stream(asker: &RequestClient, head: &HttpResponse) -> bool {
-    let has = |switch| asker.quirks.has(switch);
+fn is_stream(requester: &RequestClient, head: &HttpResponse) -> bool {
+    let has = |switch| requester.quirks.has(switch);
     let given = head.header("content-type").next().unwrap_or_default();
     let essence = given.split(';').next().unwrap_or_default().trim();
     let fits = if has(Switch::ExactStreamType) {
@@ -106,7 +110,7 @@ fn is_stream(asker: &RequestClient, head: &HttpResponse) -> bool {
 }
 
 /// Why an answer is no stream, with what its body says of it.
-async fn refusal(head: HttpResponse, mut exchange: Exchange) -> Failure {
+async fn refusal_failure(head: HttpResponse, mut exchange: Exchange) -> Failure {
     let status = head.status().unwrap_or_default();
     if status < 400 {
         exchange.control.close(None).await;
@@ -124,101 +128,101 @@ async fn refusal(head: HttpResponse, mut exchange: Exchange) -> Failure {
     RequestClient::failure(&FetchedResponse::new("subscribe", head).with_body(body))
 }
 
-impl Stream {
+impl EventStreamFollower {
     /// Of a session; `line` holds what it goes over.
-    pub fn new(asker: Arc<RequestClient>, ears: Ears, line: Line) -> Self {
-        Self { asker, ears, line, retry: RETRY, last_id: String::new() }
+    pub fn new(requester: Arc<RequestClient>, reporter: EventReporter, slot: ConnectionSlot) -> Self {
+        Self { requester, reporter, slot, retry: RETRY, last_id: String::new() }
     }
 
     fn has(&self, switch: Switch) -> bool {
-        self.asker.quirks.has(switch)
+        self.requester.quirks.has(switch)
     }
 
     /// Follows it until it is not to be subscribed to again.
     pub async fn follow(mut self, exchange: Exchange) {
         let mut exchange = Some(exchange);
         while let Some(open) = exchange.take() {
-            self.line.hold_stream(open.control.clone());
-            self.ears.state("connected").await;
+            self.slot.set_stream(open.control.clone());
+            self.reporter.report_state("connected").await;
             let ending = self.read(open).await;
-            self.ears.release().await;
-            if self.goes_on(ending) {
-                exchange = self.again().await;
+            self.reporter.release().await;
+            if self.reconnects(ending) {
+                exchange = self.reconnect().await;
             }
         }
-        self.line.clear();
-        self.ears.state("disconnected").await;
+        self.slot.clear();
+        self.reporter.report_state("disconnected").await;
     }
 
-    fn goes_on(&self, ending: Ending) -> bool {
+    fn reconnects(&self, ending: StreamEnding) -> bool {
         match ending {
-            Ending::Ours => false,
-            _ if self.ears.session_ended() || self.has(Switch::NoReconnection) => false,
-            Ending::Ended => !self.has(Switch::NotAfterEnd),
-            Ending::Cut => true,
+            StreamEnding::GivenUp => false,
+            _ if self.reporter.session_ended() || self.has(Switch::NoReconnection) => false,
+            StreamEnding::Ended => !self.has(Switch::NotAfterEnd),
+            StreamEnding::Cut => true,
         }
     }
 
     /// Subscribes again, over and over; none where that is of no use.
-    async fn again(&mut self) -> Option<Exchange> {
+    async fn reconnect(&mut self) -> Option<Exchange> {
         let mut pause = if self.has(Switch::OwnRetryTime) { RETRY } else { self.retry };
         loop {
-            self.ears.state("reconnecting").await;
+            self.reporter.report_state("reconnecting").await;
             sleep(pause).await;
-            match open_stream(&self.asker, self.ears.session(), &self.last_id).await {
+            match open_stream(&self.requester, self.reporter.session(), &self.last_id).await {
                 Ok(exchange) => {
-                    self.ears.again().await;
+                    self.reporter.reconnected().await;
                     return Some(exchange);
                 }
-                Err(Refusal::Refused(_)) if !self.has(Switch::NeverGone) => return None,
-                Err(Refusal::Unreached(_)) if self.has(Switch::NotAfterRefusal) => return None,
-                Err(_) => pause = (pause * 2).clamp(RETRY, LONGEST_RETRY.max(self.retry)),
+                Err(SubscribeError::Refused(_)) if !self.has(Switch::NeverGone) => return None,
+                Err(SubscribeError::Unreached(_)) if self.has(Switch::NotAfterRefusal) => return None,
+                Err(_) => pause = (pause * 2).clamp(RETRY, MAX_BACKOFF.max(self.retry)),
             }
         }
     }
 
     /// Reads a stream to its end.
-    async fn read(&mut self, mut exchange: Exchange) -> Ending {
-        let mut reader = Reader::new(self.asker.quirks.clone());
-        let mut ending = Ending::Ended;
+    async fn read(&mut self, mut exchange: Exchange) -> StreamEnding {
+        let mut reader = EventStreamReader::new(self.requester.quirks.clone());
+        let mut ending = StreamEnding::Ended;
         loop {
-            let wake = self.ears.wake();
+            let wake = self.reporter.release_at();
             let incoming = tokio::select! {
                 incoming = exchange.recv() => incoming,
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {
-                    self.ears.release().await;
+                    self.reporter.release().await;
                     continue;
                 }
                 () = sleep(SILENCE), if self.has(Switch::NoSilence) => {
-                    self.ears.give_up();
-                    return Ending::Ours;
+                    self.reporter.give_up();
+                    return StreamEnding::GivenUp;
                 }
             };
             match incoming {
                 Some(Incoming::Body(body)) => {
                     let read = reader.read(body.bytes.as_bytes());
-                    if read.deafens {
-                        self.ears.deafen();
+                    if read.stops_responding {
+                        self.reporter.stop_responding();
                     }
-                    if read.dies {
-                        self.ears.die().await;
+                    if read.exits {
+                        self.reporter.exit().await;
                     }
                     for event in read.events {
                         self.event(event).await;
                     }
                     if read.gives_up {
-                        self.ears.give_up();
+                        self.reporter.give_up();
                     }
-                    if self.has(Switch::EndsWithSession) && self.ears.session_ended() {
-                        return Ending::Ours;
+                    if self.has(Switch::EndsWithSession) && self.reporter.session_ended() {
+                        return StreamEnding::GivenUp;
                     }
                 }
-                Some(Incoming::Broken(_)) => ending = Ending::Cut,
+                Some(Incoming::Broken(_)) => ending = StreamEnding::Cut,
                 Some(_) => {}
                 None => break,
             }
         }
-        for event in reader.rest() {
+        for event in reader.incomplete_events() {
             self.event(event).await;
         }
         ending
@@ -229,14 +233,14 @@ impl Stream {
             self.last_id.clone_from(id);
         }
         if let Some(retry) = event.retry {
-            self.retry = Duration::from_millis(retry).min(MOST_RETRY);
+            self.retry = Duration::from_millis(retry).min(MAX_RETRY);
         }
-        if self.asker.quirks.any(|effect| matches!(effect, Effect::EndsAt(ends) if ends(&event))) {
-            self.ears.give_up();
+        if self.requester.quirks.any(|effect| matches!(effect, AmplifierClientEffect::EndsAt(ends) if ends(&event))) {
+            self.reporter.give_up();
         }
         let Some(data) = &event.data else {
             if self.has(Switch::TellsNothing) && event.comment.is_none() {
-                self.ears.hear(serde_json::json!({"event": "message", "data": null})).await;
+                self.reporter.receive(serde_json::json!({"event": "message", "data": null})).await;
             }
             return;
         };
@@ -244,7 +248,7 @@ impl Stream {
         if event.event_type() == "message"
             && let Ok(message) = serde_json::from_str(data)
         {
-            self.ears.hear(message).await;
+            self.reporter.receive(message).await;
         }
     }
 }
@@ -253,12 +257,13 @@ impl Stream {
 ///
 /// # Errors
 /// Where it is refused, or nobody answers.
-pub async fn open_socket(asker: &RequestClient, session: &str) -> Result<Socket, Failure> {
-    let path = format!("/sessions/{}/ws", asker.encoding().segment(session));
-    let mut request = ClientRequest::new(asker.target(&path));
-    let change = |effect| if let Effect::Handshake(change) = effect { Some(change) } else { None };
-    request.manner.deliberate = asker.quirks.rewrite(&mut request, change).map(str::to_owned);
-    let opened = websocket::connect(&asker.url.address, &request, asker.exchanges.tap(None), &Limits::default()).await;
+pub async fn open_socket(requester: &RequestClient, session: &str) -> Result<Socket, Failure> {
+    let path = format!("/sessions/{}/ws", requester.encoding().segment(session));
+    let mut request = ClientRequest::new(requester.target(&path));
+    let change = |effect| if let AmplifierClientEffect::Handshake(change) = effect { Some(change) } else { None };
+    request.manner.deliberate = requester.quirks.rewrite(&mut request, change).map(str::to_owned);
+    let opened =
+        websocket::connect(&requester.url.address, &request, requester.exchanges.tap(None), &Limits::default()).await;
     let opened = opened.map_err(|e| Failure::new(Kind::Refused, e.to_string()))?;
     let Some(fault) = opened.why_not else { return Ok(opened.socket) };
     let status = opened.response.as_ref().and_then(|head| head.status());
@@ -275,50 +280,55 @@ pub async fn open_socket(asker: &RequestClient, session: &str) -> Result<Socket,
 }
 
 /// Tells what comes over it, until it is closed.
-pub async fn follow_socket(asker: &RequestClient, mut ears: Ears, line: Line, mut incoming: Receiver) {
-    ears.state("connected").await;
+pub async fn follow_socket(
+    requester: &RequestClient,
+    mut reporter: EventReporter,
+    slot: ConnectionSlot,
+    mut receiver: Receiver,
+) {
+    reporter.report_state("connected").await;
     loop {
-        let wake = ears.wake();
-        let came = tokio::select! {
-            came = incoming.recv() => came,
+        let wake = reporter.release_at();
+        let incoming = tokio::select! {
+            incoming = receiver.recv() => incoming,
             () = tokio::time::sleep_until(wake.unwrap_or_else(tokio::time::Instant::now)), if wake.is_some() => {
-                ears.release().await;
+                reporter.release().await;
                 continue;
             }
         };
-        match came {
+        match incoming {
             Some(websocket::Incoming::Message(message)) => {
-                let whole = message.frames == 1 || !asker.quirks.has(Switch::WholeFramesOnly);
-                if let Some(json) = message.json.filter(|_| whole) {
-                    ears.hear(json).await;
+                let complete = message.frames == 1 || !requester.quirks.has(Switch::WholeFramesOnly);
+                if let Some(json) = message.json.filter(|_| complete) {
+                    reporter.receive(json).await;
                 }
             }
             Some(websocket::Incoming::Frame(_) | websocket::Incoming::Bytes(_)) => {}
             Some(websocket::Incoming::Closed(_)) | None => break,
         }
     }
-    ears.release().await;
-    if asker.quirks.has(Switch::SilentClose) {
+    reporter.release().await;
+    if requester.quirks.has(Switch::SilentClose) {
         return;
     }
-    line.clear();
-    ears.state("disconnected").await;
+    slot.clear();
+    reporter.report_state("disconnected").await;
 }
 
 /// Sends a control message.
 ///
 /// # Errors
 /// Where the WebSocket has been closed.
-pub async fn control(asker: &RequestClient, sender: &Sender, mut message: Value) -> Result<Value, Failure> {
-    let change = |effect| if let Effect::Control(change) = effect { Some(change) } else { None };
-    let mut why = asker.quirks.rewrite(&mut message, change);
+pub async fn control(requester: &RequestClient, sender: &Sender, mut message: Value) -> Result<Value, Failure> {
+    let change = |effect| if let AmplifierClientEffect::Control(change) = effect { Some(change) } else { None };
+    let mut why = requester.quirks.rewrite(&mut message, change);
     let mut frame = FrameSpec::text(message.to_string());
-    let change = |effect| if let Effect::Frame(change) = effect { Some(change) } else { None };
-    why = asker.quirks.rewrite(&mut frame, change).or(why);
+    let change = |effect| if let AmplifierClientEffect::Frame(change) = effect { Some(change) } else { None };
+    why = requester.quirks.rewrite(&mut frame, change).or(why);
     let sent = sender.send_unless_closing(&frame, why).await;
     match sent {
         Ok(()) if !sender.has_ended() => Ok(Value::Null),
-        _ if asker.quirks.has(Switch::SilentClose) => Ok(Value::Null),
+        _ if requester.quirks.has(Switch::SilentClose) => Ok(Value::Null),
         Ok(()) => Err(Failure::new(Kind::Closed, "the WebSocket has been closed")),
         Err(e) => Err(Failure::new(Kind::Closed, e.to_string())),
     }

@@ -15,10 +15,10 @@ use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 
-use super::follow::{self, Refusal, Stream};
-use super::quirks::{Effect, Memory, Quirks, Switch};
+use super::follow::{self, EventStreamFollower, SubscribeError};
+use super::quirks::{AmplifierClientEffect, ClientMemory, Quirks, Switch};
 use super::request::RequestClient;
-use super::subscriptions::{Ears, Line, Over, Subscription, Subscriptions, subscription};
+use super::subscriptions::{Connection, ConnectionSlot, EventReporter, Subscription, Subscriptions, subscription};
 use super::{flaws, freedoms};
 
 /// The reference client.
@@ -31,7 +31,8 @@ pub static MOCK: MockKind = MockKind {
     scripted: false,
 };
 
-const KNOWN: QuirkRegistry<'static, Effect> = QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
+const KNOWN: QuirkRegistry<'static, AmplifierClientEffect> =
+    QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
 
 async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     if options.edition != "2025-12-09" {
@@ -52,10 +53,10 @@ fn names() -> Vec<&'static str> {
 const IMPATIENT_RETRY: Duration = Duration::from_millis(20);
 
 /// A client.
-struct Agent {
-    asker: Arc<RequestClient>,
+struct ReferenceClient {
+    requester: Arc<RequestClient>,
     quirks: Quirks,
-    teller: OutputWriter,
+    output: OutputWriter,
     subscriptions: Subscriptions,
     serial: tokio::sync::Mutex<()>,
 }
@@ -66,16 +67,16 @@ async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> 
     if junk {
         eprintln!("starting");
     }
-    driven::drive(lines, |teller| {
+    driven::drive(lines, |output| {
         if junk {
             let text = "an extension, ready when you are\n{\"log\":\"starting\"}\n";
-            teller.at_once(ClientOutput::Text(text.to_owned()));
+            output.at_once(ClientOutput::Text(text.to_owned()));
         }
-        let asker = RequestClient::new(url, quirks.clone(), Arc::new(Memory::default()), recorder);
-        Agent {
-            asker: Arc::new(asker),
+        let requester = RequestClient::new(url, quirks.clone(), Arc::new(ClientMemory::default()), recorder);
+        ReferenceClient {
+            requester: Arc::new(requester),
             quirks,
-            teller,
+            output,
             subscriptions: Subscriptions::default(),
             serial: tokio::sync::Mutex::default(),
         }
@@ -83,7 +84,7 @@ async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> 
     .await
 }
 
-impl Driven for Agent {
+impl Driven for ReferenceClient {
     fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>> {
         Box::pin(async move { self.outcome(call).await })
     }
@@ -99,7 +100,7 @@ impl Driven for Agent {
     }
 }
 
-impl Agent {
+impl ReferenceClient {
     fn has(&self, switch: Switch) -> bool {
         self.quirks.has(switch)
     }
@@ -107,14 +108,14 @@ impl Agent {
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
     async fn outcome(&self, call: Call) -> Option<ClientOutput> {
         self.quirks.course().message();
-        if self.asker.memory.lock().deaf {
+        if self.requester.memory.lock().unresponsive {
             return None;
         }
         let outcome = match call.name.as_str() {
             "subscribe" => self.subscribe(&call.params).await,
             "unsubscribe" => self.unsubscribe(&call.params).await,
             "control" => self.control(call.params).await,
-            name => match self.ask(name, call.params).await {
+            name => match self.request(name, call.params).await {
                 Some(outcome) => outcome,
                 None => return Some(ClientOutput::Line(json!({"id": call.id, "unsupported": true}))),
             },
@@ -122,56 +123,56 @@ impl Agent {
         let mut line = match outcome {
             Ok(result) => {
                 if self.has(Switch::DeafAfterHuge) && RequestClient::is_huge(&result) {
-                    self.asker.memory.lock().deaf = true;
+                    self.requester.memory.lock().unresponsive = true;
                 }
-                json!({"id": call.id, "result": self.told(&call.name, result)})
+                json!({"id": call.id, "result": self.changed_result(&call.name, result)})
             }
             Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(ClientOutput::Died),
             Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
             Err(failure) => {
                 if self.has(Switch::DeafAfter(failure.kind)) {
-                    self.asker.memory.lock().deaf = true;
+                    self.requester.memory.lock().unresponsive = true;
                 }
                 self.quirks.course().error();
                 json!({"id": call.id, "error": failure.told()})
             }
         };
-        let change = |effect| if let Effect::Line(change) = effect { Some(change) } else { None };
+        let change = |effect| if let AmplifierClientEffect::Line(change) = effect { Some(change) } else { None };
         self.quirks.rewrite(&mut line, change);
         Some(ClientOutput::Line(line))
     }
 
     /// A call that makes one request; none where there is no such call.
-    async fn ask(&self, name: &str, params: Value) -> Option<Result<Value, Failure>> {
+    async fn request(&self, name: &str, params: Value) -> Option<Result<Value, Failure>> {
         let _serial = if self.has(Switch::Serial) { Some(self.serial.lock().await) } else { None };
         if self.has(Switch::CallsWaitForStreams) && self.subscriptions.any() {
             std::future::pending::<()>().await;
         }
         if self.has(Switch::DecidesTwice) && name == "submitApproval" {
-            let outcome = self.asker.ask(name, params.clone()).await;
+            let outcome = self.requester.call(name, params.clone()).await;
             if let Some(Ok(_)) = outcome {
-                let asker = self.asker.clone();
-                tokio::spawn(async move { asker.ask("submitApproval", params).await });
+                let requester = self.requester.clone();
+                tokio::spawn(async move { requester.call("submitApproval", params).await });
             }
             return outcome;
         }
         if !self.has(Switch::Shares) {
-            return self.asker.ask(name, params).await;
+            return self.requester.call(name, params).await;
         }
         let known = ["createSession", "submitPrompt", "getSession", "getProfile", "listAgents", "listProfiles"];
         let Some(name) = known.into_iter().find(|known| *known == name) else {
-            return self.asker.ask(name, params).await;
+            return self.requester.call(name, params).await;
         };
         let first = {
-            let mut memory = self.asker.memory.lock();
-            let first = memory.under_way.iter().find(|(of, _)| *of == name).map(|(_, params)| params.clone());
-            memory.under_way.push((name, params.clone()));
+            let mut memory = self.requester.memory.lock();
+            let first = memory.in_flight.iter().find(|(of, _)| *of == name).map(|(_, params)| params.clone());
+            memory.in_flight.push((name, params.clone()));
             first
         };
-        let answer = self.asker.ask(name, first.unwrap_or_else(|| params.clone())).await;
-        let mut memory = self.asker.memory.lock();
-        let at = memory.under_way.iter().position(|under_way| *under_way == (name, params.clone()));
-        at.map(|at| memory.under_way.remove(at));
+        let answer = self.requester.call(name, first.unwrap_or_else(|| params.clone())).await;
+        let mut memory = self.requester.memory.lock();
+        let at = memory.in_flight.iter().position(|in_flight| *in_flight == (name, params.clone()));
+        at.map(|at| memory.in_flight.remove(at));
         answer
     }
 
@@ -179,30 +180,34 @@ impl Agent {
     async fn subscribe(&self, params: &Value) -> Result<Value, Failure> {
         let session = text(params, "session_id").to_owned();
         let number = self.subscriptions.number();
-        let ears = Ears::new(self.asker.clone(), self.teller.clone(), session.clone(), number);
-        let line = Line::default();
+        let reporter = EventReporter::new(self.requester.clone(), self.output.clone(), session.clone(), number);
+        let slot = ConnectionSlot::default();
         let task = if text(params, "transport") == "ws" {
-            match follow::open_socket(&self.asker, &session).await {
+            match follow::open_socket(&self.requester, &session).await {
                 Ok(socket) => {
-                    line.hold_socket(socket.sender);
-                    let (asker, line) = (self.asker.clone(), line.clone());
-                    tokio::spawn(async move { follow::follow_socket(&asker, ears, line, socket.incoming).await })
+                    slot.set_socket(socket.sender);
+                    let (requester, slot) = (self.requester.clone(), slot.clone());
+                    tokio::spawn(
+                        async move { follow::follow_socket(&requester, reporter, slot, socket.incoming).await },
+                    )
                 }
                 Err(_) if self.has(Switch::SilentClose) => tokio::spawn(std::future::ready(())),
                 Err(failure) => return Err(failure),
             }
         } else {
             let exchange = loop {
-                match follow::open_stream(&self.asker, &session, "").await {
+                match follow::open_stream(&self.requester, &session, "").await {
                     Ok(exchange) => break exchange,
-                    Err(Refusal::Refused(_)) if self.has(Switch::SubscribesForever) => sleep(IMPATIENT_RETRY).await,
+                    Err(SubscribeError::Refused(_)) if self.has(Switch::SubscribesForever) => {
+                        sleep(IMPATIENT_RETRY).await
+                    }
                     Err(refusal) => return Err(refusal.into()),
                 }
             };
-            tokio::spawn(Stream::new(self.asker.clone(), ears, line.clone()).follow(exchange))
+            tokio::spawn(EventStreamFollower::new(self.requester.clone(), reporter, slot.clone()).follow(exchange))
         };
-        self.asker.memory.lock().newest = number;
-        self.subscriptions.keep(number, Subscription { line, task: task.abort_handle() });
+        self.requester.memory.lock().newest_subscription = number;
+        self.subscriptions.keep(number, Subscription { slot, task: task.abort_handle() });
         Ok(json!({"subscription": subscription(&self.quirks, number)}))
     }
 
@@ -216,11 +221,13 @@ impl Agent {
     }
 
     async fn control(&self, mut params: Value) -> Result<Value, Failure> {
-        match self.subscriptions.over(self.number(&params)?) {
-            Some(Over::Socket(sender)) => follow::control(&self.asker, &sender, params["message"].take()).await,
-            Some(Over::Stream(_)) => Err(Failure::new(Kind::Flaw, "control messages go over WebSockets only")),
-            Some(Over::Nothing) if self.has(Switch::SilentClose) => Ok(Value::Null),
-            Some(Over::Nothing) => Err(Failure::new(Kind::Closed, "the subscription has come to its end")),
+        match self.subscriptions.connection(self.number(&params)?) {
+            Some(Connection::Socket(sender)) => {
+                follow::control(&self.requester, &sender, params["message"].take()).await
+            }
+            Some(Connection::Stream(_)) => Err(Failure::new(Kind::Flaw, "control messages go over WebSockets only")),
+            Some(Connection::None) if self.has(Switch::SilentClose) => Ok(Value::Null),
+            Some(Connection::None) => Err(Failure::new(Kind::Closed, "the subscription has come to its end")),
             None => Err(Failure::new(Kind::Closed, "there is no such subscription")),
         }
     }
@@ -233,9 +240,9 @@ impl Agent {
     }
 
     /// A result as the caller is told of it.
-    fn told(&self, call: &str, mut result: Value) -> Value {
+    fn changed_result(&self, call: &str, mut result: Value) -> Value {
         let change = |effect| match effect {
-            Effect::Result(of, change) if of == call || of.is_empty() => Some(change),
+            AmplifierClientEffect::Result(of, change) if of == call || of.is_empty() => Some(change),
             _ => None,
         };
         self.quirks.rewrite(&mut result, change);

@@ -13,14 +13,14 @@ use crate::wire::http::Request;
 use crate::wire::websocket::{ClientRequest, FrameSpec};
 
 /// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<Effect>;
+pub type Quirk = crate::peer::quirks::Quirk<AmplifierClientEffect>;
 
 /// The quirks that are switched on.
-pub type Quirks = crate::peer::quirks::Quirks<Effect>;
+pub type Quirks = crate::peer::quirks::Quirks<AmplifierClientEffect>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
-pub enum Effect {
+pub enum AmplifierClientEffect {
     /// Asked for where the behaviour is decided.
     Switch(Switch),
     /// Rewrites the parameters of a call.
@@ -146,39 +146,39 @@ pub enum Switch {
 impl Quirks {
     /// Whether a behaviour is switched on.
     pub fn has(&self, switch: Switch) -> bool {
-        self.any(|effect| matches!(effect, Effect::Switch(s) if s == switch))
+        self.any(|effect| matches!(effect, AmplifierClientEffect::Switch(s) if s == switch))
     }
 
     /// The name of a flaw that does not take this answer.
     pub fn fails(&self, seen: &FetchedResponse) -> Option<&'static str> {
-        self.named(|effect| matches!(effect, Effect::Fails(fails) if fails(seen)))
+        self.named(|effect| matches!(effect, AmplifierClientEffect::Fails(fails) if fails(seen)))
     }
 }
 
 /// Shared by all that a client does.
 #[derive(Debug, Default)]
-pub struct Memory(Mutex<Remembered>);
+pub struct ClientMemory(Mutex<ClientMemoryState>);
 
 /// What is remembered.
 #[derive(Debug, Default)]
-pub struct Remembered {
+pub struct ClientMemoryState {
     /// An API key that was given for a session.
     pub key: Option<String>,
     /// The last prompt that was accepted: its parameters.
-    pub prompt: Option<Value>,
+    pub last_prompt: Option<Value>,
     /// The parameters of calls that are under way, each with its name.
-    pub under_way: Vec<(&'static str, Value)>,
+    pub in_flight: Vec<(&'static str, Value)>,
     /// How many prompts wait for their answers.
-    pub posting: usize,
+    pub pending_prompts: usize,
     /// A flaw has made the client deaf: nothing is answered any more.
-    pub deaf: bool,
+    pub unresponsive: bool,
     /// The newest subscription.
-    pub newest: u64,
+    pub newest_subscription: u64,
 }
 
-impl Memory {
+impl ClientMemory {
     /// To look into and to write.
-    pub fn lock(&self) -> MutexGuard<'_, Remembered> {
+    pub fn lock(&self) -> MutexGuard<'_, ClientMemoryState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,7 +14,7 @@ use crate::peer::http_url::HttpUrl;
 use crate::trace::{End, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
 
-use super::quirks::{Effect, Memory, Quirks, Switch};
+use super::quirks::{AmplifierClientEffect, ClientMemory, Quirks, Switch};
 
 /// How long an answer may take. Nothing that takes long is behind one (docs/amplifier.md, Time).
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,13 +29,13 @@ pub struct RequestClient {
     pub client: Client,
     pub exchanges: Exchanges,
     pub quirks: Quirks,
-    pub memory: Arc<Memory>,
+    pub memory: Arc<ClientMemory>,
     fetcher: Fetcher,
 }
 
 impl RequestClient {
     /// Of the server at this URL.
-    pub fn new(url: HttpUrl, quirks: Quirks, memory: Arc<Memory>, recorder: Recorder) -> Self {
+    pub fn new(url: HttpUrl, quirks: Quirks, memory: Arc<ClientMemory>, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
         let client = Client::new(url.address.clone(), exchanges.clone(), Fetcher::limits(PATIENCE));
         let fetcher = Fetcher::new(ClientLimitations {
@@ -47,20 +47,20 @@ impl RequestClient {
     }
 
     /// What a call gives that makes one request; none where it is no such call.
-    pub async fn ask(&self, call: &str, mut params: Value) -> Option<Result<Value, Failure>> {
+    pub async fn call(&self, call: &str, mut params: Value) -> Option<Result<Value, Failure>> {
         let change = |effect| match effect {
-            Effect::Params(of, change) if of == call => Some(change),
+            AmplifierClientEffect::Params(of, change) if of == call => Some(change),
             _ => None,
         };
         let why = self.quirks.rewrite(&mut params, change);
         let route = route(call, &params, self.encoding())?;
-        self.remember(route.call, &params);
+        self.note_key(route.call, &params);
         let prompts = usize::from(route.call == "submitPrompt");
-        self.memory.lock().posting += prompts;
+        self.memory.lock().pending_prompts += prompts;
         let outcome = self.request(&route, why).await;
-        self.memory.lock().posting -= prompts;
+        self.memory.lock().pending_prompts -= prompts;
         if outcome.is_ok() && route.call == "submitPrompt" {
-            self.memory.lock().prompt = Some(params);
+            self.memory.lock().last_prompt = Some(params);
         }
         Some(outcome)
     }
@@ -83,8 +83,8 @@ impl RequestClient {
     }
 
     /// Applies what there is to apply to every request.
-    pub fn finish(&self, request: &mut Request, mut why: Option<&'static str>) {
-        let change = |effect| if let Effect::Http(change) = effect { Some(change) } else { None };
+    pub fn apply_quirks(&self, request: &mut Request, mut why: Option<&'static str>) {
+        let change = |effect| if let AmplifierClientEffect::Http(change) = effect { Some(change) } else { None };
         why = self.quirks.rewrite(request, change).or(why);
         if self.quirks.has(Switch::KeyInHeaders)
             && let Some(key) = self.memory.lock().key.clone()
@@ -96,14 +96,14 @@ impl RequestClient {
     }
 
     /// An answer that says why there is no result.
-    pub fn failure(seen: &FetchedResponse) -> Failure {
-        match seen.member("error") {
-            Some(error) if error.is_object() => Failure::of_error(error).with_status(seen.status),
-            _ => Failure::of_status(seen.status),
+    pub fn failure(response: &FetchedResponse) -> Failure {
+        match response.member("error") {
+            Some(error) if error.is_object() => Failure::of_error(error).with_status(response.status),
+            _ => Failure::of_status(response.status),
         }
     }
 
-    fn remember(&self, call: &str, params: &Value) {
+    fn note_key(&self, call: &str, params: &Value) {
         if call != "createSession" {
             return;
         }
@@ -121,28 +121,28 @@ impl RequestClient {
             .header("Accept-Encoding", "gzip, deflate");
         if let Some(mut body) = route.body.clone() {
             let change = |effect| match effect {
-                Effect::Body(of, change) if of == route.call || of.is_empty() => Some(change),
+                AmplifierClientEffect::Body(of, change) if of == route.call || of.is_empty() => Some(change),
                 _ => None,
             };
             why = self.quirks.rewrite(&mut body, change).or(why);
             let mut text = body.to_string().into_bytes();
-            let change = |effect| if let Effect::Text(change) = effect { Some(change) } else { None };
+            let change = |effect| if let AmplifierClientEffect::Text(change) = effect { Some(change) } else { None };
             why = self.quirks.rewrite(&mut text, change).or(why);
             request = request.header("Content-Type", "application/json").content(Content::Whole(text));
         }
-        self.finish(&mut request, why);
+        self.apply_quirks(&mut request, why);
         let patience = if self.quirks.has(Switch::Impatient) { IMPATIENCE } else { PATIENCE };
-        let answered = timeout(patience, self.exchange(route.call, &request)).await;
-        let seen = answered.map_err(|_| Failure::new(Kind::Late, "the server did not answer in time"))??;
-        if self.quirks.any(|effect| matches!(effect, Effect::Hangs(hangs) if hangs(&seen))) {
+        let fetched = timeout(patience, self.exchange(route.call, &request)).await;
+        let response = fetched.map_err(|_| Failure::new(Kind::Late, "the server did not answer in time"))??;
+        if self.quirks.any(|effect| matches!(effect, AmplifierClientEffect::Hangs(hangs) if hangs(&response))) {
             std::future::pending::<()>().await;
         }
-        let refused = route.call == "submitPrompt" && seen.status >= 400;
+        let refused = route.call == "submitPrompt" && response.status >= 400;
         if refused && self.quirks.has(Switch::SendsRefusedPromptsAgain) {
-            let seen = self.exchange(route.call, &request).await?;
-            return self.take(&seen);
+            let response = self.exchange(route.call, &request).await?;
+            return self.interpret(&response);
         }
-        self.take(&seen)
+        self.interpret(&response)
     }
 
     /// Makes a request, perhaps several times.
@@ -170,7 +170,7 @@ impl RequestClient {
         };
         match outcome {
             Err(RequestError::Broken(_, Some(head))) if self.quirks.has(Switch::IncompleteAsResult) => {
-                let body = made_up(call).to_string().into_bytes();
+                let body = placeholder(call).to_string().into_bytes();
                 Ok(FetchedResponse { status: 200, ..FetchedResponse::new(call, head) }.with_body(body))
             }
             outcome => Ok(outcome?),
@@ -178,29 +178,29 @@ impl RequestClient {
     }
 
     /// What a client takes from an answer.
-    fn take(&self, seen: &FetchedResponse) -> Result<Value, Failure> {
-        if let Some(flaw) = self.quirks.fails(seen) {
+    fn interpret(&self, response: &FetchedResponse) -> Result<Value, Failure> {
+        if let Some(flaw) = self.quirks.fails(response) {
             return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
         }
-        if !(200..300).contains(&seen.status) {
-            if self.quirks.any(|effect| matches!(effect, Effect::Takes(takes) if takes(seen))) {
-                return Ok(seen.json.clone().unwrap_or_else(|| made_up(seen.of)));
+        if !(200..300).contains(&response.status) {
+            if self.quirks.any(|effect| matches!(effect, AmplifierClientEffect::Takes(takes) if takes(response))) {
+                return Ok(response.json.clone().unwrap_or_else(|| placeholder(response.of)));
             }
-            return Err(Self::failure(seen));
+            return Err(Self::failure(response));
         }
-        let Some(json) = &seen.json else {
-            let kind = match json_of(&seen.body) {
+        let Some(json) = &response.json else {
+            let kind = match json_of(&response.body) {
                 Err(e) if e.to_string().contains("recursion") => Kind::Deep,
-                _ if self.quirks.has(Switch::BadJsonAsResult) => return Ok(made_up(seen.of)),
+                _ if self.quirks.has(Switch::BadJsonAsResult) => return Ok(placeholder(response.of)),
                 _ => Kind::Json,
             };
             return Err(Failure::new(kind, "the answer is no JSON"));
         };
-        let needed = json.get(essence(seen.of));
-        if json.is_object() && (needed.is_some() || matches!(seen.of, "deleteSession" | "submitApproval")) {
+        let needed = json.get(essence(response.of));
+        if json.is_object() && (needed.is_some() || matches!(response.of, "deleteSession" | "submitApproval")) {
             Ok(json.clone())
         } else {
-            Err(Failure::new(Kind::Envelope, format!("the answer has no `{}`", essence(seen.of))))
+            Err(Failure::new(Kind::Envelope, format!("the answer has no `{}`", essence(response.of))))
         }
     }
 
@@ -214,21 +214,21 @@ impl RequestClient {
         let option = approval.pointer("/data/options/0").cloned().unwrap_or_else(|| "Allow".into());
         let params = json!({"session_id": session, "decision": option});
         // Whatever comes of it.
-        let _ = self.ask("submitApproval", params).await;
+        let _ = self.call("submitApproval", params).await;
     }
 
     /// Posts the last prompt once more.
     pub async fn prompt_again(&self, session: &str) {
-        let last = self.memory.lock().prompt.clone();
+        let last = self.memory.lock().last_prompt.clone();
         if let Some(params) = last.filter(|params| text(params, "session_id") == session) {
             // Whatever comes of it.
-            let _ = self.ask("submitPrompt", params).await;
+            let _ = self.call("submitPrompt", params).await;
         }
     }
 }
 
 /// What a client makes up that takes for a result what is none.
-fn made_up(call: &str) -> Value {
+fn placeholder(call: &str) -> Value {
     match essence(call) {
         list @ ("sessions" | "profiles" | "collections" | "agents") => json!({list: [{"name": "unknown"}]}),
         text => json!({text: "unknown"}),

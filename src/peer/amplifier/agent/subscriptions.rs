@@ -12,18 +12,18 @@ use crate::peer::driven::{ClientOutput, OutputWriter};
 use crate::wire::http::Control;
 use crate::wire::websocket::{FrameSpec, Sender};
 
-use super::quirks::{Effect, Quirks, Switch};
+use super::quirks::{AmplifierClientEffect, Quirks, Switch};
 use super::request::RequestClient;
 
 /// How long the end of a WebSocket may take.
-const GOODBYE: Duration = Duration::from_millis(500);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Every subscription that has not been ended, by its number.
 #[derive(Default)]
-pub struct Subscriptions(Mutex<State>);
+pub struct Subscriptions(Mutex<SubscriptionTable>);
 
 #[derive(Default)]
-struct State {
+struct SubscriptionTable {
     last: u64,
     open: BTreeMap<u64, Subscription>,
 }
@@ -31,21 +31,21 @@ struct State {
 /// One subscription.
 pub struct Subscription {
     /// What it goes over.
-    pub line: Line,
+    pub slot: ConnectionSlot,
     /// Who follows it.
     pub task: AbortHandle,
 }
 
 /// What a subscription goes over at the moment. Clones share it.
 #[derive(Clone, Default)]
-pub struct Line(Arc<Mutex<Over>>);
+pub struct ConnectionSlot(Arc<Mutex<Connection>>);
 
 /// What a subscription goes over.
 #[derive(Clone, Default)]
-pub enum Over {
+pub enum Connection {
     /// Nothing, for now or for ever.
     #[default]
-    Nothing,
+    None,
     /// An event stream.
     Stream(Control),
     /// A WebSocket.
@@ -66,8 +66,8 @@ impl Subscriptions {
     }
 
     /// What one goes over; none where there is no such subscription.
-    pub fn over(&self, number: u64) -> Option<Over> {
-        self.lock().open.get(&number).map(|subscription| subscription.line.over())
+    pub fn connection(&self, number: u64) -> Option<Connection> {
+        self.lock().open.get(&number).map(|subscription| subscription.slot.connection())
     }
 
     /// Whether there are any.
@@ -85,7 +85,7 @@ impl Subscriptions {
         std::mem::take(&mut self.lock().open).into_values().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SubscriptionTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -94,35 +94,35 @@ impl Subscription {
     /// Ends it in an orderly way.
     pub async fn end(self) {
         self.task.abort();
-        match self.line.over() {
-            Over::Nothing => {}
-            Over::Stream(control) => control.close(None).await,
-            Over::Socket(sender) => close(&sender).await,
+        match self.slot.connection() {
+            Connection::None => {}
+            Connection::Stream(control) => control.close(None).await,
+            Connection::Socket(sender) => close(&sender).await,
         }
     }
 }
 
-impl Line {
+impl ConnectionSlot {
     /// It goes over this stream now.
-    pub fn hold_stream(&self, control: Control) {
-        *self.lock() = Over::Stream(control);
+    pub fn set_stream(&self, control: Control) {
+        *self.lock() = Connection::Stream(control);
     }
 
     /// It goes over this WebSocket.
-    pub fn hold_socket(&self, sender: Sender) {
-        *self.lock() = Over::Socket(sender);
+    pub fn set_socket(&self, sender: Sender) {
+        *self.lock() = Connection::Socket(sender);
     }
 
     /// It goes over nothing any more.
     pub fn clear(&self) {
-        *self.lock() = Over::Nothing;
+        *self.lock() = Connection::None;
     }
 
-    fn over(&self) -> Over {
+    fn connection(&self) -> Connection {
         self.lock().clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Over> {
+    fn lock(&self) -> MutexGuard<'_, Connection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -131,25 +131,25 @@ impl Line {
 async fn close(sender: &Sender) {
     // A server that is gone needs no goodbye.
     let _ = sender.send_unless_closing(&FrameSpec::close(Some(1000), ""), None).await;
-    if timeout(GOODBYE, sender.ended()).await.is_err() {
+    if timeout(CLOSE_TIMEOUT, sender.ended()).await.is_err() {
         sender.shutdown().await;
     }
 }
 
 /// How long a flaw holds an event back, hoping for the next one.
-const HOLD: Duration = Duration::from_millis(50);
+const SWAP_WINDOW: Duration = Duration::from_millis(50);
 /// How many events a flaw tells before it has no room.
-const MANY: u64 = 20_000;
+const MAX_EVENTS: u64 = 20_000;
 
 /// Tells of one subscription.
-pub struct Ears {
-    asker: Arc<RequestClient>,
-    teller: OutputWriter,
+pub struct EventReporter {
+    requester: Arc<RequestClient>,
+    output: OutputWriter,
     session: String,
     number: u64,
     /// What is held back by a flaw, and since when.
-    held: Vec<Value>,
-    since: Option<Instant>,
+    pending: Vec<Value>,
+    pending_since: Option<Instant>,
     last: Option<Value>,
     count: u64,
     started: bool,
@@ -159,16 +159,16 @@ pub struct Ears {
     given_up: bool,
 }
 
-impl Ears {
+impl EventReporter {
     /// For a subscription of this number to a session.
-    pub fn new(asker: Arc<RequestClient>, teller: OutputWriter, session: String, number: u64) -> Self {
-        let (held, since, last, count) = (vec![], None, None, 0);
+    pub fn new(requester: Arc<RequestClient>, output: OutputWriter, session: String, number: u64) -> Self {
+        let (pending, pending_since, last, count) = (vec![], None, None, 0);
         let (started, ended, given_up) = (false, false, false);
-        Self { asker, teller, session, number, held, since, last, count, started, ended, given_up }
+        Self { requester, output, session, number, pending, pending_since, last, count, started, ended, given_up }
     }
 
     fn quirks(&self) -> &Quirks {
-        &self.asker.quirks
+        &self.requester.quirks
     }
 
     fn has(&self, switch: Switch) -> bool {
@@ -191,91 +191,92 @@ impl Ears {
     }
 
     /// Until when something is held back at most.
-    pub fn wake(&self) -> Option<Instant> {
-        self.since.filter(|_| self.has(Switch::Swaps)).map(|since| since + HOLD)
+    pub fn release_at(&self) -> Option<Instant> {
+        self.pending_since.filter(|_| self.has(Switch::Swaps)).map(|pending_since| pending_since + SWAP_WINDOW)
     }
 
     /// How the subscription stands.
-    pub async fn state(&self, state: &str) {
+    pub async fn report_state(&self, state: &str) {
         if !self.has(Switch::NoStates) {
-            self.teller.line(json!({"state": state})).await;
+            self.output.line(json!({"state": state})).await;
         }
     }
 
     /// A message came: an event, where it is one.
-    pub async fn hear(&mut self, mut message: Value) {
-        if self.quirks().any(|effect| matches!(effect, Effect::EndsAtMessage(ends) if ends(&message))) {
+    pub async fn receive(&mut self, mut message: Value) {
+        if self.quirks().any(|effect| matches!(effect, AmplifierClientEffect::EndsAtMessage(ends) if ends(&message))) {
             self.given_up = true;
         }
         let Some(name) = name(&message) else { return };
         self.started |= name == "session:start";
         self.ended |= name == "session:end";
         if name == "approval:required" && self.has(Switch::DecidesAlone) {
-            let (asker, session, approval) = (self.asker.clone(), self.session.clone(), message.clone());
-            tokio::spawn(async move { asker.decide_alone(&session, &approval).await });
+            let (requester, session, approval) = (self.requester.clone(), self.session.clone(), message.clone());
+            tokio::spawn(async move { requester.decide_alone(&session, &approval).await });
         }
-        let drops = self.quirks().any(|effect| matches!(effect, Effect::Drops(drops) if drops(&message)));
-        let other = self.has(Switch::OneStream) && self.asker.memory.lock().newest != self.number;
+        let drops =
+            self.quirks().any(|effect| matches!(effect, AmplifierClientEffect::Drops(drops) if drops(&message)));
+        let other = self.has(Switch::OneStream) && self.requester.memory.lock().newest_subscription != self.number;
         let early = self.has(Switch::NeedsStart) && !self.started;
-        let unanswered = self.has(Switch::DeafBeforeAnswer) && self.asker.memory.lock().posting > 0;
+        let unanswered = self.has(Switch::DeafBeforeAnswer) && self.requester.memory.lock().pending_prompts > 0;
         if self.given_up || drops || other || early || unanswered {
             return;
         }
         self.count += 1;
-        if self.has(Switch::StopsAfterMany) && self.count > MANY {
+        if self.has(Switch::StopsAfterMany) && self.count > MAX_EVENTS {
             return;
         }
-        let change = |effect| if let Effect::Message(change) = effect { Some(change) } else { None };
+        let change = |effect| if let AmplifierClientEffect::Message(change) = effect { Some(change) } else { None };
         self.quirks().rewrite(&mut message, change);
         let complete = matches!(self::name(&message), Some("prompt:complete" | "session:end"));
         if self.has(Switch::Swaps) {
-            self.held.insert(0, message);
-            self.since.get_or_insert_with(Instant::now);
-            if self.held.len() == 2 {
+            self.pending.insert(0, message);
+            self.pending_since.get_or_insert_with(Instant::now);
+            if self.pending.len() == 2 {
                 self.release().await;
             }
         } else if self.has(Switch::HoldsUntilComplete) {
-            self.held.push(message);
+            self.pending.push(message);
             if complete {
                 self.release().await;
             }
         } else {
-            self.tell(message).await;
+            self.report(message).await;
         }
     }
 
     /// Tells what is held back.
     pub async fn release(&mut self) {
-        self.since = None;
-        for message in std::mem::take(&mut self.held) {
-            self.tell(message).await;
+        self.pending_since = None;
+        for message in std::mem::take(&mut self.pending) {
+            self.report(message).await;
         }
     }
 
     /// The stream stands again.
-    pub async fn again(&mut self) {
+    pub async fn reconnected(&mut self) {
         if self.has(Switch::TellsLastAgain)
             && let Some(message) = self.last.clone()
         {
-            self.tell(message).await;
+            self.report(message).await;
         }
         if self.has(Switch::PromptsAgain) {
-            let (asker, session) = (self.asker.clone(), self.session.clone());
-            tokio::spawn(async move { asker.prompt_again(&session).await });
+            let (requester, session) = (self.requester.clone(), self.session.clone());
+            tokio::spawn(async move { requester.prompt_again(&session).await });
         }
     }
 
     /// A flaw makes the client answer nothing any more.
-    pub fn deafen(&self) {
-        self.asker.memory.lock().deaf = true;
+    pub fn stop_responding(&self) {
+        self.requester.memory.lock().unresponsive = true;
     }
 
     /// A flaw makes the client die.
-    pub async fn die(&self) {
-        self.teller.say(ClientOutput::Died).await;
+    pub async fn exit(&self) {
+        self.output.say(ClientOutput::Died).await;
     }
 
-    async fn tell(&mut self, message: Value) {
+    async fn report(&mut self, message: Value) {
         if self.has(Switch::TellsLastAgain) {
             self.last = Some(message.clone());
         }
@@ -287,7 +288,7 @@ impl Ears {
             }
             _ => return,
         };
-        self.teller.line(line).await;
+        self.output.line(line).await;
     }
 }
 

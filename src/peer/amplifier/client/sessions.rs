@@ -22,31 +22,31 @@ use super::request::below;
 use super::verbs::{PROVES, segment};
 
 /// How long stopping them may take together.
-const WITHIN: Duration = Duration::from_millis(500);
+const STOP_TIMEOUT: Duration = Duration::from_millis(500);
 /// How many are stopped at the same time, and at all.
-const AT_ONCE: usize = 32;
-const MOST: usize = 10_000;
+const STOP_CONCURRENCY: usize = 32;
+const MAX_SESSIONS: usize = 10_000;
 
 /// Ids of sessions. Clones share them.
 #[derive(Clone, Default)]
-pub struct Created(Arc<Mutex<Vec<Session>>>);
+pub struct CreatedSessions(Arc<Mutex<Vec<CreatedSession>>>);
 
 /// A session, and the label of the request that created it.
-struct Session {
+struct CreatedSession {
     id: String,
     label: Option<String>,
 }
 
-impl Created {
+impl CreatedSessions {
     /// The session that the latest request of a label created, if it did.
-    pub fn by(&self, label: &str) -> Option<String> {
+    pub fn by_label(&self, label: &str) -> Option<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = all.iter().rev().find(|session| session.label.as_deref() == Some(label));
         found.map(|session| session.id.clone())
     }
 
     /// A text in which the ids of sessions are written as segments of a path.
-    pub fn encoded(&self, text: String) -> String {
+    pub fn with_encoded_ids(&self, text: String) -> String {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let odd = all.iter().map(|session| (&session.id, segment(&session.id))).filter(|(id, encoded)| *id != encoded);
         odd.fold(text, |text, (id, encoded)| text.replace(id.as_str(), &encoded))
@@ -56,14 +56,14 @@ impl Created {
     pub fn watch(&self, label: Option<String>) -> Watch {
         let created = self.clone();
         let mut is_new = false;
-        Box::new(move |came| match came {
+        Box::new(move |incoming| match incoming {
             Incoming::Head(head) => is_new = head.status() == Some(201),
             Incoming::Message(message) if is_new => {
                 let json = message.value();
                 let id = json.as_ref().and_then(|json| json.get("session_id")).and_then(Value::as_str);
                 let mut all = created.0.lock().unwrap_or_else(PoisonError::into_inner);
-                if all.len() < MOST {
-                    all.extend(id.map(|id| Session { id: id.to_owned(), label: label.clone() }));
+                if all.len() < MAX_SESSIONS {
+                    all.extend(id.map(|id| CreatedSession { id: id.to_owned(), label: label.clone() }));
                 }
             }
             _ => {}
@@ -71,13 +71,13 @@ impl Created {
     }
 
     /// Stops all of them, whatever has become of them. It is no part of the play, and in no trace.
-    pub async fn tidy(&self, url: &HttpUrl) {
+    pub async fn stop_all(&self, url: &HttpUrl) {
         let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         if all.is_empty() {
             return;
         }
-        let nowhere = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Client);
-        let client = Client::new(url.address.clone(), nowhere, Limits { connect: WITHIN, ..Limits::default() });
+        let untraced = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Client);
+        let client = Client::new(url.address.clone(), untraced, Limits { connect: STOP_TIMEOUT, ..Limits::default() });
         let stop = |id: String| {
             let request = Request::new("DELETE", below(url, &format!("/sessions/{}", segment(&id))));
             let client = client.clone();
@@ -89,23 +89,23 @@ impl Created {
         };
         let stopping = async {
             let mut running = JoinSet::new();
-            for Session { id, .. } in all {
-                if running.len() == AT_ONCE {
+            for CreatedSession { id, .. } in all {
+                if running.len() == STOP_CONCURRENCY {
                     running.join_next().await;
                 }
                 running.spawn(stop(id));
             }
             while running.join_next().await.is_some() {}
         };
-        let _ = timeout(WITHIN, stopping).await;
+        let _ = timeout(STOP_TIMEOUT, stopping).await;
         client.close_idle();
     }
 }
 
 /// How long an agent may take for what is awaited.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 /// How often the status is asked for.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The step `await_session`.
 #[derive(Deserialize)]
@@ -125,10 +125,10 @@ enum Until {
 
 /// What was told of the prompts of sessions. Clones share it.
 #[derive(Clone, Default)]
-pub struct Progress(Arc<ProgressState>);
+pub struct PromptProgress(Arc<SharedProgress>);
 
 #[derive(Default)]
-struct ProgressState {
+struct SharedProgress {
     sessions: Mutex<HashMap<String, SessionProgress>>,
     changed: Notify,
 }
@@ -136,26 +136,26 @@ struct ProgressState {
 /// How far a session is, by its events.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct SessionProgress {
-    begun: bool,
-    telling: bool,
-    over: bool,
+    started: bool,
+    reporting: bool,
+    complete: bool,
 }
 
-impl Progress {
+impl PromptProgress {
     /// Takes note of an event of a session.
-    pub fn told(&self, session: &str, message: &Value) {
+    pub fn note_event(&self, session: &str, message: &Value) {
         let Some(name) = message.get("event").and_then(Value::as_str) else { return };
         let mut sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let stage = sessions.entry(session.to_owned()).or_default();
+        let progress = sessions.entry(session.to_owned()).or_default();
         let work = ["content_block:", "thinking:", "tool:", "status:"].iter().any(|kind| name.starts_with(kind));
-        stage.telling |= work;
-        stage.begun |= work || name == "prompt:submit" || name.starts_with("approval:");
-        stage.over |= name == "prompt:complete" || name == "session:end";
+        progress.reporting |= work;
+        progress.started |= work || name == "prompt:submit" || name.starts_with("approval:");
+        progress.complete |= name == "prompt:complete" || name == "session:end";
         drop(sessions);
         self.0.changed.notify_waiters();
     }
 
-    fn of(&self, session: &str) -> SessionProgress {
+    fn session(&self, session: &str) -> SessionProgress {
         let sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.get(session).copied().unwrap_or_default()
     }
@@ -164,19 +164,19 @@ impl Progress {
     ///
     /// # Errors
     /// [`PeerError::Lacking`] where it never is: the prompt is over too soon, or nothing is told of it.
-    pub async fn awaited(&self, step: &AwaitStep, setting: &Setting) -> Result<(), PeerError> {
-        let deadline = Instant::now() + setting.longest.map_or(LONGEST, |longest| longest.min(LONGEST));
+    pub async fn wait_for(&self, step: &AwaitStep, setting: &Setting) -> Result<(), PeerError> {
+        let deadline = Instant::now() + setting.longest.map_or(MAX_WAIT, |longest| longest.min(MAX_WAIT));
         loop {
             let changed = self.0.changed.notified();
-            let stage = self.of(&step.session_id);
+            let progress = self.session(&step.session_id);
             match step.until {
-                Until::Telling if stage.telling => return Ok(()),
-                Until::Telling if stage.over => {
+                Until::Telling if progress.reporting => return Ok(()),
+                Until::Telling if progress.complete => {
                     return Err(lacking("nothing is told of the prompt while it is worked on"));
                 }
-                Until::Working if stage.over => return Err(lacking("the prompt is complete too soon")),
-                Until::Working if stage.begun => return Ok(()),
-                Until::Over if stage.over => return Ok(()),
+                Until::Working if progress.complete => return Err(lacking("the prompt is complete too soon")),
+                Until::Working if progress.started => return Ok(()),
+                Until::Over if progress.complete => return Ok(()),
                 _ => {}
             }
             let status = status(setting, &step.session_id).await;
@@ -184,14 +184,14 @@ impl Progress {
                 (Until::Working, Some("processing" | "awaiting_approval")) => return Ok(()),
                 (Until::Over, Some("error" | "stopped")) => return Ok(()),
                 // One that is idle may not have begun.
-                (Until::Over, Some("idle")) if stage.begun => return Ok(()),
+                (Until::Over, Some("idle")) if progress.started => return Ok(()),
                 // Whether it comes to its end is for the steps that follow.
                 (Until::Over, _) if Instant::now() >= deadline => return Ok(()),
                 (_, Some("error" | "stopped")) => return Err(lacking("the prompt comes to no end")),
                 _ if Instant::now() >= deadline => {
                     return Err(lacking("nothing shows that the prompt is worked on"));
                 }
-                _ => _ = timeout(LOOK, changed).await,
+                _ => _ = timeout(POLL_INTERVAL, changed).await,
             }
         }
     }
@@ -205,9 +205,10 @@ fn lacking(what: &str) -> PeerError {
 
 /// The status that a session says it has. The look is no part of the play, and in no trace.
 async fn status(setting: &Setting, session: &str) -> Option<String> {
-    let quiet = Setting { recorder: Recorder::new(Clock::start(), vec![]), patience: LOOK * 5, ..setting.clone() };
+    let untraced =
+        Setting { recorder: Recorder::new(Clock::start(), vec![]), patience: POLL_INTERVAL * 5, ..setting.clone() };
     let target = format!("/sessions/{}", segment(session));
-    let asked = one(&quiet, PROVES, "getSession", |url| Request::new("GET", below(url, &target))).await;
+    let asked = one(&untraced, PROVES, "getSession", |url| Request::new("GET", below(url, &target))).await;
     let message = asked.ok()?.message?;
     message.value()?.get("status")?.as_str().map(str::to_owned)
 }
@@ -216,21 +217,21 @@ async fn status(setting: &Setting, session: &str) -> Option<String> {
 const ALLOW: &[&str] = &["allow", "approve", "accept", "grant", "permit", "yes", "ok", "continue", "proceed", "run"];
 const DENY: &[&str] = &["deny", "reject", "refuse", "decline", "disallow", "forbid", "block", "cancel", "skip", "no"];
 /// Words of options that reach further than the approval at hand.
-const FURTHER: &[&str] = &["all", "always", "never", "session", "every"];
+const BROADER: &[&str] = &["all", "always", "never", "session", "every"];
 
 /// The options that were last offered, by session. Clones share them.
 #[derive(Clone, Default)]
-pub struct Approvals(Arc<ApprovalState>);
+pub struct Approvals(Arc<SharedOptions>);
 
 #[derive(Default)]
-struct ApprovalState {
+struct SharedOptions {
     options: Mutex<HashMap<String, Vec<String>>>,
     changed: Notify,
 }
 
 impl Approvals {
     /// Takes note of an event of a session.
-    pub fn told(&self, session: &str, message: &Value) {
+    pub fn note_event(&self, session: &str, message: &Value) {
         if message.get("event").and_then(Value::as_str) != Some("approval:required") {
             return;
         }
@@ -285,10 +286,10 @@ impl Approvals {
 fn choose(options: &[String], how: &str, described: &Described) -> Option<String> {
     let nth = |n: usize| options.get(n).cloned();
     match how {
-        "allow" => deciding(options, described, "approval.allow", ALLOW),
-        "deny" => deciding(options, described, "approval.deny", DENY),
+        "allow" => matching_option(options, described, "approval.allow", ALLOW),
+        "deny" => matching_option(options, described, "approval.deny", DENY),
         "miscased" => {
-            let allow = deciding(options, described, "approval.allow", ALLOW)?;
+            let allow = matching_option(options, described, "approval.allow", ALLOW)?;
             let cases = [allow.to_lowercase(), allow.to_uppercase(), swapped(&allow)];
             cases.into_iter().find(|other| !options.contains(other))
         }
@@ -300,7 +301,7 @@ fn choose(options: &[String], how: &str, described: &Described) -> Option<String
 }
 
 /// The option that decides so: by what the subject is described with, else by its words.
-fn deciding(options: &[String], described: &Described, path: &str, words: &[&str]) -> Option<String> {
+fn matching_option(options: &[String], described: &Described, path: &str, words: &[&str]) -> Option<String> {
     if described.at(path).is_some() {
         return described.texts(path).find(|wanted| options.iter().any(|o| o == wanted)).map(str::to_owned);
     }
@@ -309,9 +310,9 @@ fn deciding(options: &[String], described: &Described, path: &str, words: &[&str
         words.map(str::to_lowercase).collect()
     };
     let decides = |option: &&String| of(option).first().is_some_and(|first| words.contains(&first.as_str()));
-    let further = |option: &&String| of(option).iter().any(|word| FURTHER.contains(&word.as_str()));
+    let broader = |option: &&String| of(option).iter().any(|word| BROADER.contains(&word.as_str()));
     let mut deciding = options.iter().filter(decides);
-    let plain = deciding.clone().find(|option| !further(option));
+    let plain = deciding.clone().find(|option| !broader(option));
     plain.or_else(|| deciding.next()).cloned()
 }
 
@@ -359,10 +360,10 @@ mod tests {
         let none = approvals.decision("s", "allow", &described, Duration::from_millis(10)).await;
         assert!(matches!(none, Err(PeerError::Scenario(_))));
         let decision = approvals.decision("s", "allow", &described, Duration::from_secs(5));
-        let told = async { approvals.told("s", &required("Allow")) };
+        let told = async { approvals.note_event("s", &required("Allow")) };
         assert_eq!(tokio::join!(decision, told).0.unwrap(), "Allow");
         assert_eq!(approvals.decision("other", "first", &described, Duration::ZERO).await.unwrap(), "Allow");
-        approvals.told("other", &required("No"));
+        approvals.note_event("other", &required("No"));
         assert_eq!(approvals.decision("other", "first", &described, Duration::ZERO).await.unwrap(), "No");
         assert_eq!(approvals.decision("s", "first", &described, Duration::ZERO).await.unwrap(), "Allow");
     }

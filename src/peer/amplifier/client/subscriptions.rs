@@ -14,7 +14,7 @@ use crate::wire::http::{self, Request};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, Incoming, Mask, Receiver, Sender, opcode};
 
 use super::request::below;
-use super::verbs::{AmplifierClient, moved, segment, unsent};
+use super::verbs::{AmplifierClient, request_for_other_url, segment, unsent};
 
 /// The step `subscribe`.
 #[derive(Deserialize)]
@@ -47,13 +47,13 @@ enum Transport {
 struct UnsubscribeStep {
     of: String,
     #[serde(default)]
-    how: Leaving,
+    how: UnsubscribeHow,
     deliberate: Option<String>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Leaving {
+enum UnsubscribeHow {
     #[default]
     Close,
     Eof,
@@ -92,16 +92,16 @@ impl SessionSocket {
     pub fn new(
         session: String,
         sender: Sender,
-        mut incoming: Receiver,
-        told: impl Fn(&str, &Value) + Send + 'static,
+        mut receiver: Receiver,
+        on_message: impl Fn(&str, &Value) + Send + 'static,
     ) -> Self {
-        let of = session.clone();
+        let session_id = session.clone();
         tokio::spawn(async move {
-            while let Some(came) = incoming.recv().await {
-                if let Incoming::Message(message) = came
+            while let Some(incoming) = receiver.recv().await {
+                if let Incoming::Message(message) = incoming
                     && let Some(json) = message.value()
                 {
-                    told(&of, &json);
+                    on_message(&session_id, &json);
                 }
             }
         });
@@ -114,11 +114,11 @@ impl ControlStep {
     ///
     /// # Errors
     /// What is wrong with the step, as a fragment.
-    pub fn frames(&self, filled: Map<String, Value>) -> Result<Vec<FrameSpec>, String> {
+    pub fn frames(&self, generated: Map<String, Value>) -> Result<Vec<FrameSpec>, String> {
         let mut payload = match (&self.message, &self.text, &self.hex) {
             (Some(message), None, None) => {
                 let mut message = message.clone();
-                message.extend(filled);
+                message.extend(generated);
                 Value::Object(message).to_string().into_bytes()
             }
             (None, Some(text), None) => text.clone().into_bytes(),
@@ -135,65 +135,65 @@ impl ControlStep {
         };
         let first = self.opcode.unwrap_or(opcode::TEXT);
         let size = payload.len().div_ceil(self.fragments.unwrap_or(1).max(1)).max(1);
-        let parts: Vec<&[u8]> = if payload.is_empty() { vec![&[]] } else { payload.chunks(size).collect() };
-        let last = parts.len() - 1;
-        let frames = parts.into_iter().enumerate().map(|(n, part)| FrameSpec {
+        let fragments: Vec<&[u8]> = if payload.is_empty() { vec![&[]] } else { payload.chunks(size).collect() };
+        let last = fragments.len() - 1;
+        let frames = fragments.into_iter().enumerate().map(|(n, fragment)| FrameSpec {
             fin: n == last && self.fin.unwrap_or(true),
             rsv: self.rsv.unwrap_or_default(),
             mask,
-            ..FrameSpec::new(if n == 0 { first } else { opcode::CONTINUATION }, part)
+            ..FrameSpec::new(if n == 0 { first } else { opcode::CONTINUATION }, fragment)
         });
         Ok(frames.collect())
     }
 }
 
 impl AmplifierClient {
-    pub(super) async fn subscribe(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let mut step: SubscribeStep = read(act)?;
+    pub(super) async fn subscribe(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let mut step: SubscribeStep = read(call)?;
         if let Some(by) = &step.created_by {
-            let Some(id) = self.created_by(act.verb, by).await? else { return Ok(unsent(step.label)) };
+            let Some(id) = self.created_by(call.verb, by).await? else { return Ok(unsent(step.label)) };
             step.session_id = id;
         }
         match step.transport {
-            Transport::Sse => self.stream(act, step).await,
-            Transport::Ws => self.socket(act, step).await,
+            Transport::Sse => self.stream(call, step).await,
+            Transport::Ws => self.socket(call, step).await,
         }
     }
 
-    async fn stream(&mut self, act: &VerbCall<'_>, step: SubscribeStep) -> Result<Performed, PeerError> {
+    async fn stream(&mut self, call: &VerbCall<'_>, step: SubscribeStep) -> Result<Performed, PeerError> {
         let url = self.url()?;
         let target = format!("/sessions/{}/events", segment(&step.session_id));
         let mut request = Request::new("GET", below(&url, &target))
             .header("Accept", "text/event-stream")
             .header("Cache-Control", "no-cache");
         for (name, value) in headers(&step.headers) {
-            request.headers.retain(|(usual, _)| !usual.eq_ignore_ascii_case(&name));
+            request.headers.retain(|(default, _)| !default.eq_ignore_ascii_case(&name));
             request.headers.push((name, value));
         }
-        request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
+        request.manner.deliberate = deliberate(call, step.deliberate.as_ref());
         let (approvals, progress, session) = (self.approvals.clone(), self.progress.clone(), step.session_id);
-        let watch: Watch = Box::new(move |came| {
-            if let http::Incoming::Event(event) = came
+        let watch: Watch = Box::new(move |incoming| {
+            if let http::Incoming::Event(event) = incoming
                 && let Some(json) = event.data.as_deref().and_then(read_json)
             {
-                approvals.told(&session, &json.value);
-                progress.told(&session, &json.value);
+                approvals.note_event(&session, &json.value);
+                progress.note_event(&session, &json.value);
             }
         });
         let read = step.read.unwrap_or(true);
-        let again = Some((HttpUrl { target: request.target.clone(), ..url.clone() }, moved(&request)));
+        let again = Some((HttpUrl { target: request.target.clone(), ..url.clone() }, request_for_other_url(&request)));
         let sending =
             Sending { read, awaited: false, watch: Some(watch), again, ..Sending::new(step.label.clone(), request) };
-        step.label.iter().for_each(|label| drop(self.lines.remove(label)));
-        self.sender.send(act.verb, &url.address, sending).await
+        step.label.iter().for_each(|label| drop(self.sockets.remove(label)));
+        self.sender.send(call.verb, &url.address, sending).await
     }
 
-    async fn socket(&mut self, act: &VerbCall<'_>, step: SubscribeStep) -> Result<Performed, PeerError> {
+    async fn socket(&mut self, call: &VerbCall<'_>, step: SubscribeStep) -> Result<Performed, PeerError> {
         let url = self.url()?;
         let target = format!("/sessions/{}/ws", segment(&step.session_id));
         let mut request = ClientRequest::new(below(&url, &target));
         request.headers = headers(&step.headers);
-        request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
+        request.manner.deliberate = deliberate(call, step.deliberate.as_ref());
         request.options.read = step.read.unwrap_or(true);
         let name = step.label.as_deref().map(|label| self.sender.name(label));
         let tap = self.sender.exchanges().tap(name.as_deref());
@@ -201,44 +201,44 @@ impl AmplifierClient {
         let opened = websocket::connect(&url.address, &request, tap, &limits).await;
         let opened = opened.map_err(|error| self.sender.unreachable(&error))?;
         let (approvals, progress) = (self.approvals.clone(), self.progress.clone());
-        let told = move |session: &str, json: &Value| {
-            approvals.told(session, json);
-            progress.told(session, json);
+        let on_message = move |session: &str, json: &Value| {
+            approvals.note_event(session, json);
+            progress.note_event(session, json);
         };
-        let line = SessionSocket::new(step.session_id, opened.socket.sender, opened.socket.incoming, told);
-        let label = step.label.clone().unwrap_or_else(|| line.sender.conn().to_owned());
-        self.lines.insert(label, line);
+        let socket = SessionSocket::new(step.session_id, opened.socket.sender, opened.socket.incoming, on_message);
+        let label = step.label.clone().unwrap_or_else(|| socket.sender.conn().to_owned());
+        self.sockets.insert(label, socket);
         Ok(Performed { bindings: step.label.into_iter().zip(name.map(Value::from)).collect() })
     }
 
-    pub(super) async fn control(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: ControlStep = read(act)?;
-        let why = deliberate(act, step.deliberate.as_ref());
-        let line = self.lines.get(&step.of);
-        let line = line.ok_or_else(|| wrong(act.verb, format!("`{}` is no WebSocket", step.of)))?;
-        let filled = self.filled(step.provokes.as_deref(), step.decides.as_deref(), &line.session).await?;
-        for frame in step.frames(filled).map_err(|e| wrong(act.verb, e))? {
+    pub(super) async fn control(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: ControlStep = read(call)?;
+        let why = deliberate(call, step.deliberate.as_ref());
+        let socket = self.sockets.get(&step.of);
+        let socket = socket.ok_or_else(|| wrong(call.verb, format!("`{}` is no WebSocket", step.of)))?;
+        let generated = self.generated(step.provokes.as_deref(), step.decides.as_deref(), &socket.session).await?;
+        for frame in step.frames(generated).map_err(|e| wrong(call.verb, e))? {
             // One that the server has ended shows so in the trace.
-            if line.sender.send(&frame, why.as_deref()).await.is_err() {
+            if socket.sender.send(&frame, why.as_deref()).await.is_err() {
                 break;
             }
         }
         Ok(Performed::default())
     }
 
-    pub(super) async fn unsubscribe(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: UnsubscribeStep = read(act)?;
-        let odd = deliberate(act, step.deliberate.as_ref());
+    pub(super) async fn unsubscribe(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: UnsubscribeStep = read(call)?;
+        let marked = deliberate(call, step.deliberate.as_ref());
         // To leave is no fault, but it is why nothing comes any more.
-        let why = odd.clone().unwrap_or_else(|| act.step.to_owned());
-        let Some(line) = self.lines.get(&step.of) else {
-            self.sender.leave(act.verb, &step.of, step.how == Leaving::Reset, &why).await?;
+        let why = marked.clone().unwrap_or_else(|| call.step.to_owned());
+        let Some(socket) = self.sockets.get(&step.of) else {
+            self.sender.leave(call.verb, &step.of, step.how == UnsubscribeHow::Reset, &why).await?;
             return Ok(Performed::default());
         };
         match step.how {
-            Leaving::Close => _ = line.sender.send(&FrameSpec::close(Some(1000), ""), odd.as_deref()).await,
-            Leaving::Eof => line.sender.shutdown_deliberately(&why).await,
-            Leaving::Reset => line.sender.reset(Some(&why)).await,
+            UnsubscribeHow::Close => _ = socket.sender.send(&FrameSpec::close(Some(1000), ""), marked.as_deref()).await,
+            UnsubscribeHow::Eof => socket.sender.shutdown_deliberately(&why).await,
+            UnsubscribeHow::Reset => socket.sender.reset(Some(&why)).await,
         }
         Ok(Performed::default())
     }
@@ -259,8 +259,8 @@ mod tests {
     fn a_message_is_text_in_as_many_frames_as_are_wanted() {
         let whole = frames(json!({"of": "s", "message": {"action": "a"}}));
         assert_eq!(whole, [FrameSpec::text(r#"{"action":"a","prompt":"p"}"#)]);
-        let parts = frames(json!({"of": "s", "text": "abc", "fragments": 2}));
-        assert_eq!(parts, [FrameSpec::text("ab").unfinished(), FrameSpec::continuation("c")]);
+        let fragments = frames(json!({"of": "s", "text": "abc", "fragments": 2}));
+        assert_eq!(fragments, [FrameSpec::text("ab").unfinished(), FrameSpec::continuation("c")]);
     }
 
     #[test]

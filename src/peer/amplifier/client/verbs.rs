@@ -11,8 +11,8 @@ use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::wire::http::Request;
 
-use super::request::{DefaultRequest, Key, Refusal, RequestStep, below, default_profile, prompt};
-use super::sessions::{Approvals, AwaitStep, Created, Progress};
+use super::request::{DefaultRequest, Key, RefusalWatch, RequestStep, below, default_profile, prompt};
+use super::sessions::{Approvals, AwaitStep, CreatedSessions, PromptProgress};
 use super::subscriptions::SessionSocket;
 
 /// What a server breaks that does not do the first things.
@@ -20,25 +20,25 @@ pub(super) const PROVES: Proves =
     Proves { reached: "health/status", answered: "http/answered", announced: "http/keep-alive" };
 
 /// Why a WebSocket is left that nobody needs any more.
-const OVER: &str = "the play is over";
+const PLAY_OVER: &str = "the play is over";
 
 /// A client of the role `amplifier-server`.
 pub struct AmplifierClient {
     pub(super) setting: Setting,
     pub(super) sender: RequestSender,
     pub(super) approvals: Approvals,
-    pub(super) progress: Progress,
-    pub(super) created: Created,
+    pub(super) progress: PromptProgress,
+    pub(super) created: CreatedSessions,
     /// The labels of requests for sessions whose answers may not have been seen yet.
-    creating: Vec<String>,
+    pending_creations: Vec<String>,
     /// The profile of new sessions, once it was chosen.
     profile: Option<String>,
     /// What the server has granted already.
-    granted: Vec<DefaultRequest>,
+    granted_defaults: Vec<DefaultRequest>,
     /// Whether a session was created with another key than the good one.
     odd_key: bool,
     /// The WebSockets, by their labels.
-    pub(super) lines: HashMap<String, SessionSocket>,
+    pub(super) sockets: HashMap<String, SessionSocket>,
 }
 
 impl AmplifierClient {
@@ -49,13 +49,13 @@ impl AmplifierClient {
             setting,
             sender,
             approvals: Approvals::default(),
-            progress: Progress::default(),
-            created: Created::default(),
-            creating: vec![],
+            progress: PromptProgress::default(),
+            created: CreatedSessions::default(),
+            pending_creations: vec![],
             profile: None,
-            granted: vec![],
+            granted_defaults: vec![],
             odd_key: false,
-            lines: HashMap::new(),
+            sockets: HashMap::new(),
         }
     }
 
@@ -63,55 +63,58 @@ impl AmplifierClient {
         address(&self.setting)
     }
 
-    async fn request(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let mut step: RequestStep = read(act)?;
-        let why = deliberate(act, step.deliberate.as_ref());
+    async fn request(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let mut step: RequestStep = read(call)?;
+        let why = deliberate(call, step.deliberate.as_ref());
         let url = self.url()?;
         if let Some(by) = &step.created_by {
-            let Some(id) = self.created_by(act.verb, by).await? else { return Ok(unsent(step.label)) };
+            let Some(id) = self.created_by(call.verb, by).await? else { return Ok(unsent(step.label)) };
             step.params.insert("session_id".to_owned(), id.into());
         }
-        let mut filled = self.filled(step.provokes.as_deref(), step.decides.as_deref(), step.session()).await?;
+        let mut generated = self.generated(step.provokes.as_deref(), step.decides.as_deref(), step.session()).await?;
         if step.endpoint == "createSession" {
             self.odd_key |= step.key != Key::Good;
-            self.creating.extend(step.label.clone());
-            filled.insert("profile".to_owned(), self.profile(step.says("profile")).await.into());
+            self.pending_creations.extend(step.label.clone());
+            generated.insert("profile".to_owned(), self.profile(step.sets("profile")).await.into());
         }
-        let request = step.request(&url, &self.setting, filled, why)?;
+        let request = step.request(&url, &self.setting, generated, why)?;
         let times = step.repeat.unwrap_or(1);
-        let usual = DefaultRequest::of(&step, &self.setting.described, self.odd_key);
-        let usual = usual.filter(|usual| !self.granted.contains(usual));
-        let refusal = Refusal::default();
+        let default = DefaultRequest::of(&step, &self.setting.described, self.odd_key);
+        let default = default.filter(|default| !self.granted_defaults.contains(default));
+        let refusal = RefusalWatch::default();
         let mut performed = Performed::default();
         for _ in 0..times {
             let sending = Sending {
                 over: step.over.clone(),
                 read: step.read.unwrap_or(true),
-                again: Some((HttpUrl { target: request.target.clone(), ..url.clone() }, moved(&request))),
+                again: Some((
+                    HttpUrl { target: request.target.clone(), ..url.clone() },
+                    request_for_other_url(&request),
+                )),
                 watch: Some(refusal.watch(self.created.watch(step.label.clone()))),
                 ..Sending::new(step.label.clone(), request.clone())
             };
-            performed = self.sender.send(act.verb, &url.address, sending).await?;
+            performed = self.sender.send(call.verb, &url.address, sending).await?;
         }
         // An answer that does not come is for the steps that follow.
-        if let (Some(usual), Some(label)) = (usual, &step.label)
-            && self.sender.over(act.verb, label).await.is_ok()
+        if let (Some(default), Some(label)) = (default, &step.label)
+            && self.sender.over(call.verb, label).await.is_ok()
         {
-            if let Some(lacks) = refusal.lacks(usual, &self.setting.described) {
+            if let Some(lacks) = refusal.missing_description(default, &self.setting.described) {
                 return Err(PeerError::Lacking(lacks));
             }
-            self.granted.push(usual);
+            self.granted_defaults.push(default);
         }
         Ok(performed)
     }
 
     /// The profile of new sessions: the one that is described, else one that the server lists. It is not looked for where the
     /// step says one itself.
-    async fn profile(&mut self, said: bool) -> String {
+    async fn profile(&mut self, given_by_step: bool) -> String {
         if let Some(good) = self.setting.described.text("profiles.good") {
             return good.to_owned();
         }
-        if self.profile.is_none() && !said {
+        if self.profile.is_none() && !given_by_step {
             self.profile = Some(default_profile(&self.setting).await);
         }
         self.profile.clone().unwrap_or_default()
@@ -120,43 +123,43 @@ impl AmplifierClient {
     /// The session that a request created, if it did.
     pub(super) async fn created_by(&self, verb: &str, label: &str) -> Result<Option<String>, PeerError> {
         self.sender.over(verb, label).await?;
-        Ok(self.created.by(label))
+        Ok(self.created.by_label(label))
     }
 
     /// What a step leaves to be filled in: the prompt that provokes something, or a decision.
-    pub(super) async fn filled(
+    pub(super) async fn generated(
         &self,
         provokes: Option<&str>,
         decides: Option<&str>,
         session: &str,
     ) -> Result<Map<String, Value>, PeerError> {
-        let mut filled = Map::new();
+        let mut generated = Map::new();
         if let Some(what) = provokes {
-            filled.insert("prompt".to_owned(), prompt(&self.setting, what)?.into());
+            generated.insert("prompt".to_owned(), prompt(&self.setting, what)?.into());
         }
         if let Some(how) = decides {
             let Setting { described, patience, .. } = &self.setting;
             let decision = self.approvals.decision(session, how, described, *patience).await?;
-            filled.insert("decision".to_owned(), decision.into());
+            generated.insert("decision".to_owned(), decision.into());
         }
-        Ok(filled)
+        Ok(generated)
     }
 
-    async fn http(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let mut step: HttpStep = read(act)?;
-        let why = deliberate(act, step.deliberate.as_ref());
+    async fn http(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let mut step: HttpStep = read(call)?;
+        let why = deliberate(call, step.deliberate.as_ref());
         let url = self.url()?;
         if [&step.target, &step.raw].into_iter().flatten().any(|text| text.contains("/sessions/")) {
             // Which ids there are is known once their answers were seen.
-            for label in std::mem::take(&mut self.creating) {
-                let _ = self.sender.over(act.verb, &label).await;
+            for label in std::mem::take(&mut self.pending_creations) {
+                let _ = self.sender.over(call.verb, &label).await;
             }
         }
-        step.target = step.target.map(|target| below(&url, &self.created.encoded(target)));
-        step.raw = step.raw.map(|raw| self.created.encoded(raw));
+        step.target = step.target.map(|target| below(&url, &self.created.with_encoded_ids(target)));
+        step.raw = step.raw.map(|raw| self.created.with_encoded_ids(raw));
         let host = url.address.to_string();
-        let request = step.request(("GET", &url.target), &host, why.clone()).map_err(|e| wrong(act.verb, e))?;
-        let asked = HttpUrl { target: request.target.clone(), ..url.clone() };
+        let request = step.request(("GET", &url.target), &host, why.clone()).map_err(|e| wrong(call.verb, e))?;
+        let requested = HttpUrl { target: request.target.clone(), ..url.clone() };
         let again = step.clone();
         let again: Again = Box::new(move |url| {
             let moved = again.moved(&url.target)?;
@@ -166,11 +169,11 @@ impl AmplifierClient {
         let sending = Sending {
             over: step.over,
             read: step.read.unwrap_or(true),
-            again: Some((asked, again)),
+            again: Some((requested, again)),
             watch: Some(self.created.watch(step.label.clone())),
             ..Sending::new(step.label, request)
         };
-        self.sender.send(act.verb, &url.address, sending).await
+        self.sender.send(call.verb, &url.address, sending).await
     }
 
     /// A request that every server answers.
@@ -182,7 +185,7 @@ impl AmplifierClient {
 }
 
 /// Makes a request again for another URL.
-pub(super) fn moved(request: &Request) -> Again {
+pub(super) fn request_for_other_url(request: &Request) -> Again {
     let request = request.clone();
     Box::new(move |url| Some(Request { target: url.target.clone(), ..request.clone() }))
 }
@@ -198,23 +201,23 @@ pub(super) fn segment(text: &str) -> String {
 }
 
 impl Peer for AmplifierClient {
-    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
+    fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
-            match act.verb {
-                "request" => self.request(&act).await,
-                "http" => self.http(&act).await,
-                "subscribe" => self.subscribe(&act).await,
-                "control" => self.control(&act).await,
-                "unsubscribe" => self.unsubscribe(&act).await,
+            match call.verb {
+                "request" => self.request(&call).await,
+                "http" => self.http(&call).await,
+                "subscribe" => self.subscribe(&call).await,
+                "control" => self.control(&call).await,
+                "unsubscribe" => self.unsubscribe(&call).await,
                 "await_session" => {
-                    let step: AwaitStep = read(&act)?;
-                    self.progress.awaited(&step, &self.setting).await.map(|()| Performed::default())
+                    let step: AwaitStep = read(&call)?;
+                    self.progress.wait_for(&step, &self.setting).await.map(|()| Performed::default())
                 }
                 "open" => {
                     let url = self.url()?;
-                    self.sender.open(&act, &url.address).await
+                    self.sender.open(&call, &url.address).await
                 }
-                "drop" => self.sender.drop(&act).await,
+                "drop" => self.sender.drop(&call).await,
                 other => Err(PeerError::Unable(format!("the Amplifier client has no verb `{other}`"))),
             }
         })
@@ -237,11 +240,11 @@ impl Peer for AmplifierClient {
     fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             self.sender.finish().await;
-            for line in std::mem::take(&mut self.lines).into_values() {
-                line.sender.shutdown_deliberately(OVER).await;
+            for socket in std::mem::take(&mut self.sockets).into_values() {
+                socket.sender.shutdown_deliberately(PLAY_OVER).await;
             }
             if let Ok(url) = self.url() {
-                self.created.tidy(&url).await;
+                self.created.stop_all(&url).await;
             }
         })
     }

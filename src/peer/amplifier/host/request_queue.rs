@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::diagnostic::{Source, Style, render_all};
 use crate::peer::amplifier::server::context::ServerContext;
-use crate::peer::amplifier::server::model::{Ask, Feed, FeedEnd, Model, Refusal, Workspace};
+use crate::peer::amplifier::server::model::{EndpointRequest, Feed, FeedEnd, Model, Refusal, Workspace};
 use crate::peer::amplifier::server::quirks::Quirks;
 use crate::peer::amplifier::server::script::{Script, example};
 use crate::peer::hosting::{How, PendingRequest, Sending, Waiting, line};
@@ -17,8 +17,8 @@ use crate::wire::http::{Content, EventWriter, Handler, OnHead, Received, Respond
 use crate::wire::websocket::{FrameSpec, Incoming, Reply, Request, SendOptions, Socket};
 use crate::wire::{http_head, websocket};
 
-use super::steps::Refuses;
-use super::streams::{Bytes, CutHow, StreamSink, Streams};
+use super::steps::SubscriptionRefusal;
+use super::streams::{CutHow, OpenSubscriptions, PacedBytes, StreamSink};
 
 /// The name under which subscriptions are withheld.
 pub const SUBSCRIBE: &str = "subscribe";
@@ -26,24 +26,24 @@ pub const SUBSCRIBE: &str = "subscribe";
 /// The queue of one server, over all its restarts.
 #[derive(Default)]
 pub struct RequestQueue {
-    plan: Mutex<Plan>,
+    policy: Mutex<ResponsePolicy>,
     /// What waits for steps.
     pub waiting: Waiting<PendingExchange>,
     /// Subscriptions that are open.
-    pub streams: Arc<Streams>,
+    pub streams: Arc<OpenSubscriptions>,
 }
 
 /// What a server does by itself. Nothing, where it has no agent.
 #[derive(Default, Clone)]
-pub struct Plan {
+pub struct ResponsePolicy {
     /// Answers, and tells what happens.
-    pub agent: Option<Agent>,
+    pub agent: Option<HostAgent>,
     /// Whether all requests but subscriptions are left to steps.
     pub silent: bool,
     /// Endpoints that are.
     pub withheld: Vec<String>,
     /// Subscriptions that are refused.
-    pub refuses: Option<Refuses>,
+    pub refuses: Option<SubscriptionRefusal>,
 }
 
 /// A request that waits for its answer.
@@ -56,57 +56,57 @@ pub enum PendingExchange {
 
 impl RequestQueue {
     /// From now on requests are answered so.
-    pub fn open(&self, plan: Plan) {
-        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
+    pub fn open(&self, policy: ResponsePolicy) {
+        *self.policy.lock().unwrap_or_else(PoisonError::into_inner) = policy;
     }
 
-    fn plan(&self) -> Plan {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn policy(&self) -> ResponsePolicy {
+        self.policy.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The refusal of a subscription, where it is to be refused.
-    fn refusal(&self, plan: &Plan) -> Option<Response> {
-        let refuses = plan.refuses.filter(|refuses| self.streams.count() >= refuses.after)?;
-        let why = plan.agent.as_ref().and_then(Agent::why);
+    fn refusal(&self, policy: &ResponsePolicy) -> Option<Response> {
+        let refuses = policy.refuses.filter(|refuses| self.streams.count() >= refuses.after)?;
+        let why = policy.agent.as_ref().and_then(HostAgent::why);
         Some(refuses.response().deliberate(why))
     }
 
     /// Opens an event stream, and tells what happens in its session until it is over.
-    async fn stream(&self, agent: &Agent, conn: &str, session: &str, answer: Responder) {
+    async fn stream(&self, agent: &HostAgent, conn: &str, session: &str, responder: Responder) {
         // Fails only where the client is gone, which is in the trace.
         let feed = match agent.subscribe(session) {
             Ok(feed) => feed,
-            Err(refusal) => return drop(answer.send(&refusal).await),
+            Err(refusal) => return drop(responder.send(&refusal).await),
         };
-        let Ok(body) = answer.start(&Response::event_stream()).await else { return };
-        let (outlet, writing) = self.streams.open(conn, session, body);
-        let telling = async {
+        let Ok(body) = responder.start(&Response::event_stream()).await else { return };
+        let (sink, writing) = self.streams.open(conn, session, body);
+        let feeding = async {
             if let Some(feed) = feed {
-                agent.tell(feed, &outlet).await;
+                agent.send_feed(feed, &sink).await;
             }
         };
         tokio::pin!(writing);
         tokio::select! {
             () = &mut writing => {}
-            () = telling => writing.await,
+            () = feeding => writing.await,
         }
     }
 
     /// Follows a WebSocket that is open, until it is over.
-    async fn follow(&self, agent: &Agent, socket: Socket, session: &str, feed: Option<Feed>) {
-        let Socket { sender, mut incoming } = socket;
+    async fn follow(&self, agent: &HostAgent, socket: Socket, session: &str, feed: Option<Feed>) {
+        let Socket { sender, incoming: mut receiver } = socket;
         let conn = sender.conn().to_owned();
-        let outlet = StreamSink::Socket(sender);
-        self.streams.add(&conn, session, outlet.clone());
-        let telling = async {
+        let sink = StreamSink::Socket(sender);
+        self.streams.add(&conn, session, sink.clone());
+        let feeding = async {
             if let Some(feed) = feed {
-                agent.tell(feed, &outlet).await;
+                agent.send_feed(feed, &sink).await;
             }
         };
         let listening = async {
-            while let Some(came) = incoming.recv().await {
-                match came {
-                    Incoming::Message(message) => agent.control(session, &text(&message), &outlet).await,
+            while let Some(incoming) = receiver.recv().await {
+                match incoming {
+                    Incoming::Message(message) => agent.control(session, &text(&message), &sink).await,
                     Incoming::Closed(_) => return,
                     _ => {}
                 }
@@ -115,12 +115,12 @@ impl RequestQueue {
         tokio::pin!(listening);
         tokio::select! {
             () = &mut listening => {}
-            () = telling => listening.await,
+            () = feeding => listening.await,
         }
     }
 
     /// Lets a client in by a WebSocket, or refuses it.
-    async fn upgraded(&self, agent: &Agent, request: Request, session: &str) {
+    async fn accept_socket(&self, agent: &HostAgent, request: Request, session: &str) {
         if let Some(fault) = request.fault() {
             return self.refuse(request, &Reply::refusing("400 Bad Request", fault)).await;
         }
@@ -144,9 +144,9 @@ impl RequestQueue {
     }
 }
 
-impl Plan {
+impl ResponsePolicy {
     /// Whether a request is left to steps.
-    fn leaves(&self, endpoint: Option<Endpoint>) -> bool {
+    fn leaves_to_steps(&self, endpoint: Option<Endpoint>) -> bool {
         match endpoint {
             Some(endpoint @ (Endpoint::Events | Endpoint::Socket)) => self.withholds(name(endpoint)),
             Some(endpoint) => self.silent || self.withholds(name(endpoint)),
@@ -176,45 +176,45 @@ impl Handler for RequestQueue {
         }
     }
 
-    async fn handle(&self, received: Received, answer: Responder) {
+    async fn handle(&self, received: Received, responder: Responder) {
         if let Some(treatment) = self.waiting.repeats(&received) {
             let _busy = self.waiting.begin();
-            return treatment.apply(answer).await;
+            return treatment.apply(responder).await;
         }
-        let plan = self.plan();
+        let policy = self.policy();
         let route = route(&received.head);
         let endpoint = route.as_ref().map(|route| route.endpoint);
-        if plan.leaves(endpoint) {
+        if policy.leaves_to_steps(endpoint) {
             let conn = received.conn.clone();
-            let door = PendingExchange::Plain(Box::new(PendingRequest::new(received, answer)), endpoint);
-            return self.waiting.add(conn, door);
+            let pending = PendingExchange::Plain(Box::new(PendingRequest::new(received, responder)), endpoint);
+            return self.waiting.add(conn, pending);
         }
-        let Some(agent) = &plan.agent else { return answer.close(Some("nobody is there to answer")) };
+        let Some(agent) = &policy.agent else { return responder.close(Some("nobody is there to answer")) };
         if let (Some(Endpoint::Events), Some(route)) = (endpoint, &route) {
-            if let Some(refusal) = self.refusal(&plan) {
+            if let Some(refusal) = self.refusal(&policy) {
                 // Fails only where the client is gone, which is in the trace.
-                return drop(answer.send(&refusal).await);
+                return drop(responder.send(&refusal).await);
             }
             let session = route.name.as_deref().unwrap_or_default();
-            return self.stream(agent, &received.conn, session, answer).await;
+            return self.stream(agent, &received.conn, session, responder).await;
         }
         let _busy = self.waiting.begin();
         // Fails only where the client is gone, which is in the trace.
-        let _ = answer.send(&agent.answer(route, &received.content)).await;
+        let _ = responder.send(&agent.respond(route, &received.content)).await;
     }
 
     async fn upgrade(&self, request: Request) {
-        let plan = self.plan();
+        let policy = self.policy();
         let session = Route::of("GET", request.target()).and_then(|route| route.name).unwrap_or_default();
-        if plan.leaves(Some(Endpoint::Socket)) {
+        if policy.leaves_to_steps(Some(Endpoint::Socket)) {
             let conn = request.conn().to_owned();
             return self.waiting.add(conn, PendingExchange::Socket(Box::new(request)));
         }
-        if let Some(refusal) = self.refusal(&plan) {
+        if let Some(refusal) = self.refusal(&policy) {
             return self.refuse(request, &reply(&refusal)).await;
         }
-        match plan.agent {
-            Some(agent) => self.upgraded(&agent, request, &session).await,
+        match policy.agent {
+            Some(agent) => self.accept_socket(&agent, request, &session).await,
             None => request.hang_up(Some("nobody is there to answer")).await,
         }
     }
@@ -222,9 +222,9 @@ impl Handler for RequestQueue {
 
 impl RequestQueue {
     /// Sends an answer: before the next step, unless that takes its time.
-    pub async fn send(&self, door: PendingExchange, sending: Sending) {
-        match door {
-            PendingExchange::Plain(held, _) => self.waiting.send(*held, sending).await,
+    pub async fn send(&self, pending: PendingExchange, sending: Sending) {
+        match pending {
+            PendingExchange::Plain(request, _) => self.waiting.send(*request, sending).await,
             PendingExchange::Socket(request) => self.refuse(*request, &reply(&sending.response)).await,
         }
     }
@@ -234,7 +234,7 @@ impl PendingExchange {
     /// The head of the request.
     pub fn head(&self) -> HttpRequest {
         match self {
-            Self::Plain(held, _) => held.head.clone(),
+            Self::Plain(request, _) => request.head.clone(),
             Self::Socket(request) => HttpRequest::new(request.head.clone(), 0),
         }
     }
@@ -250,7 +250,7 @@ impl PendingExchange {
     /// Ends its connection without an answer; `why` says why that is wrong on purpose.
     pub async fn drop(self, how: How, why: &str) {
         match (self, how) {
-            (Self::Plain(held, _), how) => held.hang_up(how, why),
+            (Self::Plain(request, _), how) => request.hang_up(how, why),
             (Self::Socket(request), How::Eof) => request.hang_up(Some(why)).await,
             (Self::Socket(request), How::Reset) => {
                 request.leave_unanswered(websocket::Options::default()).sender.reset(Some(why)).await;
@@ -290,7 +290,7 @@ fn reply(response: &Response) -> Reply {
 }
 
 /// How many events are written at a time.
-const AT_ONCE: usize = 256;
+const MAX_BATCH: usize = 256;
 
 /// Actions leave nothing behind: the client under test is not to be found out by files.
 struct NoWorkspace;
@@ -303,15 +303,15 @@ impl Workspace for NoWorkspace {
 
 /// An agent behind a server, and its sessions.
 #[derive(Clone)]
-pub struct Agent {
-    stage: Arc<ServerContext>,
+pub struct HostAgent {
+    context: Arc<ServerContext>,
     /// Whether its events are left to steps.
     quiet: bool,
     /// Why what it does is wrong on purpose, if it is.
     why: Option<String>,
 }
 
-impl Agent {
+impl HostAgent {
     /// One that goes by a script, or by the example of the mock server where there is none.
     ///
     /// # Errors
@@ -322,7 +322,7 @@ impl Agent {
             Some(script) => read(script)?,
         };
         let model = Model::new(Arc::new(script), Quirks::default(), Box::new(NoWorkspace), Timestamp::now(), port);
-        Ok(Self { stage: ServerContext::new(model), quiet, why })
+        Ok(Self { context: ServerContext::new(model), quiet, why })
     }
 
     /// Why what it does is wrong on purpose, if it is.
@@ -331,10 +331,10 @@ impl Agent {
     }
 
     /// The answer to a request.
-    pub fn answer(&self, route: Option<Route>, body: &[u8]) -> Response {
+    pub fn respond(&self, route: Option<Route>, body: &[u8]) -> Response {
         let (status, body) = match route {
             Some(route) => {
-                let reply = self.stage.ask(Ask::read(route, body));
+                let reply = self.context.handle(EndpointRequest::read(route, body));
                 (reply.status, reply.body)
             }
             None => (404, Refusal::invalid("there is no such endpoint").body()),
@@ -350,40 +350,40 @@ impl Agent {
             return Ok(None);
         }
         let refused = |refusal: Refusal| Response::new(line(refusal.status)).json(&refusal.body());
-        self.stage.subscribe(session).map(Some).map_err(refused)
+        self.context.subscribe(session).map(Some).map_err(refused)
     }
 
     /// Does what a message over a WebSocket says; what went wrong is told to its sender.
-    pub async fn control(&self, session: &str, message: &str, outlet: &StreamSink) {
+    pub async fn control(&self, session: &str, message: &str, sink: &StreamSink) {
         if self.quiet {
             return;
         }
-        if let Err(refusal) = self.stage.control(session, message) {
-            outlet
-                .frame(&FrameSpec::text(refusal.body().to_string()), &SendOptions::deliberate(self.why.as_deref()))
+        if let Err(refusal) = self.context.control(session, message) {
+            sink.frame(&FrameSpec::text(refusal.body().to_string()), &SendOptions::deliberate(self.why.as_deref()))
                 .await;
         }
     }
 
     /// Tells a subscriber what happens in its session, to the end.
-    pub async fn tell(&self, mut feed: Feed, outlet: &StreamSink) {
+    pub async fn send_feed(&self, mut feed: Feed, sink: &StreamSink) {
         let why = self.why.as_deref();
         loop {
-            match feed.next(AT_ONCE).await {
-                Ok(told) if outlet.is_socket() => {
-                    for one in told {
-                        outlet.frame(&FrameSpec::text(one.json.clone()), &SendOptions::deliberate(why)).await;
+            match feed.next(MAX_BATCH).await {
+                Ok(messages) if sink.is_socket() => {
+                    for message in messages {
+                        sink.frame(&FrameSpec::text(message.json.clone()), &SendOptions::deliberate(why)).await;
                     }
                 }
-                Ok(told) => {
-                    let events = told.iter().map(|one| EventWriter::default().write(&StreamEvent::data(&*one.json)));
+                Ok(messages) => {
+                    let events =
+                        messages.iter().map(|message| EventWriter::default().write(&StreamEvent::data(&*message.json)));
                     let bytes = events.collect::<Vec<_>>().concat();
-                    outlet.write(Bytes { bytes, ..Bytes::default() }, why).await;
+                    sink.write(PacedBytes { bytes, ..PacedBytes::default() }, why).await;
                 }
                 Err(FeedEnd::Over | FeedEnd::Slow | FeedEnd::Cut { reset: false }) => {
-                    return outlet.end(CutHow::End, why).await;
+                    return sink.end(CutHow::End, why).await;
                 }
-                Err(FeedEnd::Cut { reset: true }) => return outlet.end(CutHow::Reset, why).await,
+                Err(FeedEnd::Cut { reset: true }) => return sink.end(CutHow::Reset, why).await,
             }
         }
     }

@@ -14,12 +14,12 @@ use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::websocket::SendOptions;
 
-use super::request_queue::{Agent, PendingExchange, Plan, RequestQueue};
+use super::request_queue::{HostAgent, PendingExchange, RequestQueue, ResponsePolicy};
 use super::steps::{self, AnswerStep, Answers, CutStep, EventStep, ServeStep, StreamStep};
-use super::streams::{CutHow, Stream};
+use super::streams::{CutHow, OpenSubscription};
 
 /// How long requests may take to come: longer than any play.
-const LONG: Duration = Duration::from_secs(120);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Plays the server of a scenario of the role `amplifier-client`.
 pub struct AmplifierHost {
@@ -37,19 +37,19 @@ impl AmplifierHost {
         Self { setting, exchanges, port: Port::hold(), queue: Arc::default(), server: None }
     }
 
-    async fn serve(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: ServeStep = read(act)?;
+    async fn serve(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: ServeStep = read(call)?;
         if self.server.is_some() {
-            return Err(wrong(act.verb, "the server serves already; `stop` it first"));
+            return Err(wrong(call.verb, "the server serves already; `stop` it first"));
         }
         let address = self.port.address()?;
-        let why = deliberate(act, step.deliberate.as_ref());
+        let why = deliberate(call, step.deliberate.as_ref());
         let agent =
-            Agent::new(step.script.as_ref(), address.port(), step.quiet, why).map_err(|e| wrong(act.verb, e))?;
+            HostAgent::new(step.script.as_ref(), address.port(), step.quiet, why).map_err(|e| wrong(call.verb, e))?;
         let silent = step.answers == Answers::None;
-        self.queue.open(Plan { agent: Some(agent), silent, withheld: step.withholds, refuses: step.refuses });
+        self.queue.open(ResponsePolicy { agent: Some(agent), silent, withheld: step.withholds, refuses: step.refuses });
         let cannot = |e: std::io::Error| PeerError::Environment(format!("cannot listen on {address}: {e}"));
-        let limits = Limits { head_within: LONG, body_within: LONG, ..Limits::default() };
+        let limits = Limits { head_within: REQUEST_TIMEOUT, body_within: REQUEST_TIMEOUT, ..Limits::default() };
         let listener = self.port.listen()?;
         let server = Server::start(listener, self.queue.clone(), self.exchanges.clone(), limits).map_err(cannot)?;
         self.server = Some(server);
@@ -57,10 +57,10 @@ impl AmplifierHost {
         Ok(Performed { bindings: bindings.map(|(name, value)| (name.to_owned(), value)).to_vec() })
     }
 
-    async fn stop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: StopStep = read(act)?;
-        self.serving(act.verb)?;
-        self.end(step.how, act.step).await;
+    async fn stop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: StopStep = read(call)?;
+        self.serving(call.verb)?;
+        self.end(step.how, call.step).await;
         Ok(Performed::default())
     }
 
@@ -85,8 +85,8 @@ impl AmplifierHost {
                 self.queue.waiting.settle(patience).await;
             }
             Gone::Kill => {
-                for door in self.queue.waiting.take_all() {
-                    door.drop(How::Reset, why).await;
+                for pending in self.queue.waiting.take_all() {
+                    pending.drop(How::Reset, why).await;
                 }
                 self.queue.streams.end_all(CutHow::Reset, Some(why), patience).await;
             }
@@ -95,7 +95,7 @@ impl AmplifierHost {
     }
 
     /// The request that a step is about, for which the client has some time.
-    async fn held(&self, verb: &str, to: Option<&str>) -> Result<PendingExchange, PeerError> {
+    async fn pending_request(&self, verb: &str, to: Option<&str>) -> Result<PendingExchange, PeerError> {
         self.serving(verb)?;
         let patience = self.setting.patience;
         self.queue.waiting.take(to, patience).await.ok_or_else(|| {
@@ -110,7 +110,7 @@ impl AmplifierHost {
     }
 
     /// The subscription that a step is about, for which the client has some time.
-    async fn stream_of(&self, verb: &str, of: Option<&str>) -> Result<Stream, PeerError> {
+    async fn stream_of(&self, verb: &str, of: Option<&str>) -> Result<OpenSubscription, PeerError> {
         self.serving(verb)?;
         let patience = self.setting.patience;
         self.queue.streams.find(of, patience).await.ok_or_else(|| {
@@ -124,95 +124,95 @@ impl AmplifierHost {
         })
     }
 
-    async fn answer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: AnswerStep = read(act)?;
-        let why = deliberate(act, step.deliberate.as_ref());
-        let door = self.held(act.verb, step.to.as_deref()).await?;
-        let (carried, body) = step.carried(door.endpoint()).map_err(|e| wrong(act.verb, e))?;
-        let sending = carried.sending(body, Some("application/json"), &door.head(), why);
-        self.send(door, sending.map_err(|e| wrong(act.verb, e))?, step.repeats).await;
+    async fn answer(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: AnswerStep = read(call)?;
+        let why = deliberate(call, step.deliberate.as_ref());
+        let pending = self.pending_request(call.verb, step.to.as_deref()).await?;
+        let (delivery, body) = step.delivery(pending.endpoint()).map_err(|e| wrong(call.verb, e))?;
+        let sending = delivery.sending(body, Some("application/json"), &pending.head(), why);
+        self.send(pending, sending.map_err(|e| wrong(call.verb, e))?, step.repeats).await;
         Ok(Performed::default())
     }
 
-    async fn respond(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step = RespondStep::read(act)?;
-        let why = deliberate(act, step.deliberate.as_ref());
+    async fn respond(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step = RespondStep::read(call)?;
+        let why = deliberate(call, step.deliberate.as_ref());
         // What is wrong with the step is wrong before there is a request.
-        step.body().map_err(|e| wrong(act.verb, e))?;
-        let door = self.held(act.verb, step.to.as_deref()).await?;
-        let step = step.or_status(steps::success(door.endpoint()));
-        let sending = step.sending(&door.head(), why).map_err(|e| wrong(act.verb, e))?;
+        step.body().map_err(|e| wrong(call.verb, e))?;
+        let pending = self.pending_request(call.verb, step.to.as_deref()).await?;
+        let step = step.or_status(steps::success(pending.endpoint()));
+        let sending = step.sending(&pending.head(), why).map_err(|e| wrong(call.verb, e))?;
         let repeats = step.repeats;
-        self.send(door, sending, repeats).await;
+        self.send(pending, sending, repeats).await;
         Ok(Performed::default())
     }
 
-    async fn send(&self, door: PendingExchange, sending: Sending, repeats: bool) {
-        if let (true, PendingExchange::Plain(held, _)) = (repeats, &door) {
-            self.queue.waiting.treat_repeats(held, Treatment::Answer(sending.clone()), &self.setting.recorder);
+    async fn send(&self, pending: PendingExchange, sending: Sending, repeats: bool) {
+        if let (true, PendingExchange::Plain(request, _)) = (repeats, &pending) {
+            self.queue.waiting.treat_repeats(request, Treatment::Answer(sending.clone()), &self.setting.recorder);
         }
-        self.queue.send(door, sending).await;
+        self.queue.send(pending, sending).await;
     }
 
-    async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: DropStep = read(act)?;
-        let door = self.held(act.verb, step.to.as_deref()).await?;
-        let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
-        if let (true, PendingExchange::Plain(held, _)) = (step.repeats, &door) {
+    async fn drop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: DropStep = read(call)?;
+        let pending = self.pending_request(call.verb, step.to.as_deref()).await?;
+        let why = deliberate(call, step.deliberate.as_ref()).unwrap_or_else(|| call.step.to_owned());
+        if let (true, PendingExchange::Plain(request, _)) = (step.repeats, &pending) {
             let treatment = Treatment::HangUp(step.how, why.clone());
-            self.queue.waiting.treat_repeats(held, treatment, &self.setting.recorder);
+            self.queue.waiting.treat_repeats(request, treatment, &self.setting.recorder);
         }
-        door.drop(step.how, &why).await;
+        pending.drop(step.how, &why).await;
         Ok(Performed::default())
     }
 
-    async fn event(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: EventStep = read(act)?;
-        let why = deliberate(act, step.deliberate.as_ref());
-        let stream = self.stream_of(act.verb, step.of.as_deref()).await?;
-        let outlet = &stream.outlet;
-        if outlet.is_socket() {
+    async fn event(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: EventStep = read(call)?;
+        let why = deliberate(call, step.deliberate.as_ref());
+        let stream = self.stream_of(call.verb, step.of.as_deref()).await?;
+        let sink = &stream.sink;
+        if sink.is_socket() {
             if step.is_for_streams() {
-                return Err(wrong(act.verb, "a WebSocket has no types, ids, line ends and the like"));
+                return Err(wrong(call.verb, "a WebSocket has no types, ids, line ends and the like"));
             }
-            let manner = SendOptions { deliberate: why, split: step.split(), cut: None };
+            let options = SendOptions { deliberate: why, split: step.split(), cut: None };
             let (frames, times) = step.frames(&stream.session);
             for _ in 0..times {
                 for frame in &frames {
-                    outlet.frame(frame, &manner).await;
+                    sink.frame(frame, &options).await;
                 }
             }
             return Ok(Performed::default());
         }
         for piece in step.pieces(&stream.session) {
-            outlet.write(piece, why.as_deref()).await;
+            sink.write(piece, why.as_deref()).await;
         }
         Ok(Performed::default())
     }
 
-    async fn stream(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: StreamStep = read(act)?;
-        let why = deliberate(act, step.deliberate.as_ref());
-        let stream = self.stream_of(act.verb, step.of.as_deref()).await?;
-        let outlet = &stream.outlet;
-        if outlet.is_socket() {
-            let (frame, split) = step.frame().map_err(|e| wrong(act.verb, e))?;
-            outlet.frame(&frame, &SendOptions { deliberate: why, split, cut: None }).await;
+    async fn stream(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: StreamStep = read(call)?;
+        let why = deliberate(call, step.deliberate.as_ref());
+        let stream = self.stream_of(call.verb, step.of.as_deref()).await?;
+        let sink = &stream.sink;
+        if sink.is_socket() {
+            let (frame, split) = step.frame().map_err(|e| wrong(call.verb, e))?;
+            sink.frame(&frame, &SendOptions { deliberate: why, split, cut: None }).await;
             return Ok(Performed::default());
         }
-        let bytes = step.bytes().map_err(|e| wrong(act.verb, e))?;
+        let bytes = step.bytes().map_err(|e| wrong(call.verb, e))?;
         // A client that does not read holds up nobody else.
-        let _ = timeout(self.setting.patience, outlet.write(bytes, why.as_deref())).await;
+        let _ = timeout(self.setting.patience, sink.write(bytes, why.as_deref())).await;
         Ok(Performed::default())
     }
 
-    async fn cut(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: CutStep = read(act)?;
-        let why = deliberate(act, step.deliberate.as_ref());
+    async fn cut(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: CutStep = read(call)?;
+        let why = deliberate(call, step.deliberate.as_ref());
         // A stream that does not end as its protocol has it is wrong on purpose, said or not.
-        let why = why.or_else(|| (step.how != CutHow::End).then(|| act.step.to_owned()));
-        let stream = self.stream_of(act.verb, step.of.as_deref()).await?;
-        stream.outlet.end(step.how, why.as_deref()).await;
+        let why = why.or_else(|| (step.how != CutHow::End).then(|| call.step.to_owned()));
+        let stream = self.stream_of(call.verb, step.of.as_deref()).await?;
+        stream.sink.end(step.how, why.as_deref()).await;
         Ok(Performed::default())
     }
 }
@@ -222,17 +222,17 @@ fn url(address: SocketAddr) -> String {
 }
 
 impl Peer for AmplifierHost {
-    fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
+    fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
-            match act.verb {
-                "serve" => self.serve(&act).await,
-                "stop" => self.stop(&act).await,
-                "event" => self.event(&act).await,
-                "stream" => self.stream(&act).await,
-                "cut" => self.cut(&act).await,
-                "answer" => self.answer(&act).await,
-                "respond" => self.respond(&act).await,
-                "drop" => self.drop(&act).await,
+            match call.verb {
+                "serve" => self.serve(&call).await,
+                "stop" => self.stop(&call).await,
+                "event" => self.event(&call).await,
+                "stream" => self.stream(&call).await,
+                "cut" => self.cut(&call).await,
+                "answer" => self.answer(&call).await,
+                "respond" => self.respond(&call).await,
+                "drop" => self.drop(&call).await,
                 other => Err(PeerError::Unable(format!("the server of a play has no verb `{other}`"))),
             }
         })

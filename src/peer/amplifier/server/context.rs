@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::model::{Ask, Feed, FeedEnd, Model, Next, Refusal, Reply, Workspace};
+use super::model::{EndpointRequest, Feed, FeedEnd, Model, NextAdvance, Refusal, Reply, Workspace};
 
 /// How long an agent waits for a subscriber that does not keep up, before the subscriber is given up on.
 const GRACE: Duration = Duration::from_secs(2);
@@ -42,9 +42,9 @@ impl ServerContext {
     }
 
     /// Answers a request, and has the agent work where it was a prompt.
-    pub fn ask(&self, ask: Ask) -> Reply {
+    pub fn handle(&self, request: EndpointRequest) -> Reply {
         let mut model = self.model();
-        let reply = model.ask(ask, self.now());
+        let reply = model.handle(request, self.now());
         self.begin(model);
         reply
     }
@@ -78,7 +78,7 @@ impl ServerContext {
 
     /// Has the agents work that were given something to do.
     fn begin(&self, mut model: MutexGuard<'_, Model>) {
-        for session in model.begun() {
+        for session in model.started() {
             let Some(wake) = model.wake(&session) else { continue };
             tokio::spawn(work(self.me.clone(), session, wake));
         }
@@ -86,15 +86,15 @@ impl ServerContext {
 }
 
 /// Works on one prompt of a session.
-async fn work(stage: Weak<ServerContext>, session: String, wake: Arc<Notify>) {
+async fn work(context: Weak<ServerContext>, session: String, wake: Arc<Notify>) {
     loop {
-        let Some(here) = stage.upgrade() else { return };
+        let Some(here) = context.upgrade() else { return };
         let next = here.model().advance(&session, here.now());
         let began = here.began;
         drop(here);
         match next {
-            Next::Done => return,
-            Next::At(when) => {
+            NextAdvance::Done => return,
+            NextAdvance::At(when) => {
                 tokio::select! {
                     () = sleep_until(began + when) => {}
                     () = wake.notified() => {}
@@ -102,9 +102,9 @@ async fn work(stage: Weak<ServerContext>, session: String, wake: Arc<Notify>) {
                 // Others have their turn, too.
                 tokio::task::yield_now().await;
             }
-            Next::Full(outlet) => {
-                if timeout(GRACE, outlet.room()).await.is_err() {
-                    outlet.end(FeedEnd::Slow);
+            NextAdvance::Full(sender) => {
+                if timeout(GRACE, sender.room()).await.is_err() {
+                    sender.end(FeedEnd::Slow);
                 }
             }
         }

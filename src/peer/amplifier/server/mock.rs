@@ -22,8 +22,8 @@ use crate::wire::tcp;
 
 use super::context::{Folder, ServerContext};
 use super::model::Model;
-use super::quirks::{Effect, Quirks};
-use super::script::{EFFECT_FILE, Failure, KEYS, PROMPTS, Script, example};
+use super::quirks::{AmplifierServerEffect, Quirks};
+use super::script::{EFFECT_FILE, KEYS, PROMPTS, Script, ScriptedError, example};
 use super::service::Service;
 use super::{EDITION, flaws, freedoms};
 
@@ -38,7 +38,7 @@ pub static MOCK: MockKind = MockKind {
 };
 
 /// How long subscribers may take to get what is still told to them at the end.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many connections it holds at once: streams, and requests beside them.
 const CONNECTIONS: usize = 16_384;
 
@@ -112,38 +112,38 @@ fn allow_many_files() {
 }
 
 impl MockServer {
-    fn obey(&self, command: Command) -> Result<Value, String> {
-        let stage = &self.service.stage;
-        let now = stage.now();
-        let mut model = stage.model();
+    fn execute(&self, command: SteerCommand) -> Result<Value, String> {
+        let context = &self.service.context;
+        let now = context.now();
+        let mut model = context.model();
         let known = |model: &Model, session: Option<&String>| match session {
             Some(id) if model.session(id).is_none() => Err(format!("there is no session `{id}`")),
             _ => Ok(()),
         };
         match command {
-            Command::Script(from) => {
+            SteerCommand::Script(from) => {
                 drop(model);
                 let script = script(&from)?;
-                stage.model().replace(script);
+                context.model().replace(script);
             }
-            Command::Event { session, event, data } => {
+            SteerCommand::Event { session, event, data } => {
                 known(&model, session.as_ref())?;
-                let told = model.tell(session.as_deref(), &event, &data, now);
-                return Ok(json!({"sessions": told}));
+                let count = model.emit(session.as_deref(), &event, &data, now);
+                return Ok(json!({"sessions": count}));
             }
-            Command::Cut { session, reset } => {
+            SteerCommand::Cut { session, reset } => {
                 known(&model, session.as_ref())?;
                 return Ok(json!({"streams": model.cut(session.as_deref(), reset)}));
             }
-            Command::Refuse { endpoint, failure, times } => {
+            SteerCommand::Refuse { endpoint, failure, times } => {
                 (0..times).for_each(|_| model.refuse_next(endpoint, failure.clone()));
             }
-            Command::Switch(name, on) => {
+            SteerCommand::Switch(name, on) => {
                 let quirk = KNOWN.either(&name)?;
                 model.quirks.set(quirk, on);
             }
-            Command::State => return Ok(model.describe()),
-            Command::Quit => {
+            SteerCommand::State => return Ok(model.describe()),
+            SteerCommand::Quit => {
                 drop(model);
                 self.service.end(Ended::Quit);
             }
@@ -164,13 +164,13 @@ impl Mock for MockServer {
     }
 
     fn steer<'a>(&'a self, command: &'a Map<String, Value>) -> BoxFuture<'a, Result<Value, String>> {
-        Box::pin(async move { self.obey(read_command(command)?) })
+        Box::pin(async move { self.execute(read_command(command)?) })
     }
 
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         match read_command(command)? {
-            Command::Switch(name, _) => KNOWN.either(&name).map(drop),
-            Command::Script(from @ ScriptSource::Here(_)) => script(&from).map(drop),
+            SteerCommand::Switch(name, _) => KNOWN.either(&name).map(drop),
+            SteerCommand::Script(from @ ScriptSource::Here(_)) => script(&from).map(drop),
             _ => Ok(()),
         }
     }
@@ -187,10 +187,10 @@ impl Mock for MockServer {
         Box::pin(async {
             let Some(server) = self.server.lock().await.take() else { return };
             server.close();
-            let now = self.service.stage.now();
-            self.service.stage.model().end(now);
+            let now = self.service.context.now();
+            self.service.context.model().end(now);
             // One that does not read has had its time.
-            let _ = timeout(LAST_WORDS, self.service.deserted()).await;
+            let _ = timeout(DRAIN_TIMEOUT, self.service.no_subscribers()).await;
             server.stop().await;
         })
     }
@@ -209,7 +209,7 @@ fn script(from: &ScriptSource) -> Result<Script, String> {
 }
 
 /// What can be different about it.
-pub const KNOWN: QuirkRegistry<'static, &'static [Effect]> =
+pub const KNOWN: QuirkRegistry<'static, &'static [AmplifierServerEffect]> =
     QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
 
 fn names() -> Vec<&'static str> {
@@ -218,7 +218,7 @@ fn names() -> Vec<&'static str> {
 
 /// A command.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Command {
+pub enum SteerCommand {
     /// From now on the agent does this.
     Script(ScriptSource),
     /// Tells the subscribers of a session, or of all, of an event.
@@ -226,7 +226,7 @@ pub enum Command {
     /// Ends the streams of a session, or of all.
     Cut { session: Option<String>, reset: bool },
     /// Refuses the next requests for an endpoint, or any.
-    Refuse { endpoint: Option<Endpoint>, failure: Failure, times: u64 },
+    Refuse { endpoint: Option<Endpoint>, failure: ScriptedError, times: u64 },
     /// Switches a flaw or freedom on or off.
     Switch(String, bool),
     /// Tells how it stands.
@@ -258,13 +258,13 @@ const COMMANDS: [(&str, &[&str]); 7] = [
 ];
 
 /// The most requests that one command has refused.
-const MOST: u64 = 10_000;
+const MAX_REFUSALS: u64 = 10_000;
 
 /// Understands a command.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn read_command(command: &Map<String, Value>) -> Result<Command, String> {
+pub fn read_command(command: &Map<String, Value>) -> Result<SteerCommand, String> {
     let (name, params) = match command.iter().next() {
         Some((name, params)) if command.len() == 1 => (name.as_str(), params),
         _ => return Err("a command is an object of one key, such as {\"state\":{}}".to_owned()),
@@ -285,7 +285,7 @@ pub fn read_command(command: &Map<String, Value>) -> Result<Command, String> {
     };
     let session = || text("session", "the id of a session");
     Ok(match name {
-        "script" => Command::Script(match (text("file", "a path")?, params.get("script")) {
+        "script" => SteerCommand::Script(match (text("file", "a path")?, params.get("script")) {
             (Some(_), Some(_)) => return Err("`script` takes either `file` or `script`".to_owned()),
             (Some(file), None) => ScriptSource::File(file),
             (None, Some(script @ Value::Object(_))) => ScriptSource::Here(script.clone()),
@@ -299,7 +299,7 @@ pub fn read_command(command: &Map<String, Value>) -> Result<Command, String> {
                 Some(data @ Value::Object(_)) => data.clone(),
                 Some(_) => return Err(wrong("data", "an object")),
             };
-            Command::Event { session: session()?, event, data }
+            SteerCommand::Event { session: session()?, event, data }
         }
         "cut" => {
             let reset = match text("how", "end or reset")?.as_deref() {
@@ -307,7 +307,7 @@ pub fn read_command(command: &Map<String, Value>) -> Result<Command, String> {
                 Some("reset") => true,
                 Some(_) => return Err(wrong("how", "end or reset")),
             };
-            Command::Cut { session: session()?, reset }
+            SteerCommand::Cut { session: session()?, reset }
         }
         "refuse" => {
             let what = "one of the fourteen codes";
@@ -320,17 +320,22 @@ pub fn read_command(command: &Map<String, Value>) -> Result<Command, String> {
                         .ok_or_else(|| wrong("endpoint", &format!("one of {}", ENDPOINTS.join(", "))))?,
                 ),
             };
-            let times = params.get("times").map_or(Some(1), Value::as_u64).filter(|times| (1..=MOST).contains(times));
+            let times =
+                params.get("times").map_or(Some(1), Value::as_u64).filter(|times| (1..=MAX_REFUSALS).contains(times));
             let times = times.ok_or_else(|| wrong("times", "a whole number from 1 to 10000"))?;
-            Command::Refuse { endpoint, failure: Failure { code, message: text("message", "a text")? }, times }
+            SteerCommand::Refuse {
+                endpoint,
+                failure: ScriptedError { code, message: text("message", "a text")? },
+                times,
+            }
         }
         "switch" => match (text("name", "the name of a flaw or freedom")?, params.get("on").and_then(Value::as_bool)) {
-            (Some(name), Some(on)) => Command::Switch(name, on),
+            (Some(name), Some(on)) => SteerCommand::Switch(name, on),
             (None, _) => return Err(wrong("name", "the name of a flaw or freedom")),
             (_, None) => return Err(wrong("on", "true or false")),
         },
-        "quit" => Command::Quit,
-        _ => Command::State,
+        "quit" => SteerCommand::Quit,
+        _ => SteerCommand::State,
     })
 }
 
@@ -340,22 +345,25 @@ mod tests {
 
     use super::*;
 
-    fn parse(command: Value) -> Result<Command, String> {
+    fn parse(command: Value) -> Result<SteerCommand, String> {
         let Value::Object(command) = command else { panic!("no object") };
         read_command(&command)
     }
 
     #[test]
     fn a_command_says_what_to_do_with_what() {
-        assert_eq!(parse(json!({"script": {}})), Ok(Command::Script(ScriptSource::Example)));
-        let event = Command::Event { session: None, event: "a:b".to_owned(), data: json!({"x": 1}) };
+        assert_eq!(parse(json!({"script": {}})), Ok(SteerCommand::Script(ScriptSource::Example)));
+        let event = SteerCommand::Event { session: None, event: "a:b".to_owned(), data: json!({"x": 1}) };
         assert_eq!(parse(json!({"event": {"event": "a:b", "data": {"x": 1}}})), Ok(event));
-        let cut = Command::Cut { session: Some("s".to_owned()), reset: true };
+        let cut = SteerCommand::Cut { session: Some("s".to_owned()), reset: true };
         assert_eq!(parse(json!({"cut": {"session": "s", "how": "reset"}})), Ok(cut));
-        let failure = Failure { code: "RATE_LIMITED".to_owned(), message: None };
-        let refuse = Command::Refuse { endpoint: Some(Endpoint::Health), failure, times: 2 };
+        let failure = ScriptedError { code: "RATE_LIMITED".to_owned(), message: None };
+        let refuse = SteerCommand::Refuse { endpoint: Some(Endpoint::Health), failure, times: 2 };
         assert_eq!(parse(json!({"refuse": {"endpoint": "health", "code": "RATE_LIMITED", "times": 2}})), Ok(refuse));
-        assert_eq!((parse(json!({"state": {}})), parse(json!({"quit": {}}))), (Ok(Command::State), Ok(Command::Quit)));
+        assert_eq!(
+            (parse(json!({"state": {}})), parse(json!({"quit": {}}))),
+            (Ok(SteerCommand::State), Ok(SteerCommand::Quit))
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! its events, and [`quirks`] are where flaws and freedoms make it different.
 
 pub mod context;
-pub mod form;
+pub mod format;
 pub mod model;
 pub mod quirks;
 pub mod script;

@@ -2,7 +2,7 @@
 
 /// A decision that is none that could be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Odd {
+pub enum UnusualDecision {
     /// It is no option.
     Unknown,
     /// It is no option, but for its case.
@@ -23,9 +23,9 @@ pub enum Odd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// Such a decision is accepted, but nothing comes of it.
-    Accepts(Odd),
+    Accepts(UnusualDecision),
     /// Such a decision is refused, and what it is about runs all the same.
-    Runs(Odd),
+    Runs(UnusualDecision),
     /// The ids of sessions are no UUIDs.
     ShortIds,
     /// The ids of sessions have characters that mean something in URLs.

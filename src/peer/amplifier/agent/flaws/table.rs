@@ -6,20 +6,20 @@ use serde_json::Value;
 
 use crate::peer::Flaw;
 
-use super::super::quirks::{Effect, Quirk};
+use super::super::quirks::{AmplifierClientEffect, Quirk};
 use super::{calls, http, streams};
 
 /// A flaw and what it does.
-pub(super) struct Entry {
+pub(super) struct AmplifierClientFlaw {
     pub(super) flaw: Flaw,
-    pub(super) effect: Effect,
+    pub(super) effect: AmplifierClientEffect,
 }
 
 /// An entry: a name, the requirement that it breaks, others whose statements it breaks as well, each with the reason;
 /// what it does, in words and in effect.
 macro_rules! flaw {
     ($name:literal $breaks:literal $([$($also:literal: $why:literal),+ $(,)?])? $about:literal $effect:expr) => {
-        Entry {
+        AmplifierClientFlaw {
             flaw: $crate::peer::Flaw {
                 name: $name,
                 about: $about,
@@ -33,7 +33,7 @@ macro_rules! flaw {
 }
 pub(super) use flaw;
 
-const TABLES: [&[Entry]; 9] = [
+const TABLES: [&[AmplifierClientFlaw]; 9] = [
     http::HTTP,
     calls::REQUESTS,
     calls::RESULTS,

@@ -7,11 +7,13 @@ use crate::protocol::amplifier::Endpoint::{
     ListProfiles, ListSessions,
 };
 
-use super::super::model::{Ask, Refusal, Reply};
-use super::super::quirks::{Effect, Switch};
-use super::table::{Entry, flaw, lenient, naive, pretend, refuse, remove, rename, reply, result, set, status, switch};
+use super::super::model::{EndpointRequest, Refusal, Reply};
+use super::super::quirks::{AmplifierServerEffect, Switch};
+use super::table::{
+    AmplifierServerFlaw, flaw, lenient, naive, pretend, refuse, remove, rename, reply, result, set, status, switch,
+};
 
-pub const SESSIONS: &[Entry] = &[
+pub const SESSIONS: &[AmplifierServerFlaw] = &[
     flaw!("created-200" "create/status" "A new session is answered with the status 200." status(CreateSession, 200)),
     flaw!("created-in-list" "create/object" "The answer to a new session is a list." result(CreateSession, |b| *b = json!([b.clone()]))),
     flaw!("created-without-id" "create/session-id" "The id of a new session is its `id`."
@@ -33,21 +35,21 @@ pub const SESSIONS: &[Entry] = &[
     flaw!("created-at-as-number" "create/created-at" "The time of creation is a number of seconds."
         result(CreateSession, |b| set(b, "created_at", 1_765_276_200))),
     flaw!("context-needed" "create/minimal" "Without a context no session is created."
-        Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| !body.contains_key("context")))),
+        AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| !body.contains_key("context")))),
     flaw!("model-refused" "create/model" "With a model no session is created."
-        Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| body.contains_key("model")))),
+        AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| body.contains_key("model")))),
     flaw!("git-state-refused" "create/context" "With the state of git no session is created."
-        Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| has(body, "git_state")))),
+        AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| has(body, "git_state")))),
     flaw!("open-files-needed" "create/context-minimal" "With a context without open files no session is created."
-        Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| body.contains_key("context") && !has(body, "open_files")))),
+        AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| body.contains_key("context") && !has(body, "open_files")))),
     flaw!("context-unchecked" "create/context-invalid" "A context of any format is accepted."
-        Effect::Ask(|ask| lenient(ask, CreateSession, "/context"))),
+        AmplifierServerEffect::Request(|request| lenient(request, CreateSession, "/context"))),
     flaw!("profile-optional" "create/profile-missing" "Without a profile one is taken."
-        Effect::Ask(|ask| lenient(ask, CreateSession, "`/profile`, which is needed"))),
+        AmplifierServerEffect::Request(|request| lenient(request, CreateSession, "`/profile`, which is needed"))),
     flaw!("profile-unchecked" "create/profile-type" "A profile that is no string is accepted."
-        Effect::Ask(|ask| lenient(ask, CreateSession, "`/profile` is"))),
+        AmplifierServerEffect::Request(|request| lenient(request, CreateSession, "`/profile` is"))),
     flaw!("unknown-profile-accepted" "create/profile-unknown" "A profile that does not exist is taken for another one."
-    Effect::Ask(|ask| if let (CreateSession, Ok(body)) = (ask.route.endpoint, &mut ask.body)
+    AmplifierServerEffect::Request(|request| if let (CreateSession, Ok(body)) = (request.route.endpoint, &mut request.body)
         && body.get("profile").and_then(Value::as_str).is_some_and(|name| !KNOWN.contains(&name)) {
         body.insert("profile".to_owned(), "dev".into());
     })),
@@ -58,20 +60,20 @@ pub const SESSIONS: &[Entry] = &[
     flaw!("create-bad-json-500" "create/bad-json" "A body that is no JSON is answered with the status 500."
         reply(CreateSession, |r| fails(r, "not JSON"))),
     flaw!("create-any-json" "create/bad-body" "A body that is a list creates a session."
-        Effect::Ask(|ask| lenient(ask, CreateSession, "the body is not as"))),
+        AmplifierServerEffect::Request(|request| lenient(request, CreateSession, "the body is not as"))),
     flaw!("create-extra-refused" "create/extra-members" "Members that are not known are refused."
-    Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| {
+    AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| {
         body.keys().any(|key| !["profile", "model", "credentials", "context"].contains(&key.as_str()))
     }))),
     flaw!("create-ascii-only" "create/unicode" "Text beyond ASCII is refused."
-        Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| !Value::from(body.clone()).to_string().is_ascii()))),
+        AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| !Value::from(body.clone()).to_string().is_ascii()))),
     flaw!("credentials-optional" "create/credentials-missing" "Without an API key a session is created."
-    Effect::Ask(|ask| if let (CreateSession, Ok(body)) = (ask.route.endpoint, &mut ask.body)
+    AmplifierServerEffect::Request(|request| if let (CreateSession, Ok(body)) = (request.route.endpoint, &mut request.body)
         && body.get("credentials").is_none_or(|all| all["anthropic_api_key"].as_str().unwrap_or_default().is_empty()) {
         body.insert("credentials".to_owned(), json!({"anthropic_api_key": "any"}));
     })),
     flaw!("keys-unchecked" "create/credentials-invalid" "Any API key will do."
-    Effect::Ask(|ask| if let (CreateSession, Ok(body)) = (ask.route.endpoint, &mut ask.body)
+    AmplifierServerEffect::Request(|request| if let (CreateSession, Ok(body)) = (request.route.endpoint, &mut request.body)
         && body.get("credentials").is_some_and(|all| all["anthropic_api_key"].is_string()) {
         body.insert("credentials".to_owned(), json!({"anthropic_api_key": "any"}));
     })),
@@ -148,8 +150,8 @@ pub const SESSIONS: &[Entry] = &[
         "A session that was stopped goes on as before." switch(Switch::StaysAlive)),
     flaw!("stopped-takes-prompts" "stop/prompt-refused" "A session that was stopped takes prompts." switch(Switch::StoppedTakesPrompts)),
     flaw!("stop-refused-busy" "stop/busy" "A session that works is not stopped."
-    Effect::Refuse(|ask, model| {
-        let busy = ask.route.endpoint == DeleteSession && model.session(ask.name()).is_some_and(|session| session.is_busy());
+    AmplifierServerEffect::Refuse(|request, model| {
+        let busy = request.route.endpoint == DeleteSession && model.session(request.name()).is_some_and(|session| session.is_busy());
         busy.then(|| Refusal::new("SESSION_BUSY", "Session is processing another request"))
     })),
     flaw!("list-206" "list/status" "The list is answered with the status 206." status(ListSessions, 206)),
@@ -182,21 +184,21 @@ pub const SESSIONS: &[Entry] = &[
     flaw!("list-without-newest" "list/active" "The newest session is not in the list." switch(Switch::ListsLate)),
     flaw!("list-stopped-idle" "list/stopped" "Sessions that were stopped are in the list as `idle`."
         switch(Switch::StoppedShown), of_list(|one| if one["status"] == "stopped" { set(one, "status", "idle") })),
-    flaw!("list-filter-ignored" "list/filter" "The filter of the list is ignored." Effect::Ask(|ask| forget(ask, ListSessions, "status"))),
+    flaw!("list-filter-ignored" "list/filter" "The filter of the list is ignored." AmplifierServerEffect::Request(|request| forget(request, ListSessions, "status"))),
     flaw!("list-filter-too-strict" "list/filter-all" "With a filter the newest session that fits is left out." switch(Switch::FiltersTooMuch)),
     flaw!("list-filter-500" "list/filter-unknown" "A filter with a status that does not exist fails."
         reply(ListSessions, |r| fails(r, "`status`"))),
-    flaw!("list-limit-ignored" "list/limit" "The limit of the list is ignored." Effect::Ask(|ask| if ask.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_ok_and(|limit| limit > 0)) {
-        forget(ask, ListSessions, "limit");
+    flaw!("list-limit-ignored" "list/limit" "The limit of the list is ignored." AmplifierServerEffect::Request(|request| if request.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_ok_and(|limit| limit > 0)) {
+        forget(request, ListSessions, "limit");
     })),
     flaw!("list-unlimited" "list/limit-default" "Without a limit the list has all sessions." switch(Switch::ListsAll)),
     flaw!("list-limit-unchecked" "list/limit-invalid" "A limit that is no number is ignored."
-    Effect::Ask(|ask| if ask.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_err()) {
-        forget(ask, ListSessions, "limit");
+    AmplifierServerEffect::Request(|request| if request.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_err()) {
+        forget(request, ListSessions, "limit");
     })),
     flaw!("list-limit-odd-ignored" "list/limit-odd" "A limit of zero or less is ignored."
-    Effect::Ask(|ask| if ask.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_ok_and(|limit| limit <= 0)) {
-        forget(ask, ListSessions, "limit");
+    AmplifierServerEffect::Request(|request| if request.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_ok_and(|limit| limit <= 0)) {
+        forget(request, ListSessions, "limit");
     })),
 ];
 
@@ -204,8 +206,8 @@ pub const SESSIONS: &[Entry] = &[
 const KNOWN: [&str; 4] = ["foundation", "dev", "design-intelligence:architect", "design-intelligence:reviewer"];
 
 /// Changes each session in the list.
-const fn of_list(change: fn(&mut Value)) -> Effect {
-    Effect::EachOf(ListSessions, "sessions", change)
+const fn of_list(change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::EachOf(ListSessions, "sessions", change)
 }
 
 fn has(body: &Map<String, Value>, member: &str) -> bool {
@@ -213,9 +215,9 @@ fn has(body: &Map<String, Value>, member: &str) -> bool {
 }
 
 /// Forgets a query parameter.
-pub fn forget(ask: &mut Ask, endpoint: Endpoint, param: &str) {
-    if ask.route.endpoint == endpoint {
-        ask.route.query.retain(|(key, _)| key != param);
+pub fn forget(request: &mut EndpointRequest, endpoint: Endpoint, param: &str) {
+    if request.route.endpoint == endpoint {
+        request.route.query.retain(|(key, _)| key != param);
     }
 }
 
@@ -226,11 +228,11 @@ pub fn fails(reply: &mut Reply, words: &str) {
     }
 }
 
-pub const CATALOGS: &[Entry] = &[
+pub const CATALOGS: &[AmplifierServerFlaw] = &[
     flaw!("profiles-206" "profiles/status" "The list of profiles has the status 206." status(ListProfiles, 206)),
     flaw!("profiles-bare" "profiles/list" "The list of profiles is not in an object." result(ListProfiles, |b| *b = b["profiles"].clone())),
     flaw!("profiles-as-names" "profiles/list" "The profiles are their names."
-        Effect::EachOf(ListProfiles, "profiles", |one| *one = one["name"].clone())),
+        AmplifierServerEffect::EachOf(ListProfiles, "profiles", |one| *one = one["name"].clone())),
     flaw!("profiles-without-name" "profiles/name" "Profiles have an `id`." each_profile(|one| rename(one, "name", "id"))),
     flaw!("profiles-same-name" "profiles/name-unique" "All profiles have the same name." each_profile(|one| set(one, "name", "dev"))),
     flaw!("profiles-without-collection" "profiles/collection" "Profiles without a collection have no such member."
@@ -243,13 +245,13 @@ pub const CATALOGS: &[Entry] = &[
         }
     })),
     flaw!("profile-module-config-as-text" "profiles/module-members" "The `config` of a module is a text."
-        Effect::EachOf(GetProfile, "providers", |one| set(one, "config", "default_model: x"))),
+        AmplifierServerEffect::EachOf(GetProfile, "providers", |one| set(one, "config", "default_model: x"))),
     flaw!("profile-agents-as-objects" "profiles/agents" "The agents of a profile are objects."
         result(GetProfile, |b| set(b, "agents", json!([{"name": "zen-architect"}])))),
-    flaw!("profiles-filter-ignored" "profiles/filter" "The filter of profiles is ignored." Effect::Ask(|ask| forget(ask, ListProfiles, "collection"))),
-    flaw!("profiles-filter-empty" "profiles/filter-all" "With a filter the list of profiles is empty." Effect::Ask(|ask| nothing(ask, ListProfiles))),
+    flaw!("profiles-filter-ignored" "profiles/filter" "The filter of profiles is ignored." AmplifierServerEffect::Request(|request| forget(request, ListProfiles, "collection"))),
+    flaw!("profiles-filter-empty" "profiles/filter-all" "With a filter the list of profiles is empty." AmplifierServerEffect::Request(|request| nothing(request, ListProfiles))),
     flaw!("profiles-filter-500" "profiles/filter-unknown" "A filter for a collection that does not exist fails."
-        Effect::Refuse(|ask, _| unknown(ask, ListProfiles))),
+        AmplifierServerEffect::Refuse(|request, _| unknown(request, ListProfiles))),
     flaw!("profile-203" "profiles/detail-status" "A profile has the status 203." status(GetProfile, 203)),
     flaw!("profile-in-list" "profiles/detail-object" "A profile is in a list." result(GetProfile, |b| *b = json!([b.clone()]))),
     flaw!("profile-name-other" "profiles/detail-name" "A profile has another name." result(GetProfile, |b| set(b, "name", "default"))),
@@ -272,9 +274,9 @@ pub const CATALOGS: &[Entry] = &[
     flaw!("agents-without-collection" "agents/collection" "Agents have no collection." each_agent(|one| drop(remove(one, "collection")))),
     flaw!("agents-description-null" "agents/description" "The description of an agent is null." each_agent(|one| set(one, "description", Value::Null))),
     flaw!("agents-providers-as-names" "agents/providers" "The providers of an agent are their names." each_agent(|one| set(one, "providers", json!(["provider-anthropic"])))),
-    flaw!("agents-filter-ignored" "agents/filter" "The filter of agents is ignored." Effect::Ask(|ask| forget(ask, ListAgents, "collection"))),
-    flaw!("agents-filter-empty" "agents/filter-all" "With a filter the list of agents is empty." Effect::Ask(|ask| nothing(ask, ListAgents))),
-    flaw!("agents-filter-500" "agents/filter-unknown" "A filter for a collection that does not exist fails." Effect::Refuse(|ask, _| unknown(ask, ListAgents))),
+    flaw!("agents-filter-ignored" "agents/filter" "The filter of agents is ignored." AmplifierServerEffect::Request(|request| forget(request, ListAgents, "collection"))),
+    flaw!("agents-filter-empty" "agents/filter-all" "With a filter the list of agents is empty." AmplifierServerEffect::Request(|request| nothing(request, ListAgents))),
+    flaw!("agents-filter-500" "agents/filter-unknown" "A filter for a collection that does not exist fails." AmplifierServerEffect::Refuse(|request, _| unknown(request, ListAgents))),
     flaw!("health-203" "health/status" "The health has the status 203." status(Health, 203)),
     flaw!("health-in-list" "health/object" "The health is a list." result(Health, |b| *b = json!([b.clone()]))),
     flaw!("health-status-boolean" "health/value" "The status of the health is true." result(Health, |b| set(b, "status", true))),
@@ -301,27 +303,32 @@ pub const CATALOGS: &[Entry] = &[
     flaw!("info-collections-path-in-list" "info/collections-path" "The `collections_path` is a list." result(Info, |b| set(&mut b["config"], "collections_path", json!(["a"])))),
 ];
 
-const fn each_profile(change: fn(&mut Value)) -> Effect {
-    Effect::EachOf(ListProfiles, "profiles", change)
+const fn each_profile(change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::EachOf(ListProfiles, "profiles", change)
 }
 
-const fn each_collection(change: fn(&mut Value)) -> Effect {
-    Effect::EachOf(ListCollections, "collections", change)
+const fn each_collection(change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::EachOf(ListCollections, "collections", change)
 }
 
-const fn each_agent(change: fn(&mut Value)) -> Effect {
-    Effect::EachOf(ListAgents, "agents", change)
+const fn each_agent(change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::EachOf(ListAgents, "agents", change)
 }
 
 /// Asks for a collection that nobody has instead.
-fn nothing(ask: &mut Ask, endpoint: Endpoint) {
-    if ask.route.endpoint == endpoint {
-        ask.route.query.iter_mut().filter(|(key, _)| key == "collection").for_each(|(_, value)| "-".clone_into(value));
+fn nothing(request: &mut EndpointRequest, endpoint: Endpoint) {
+    if request.route.endpoint == endpoint {
+        request
+            .route
+            .query
+            .iter_mut()
+            .filter(|(key, _)| key == "collection")
+            .for_each(|(_, value)| "-".clone_into(value));
     }
 }
 
-fn unknown(ask: &Ask, endpoint: Endpoint) -> Option<Refusal> {
-    let wanted = ask.route.param("collection").filter(|_| ask.route.endpoint == endpoint)?;
+fn unknown(request: &EndpointRequest, endpoint: Endpoint) -> Option<Refusal> {
+    let wanted = request.route.param("collection").filter(|_| request.route.endpoint == endpoint)?;
     let known = ["design-intelligence", "empty"].contains(&wanted);
     (!known).then(|| Refusal::new("SERVER_ERROR", "KeyError"))
 }

@@ -7,21 +7,21 @@ use serde_json::{Map, Value};
 use crate::peer::Flaw;
 use crate::protocol::amplifier::Endpoint;
 
-use super::super::model::{Ask, Refusal, Reply};
-use super::super::quirks::{Effect, Quirk, Switch};
+use super::super::model::{EndpointRequest, Refusal, Reply};
+use super::super::quirks::{AmplifierServerEffect, Quirk, Switch};
 use super::{events, http, prompts, sessions};
 
 /// A flaw and what it does.
-pub(super) struct Entry {
+pub(super) struct AmplifierServerFlaw {
     pub(super) flaw: Flaw,
-    pub(super) effects: &'static [Effect],
+    pub(super) effects: &'static [AmplifierServerEffect],
 }
 
 /// An entry: a name, the requirement that it breaks, others whose statements it breaks as well, each with the reason;
 /// what it does, in words and in effects.
 macro_rules! flaw {
     ($name:literal $breaks:literal $([$($also:literal: $why:literal),+ $(,)?])? $about:literal $($effect:expr),+ $(,)?) => {
-        Entry {
+        AmplifierServerFlaw {
             flaw: $crate::peer::Flaw {
                 name: $name,
                 about: $about,
@@ -35,7 +35,7 @@ macro_rules! flaw {
 }
 pub(super) use flaw;
 
-const TABLES: [&[Entry]; 12] = [
+const TABLES: [&[AmplifierServerFlaw]; 12] = [
     http::HTTP,
     http::REQUESTS,
     http::ERRORS,
@@ -50,7 +50,7 @@ const TABLES: [&[Entry]; 12] = [
     prompts::SAFETY,
 ];
 
-fn entries() -> impl Iterator<Item = &'static Entry> {
+fn entries() -> impl Iterator<Item = &'static AmplifierServerFlaw> {
     TABLES.into_iter().flatten()
 }
 
@@ -67,28 +67,28 @@ pub fn find(name: &str) -> Option<Quirk> {
 }
 
 /// Changes what an endpoint gives.
-pub(super) const fn result(endpoint: Endpoint, change: fn(&mut Value)) -> Effect {
-    Effect::Result(endpoint, change)
+pub(super) const fn result(endpoint: Endpoint, change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::Result(endpoint, change)
 }
 
 /// Gives a success of an endpoint another status.
-pub(super) const fn status(endpoint: Endpoint, status: u16) -> Effect {
-    Effect::Status(endpoint, status)
+pub(super) const fn status(endpoint: Endpoint, status: u16) -> AmplifierServerEffect {
+    AmplifierServerEffect::Status(endpoint, status)
 }
 
 /// Changes an answer of an endpoint, be it a success or not.
-pub(super) const fn reply(endpoint: Endpoint, change: fn(&mut Reply)) -> Effect {
-    Effect::Reply(Some(endpoint), change)
+pub(super) const fn reply(endpoint: Endpoint, change: fn(&mut Reply)) -> AmplifierServerEffect {
+    AmplifierServerEffect::Reply(Some(endpoint), change)
 }
 
 /// Changes what belongs to an event.
-pub(super) const fn data(event: &'static str, change: fn(&mut Value)) -> Effect {
-    Effect::Data(event, change)
+pub(super) const fn data(event: &'static str, change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::Data(event, change)
 }
 
 /// Something that is looked at here and there.
-pub(super) const fn switch(switch: Switch) -> Effect {
-    Effect::Switch(switch)
+pub(super) const fn switch(switch: Switch) -> AmplifierServerEffect {
+    AmplifierServerEffect::Switch(switch)
 }
 
 /// Sets a member of an object.
@@ -121,10 +121,10 @@ pub(super) fn naive(object: &mut Value, key: &str) {
 }
 
 /// Has a request taken for a sound one, where its body is refused for a reason with these words.
-pub(super) fn lenient(ask: &mut Ask, endpoint: Endpoint, words: &str) {
-    let wrong = ask.body.as_ref().is_err_and(|refusal| refusal.message.contains(words));
-    if ask.route.endpoint == endpoint && wrong {
-        ask.body = Ok(sound(endpoint));
+pub(super) fn lenient(request: &mut EndpointRequest, endpoint: Endpoint, words: &str) {
+    let invalid = request.body.as_ref().is_err_and(|refusal| refusal.message.contains(words));
+    if request.route.endpoint == endpoint && invalid {
+        request.body = Ok(sound(endpoint));
     }
 }
 
@@ -139,8 +139,12 @@ fn sound(endpoint: Endpoint) -> Map<String, Value> {
 }
 
 /// A refusal of requests for an endpoint that have something in their body.
-pub(super) fn refuse(ask: &Ask, endpoint: Endpoint, wrong: impl Fn(&Map<String, Value>) -> bool) -> Option<Refusal> {
-    let concerned = ask.route.endpoint == endpoint && ask.body.as_ref().is_ok_and(wrong);
+pub(super) fn refuse(
+    request: &EndpointRequest,
+    endpoint: Endpoint,
+    invalid: impl Fn(&Map<String, Value>) -> bool,
+) -> Option<Refusal> {
+    let concerned = request.route.endpoint == endpoint && request.body.as_ref().is_ok_and(invalid);
     concerned.then(|| Refusal::invalid("this is not understood"))
 }
 

@@ -6,45 +6,45 @@ use serde_json::{Map, Value, json};
 
 use crate::peer::fill::{Groups, fill, fill_text};
 
-use super::super::quirks::{Odd, Switch};
-use super::super::script::{Gate, Tool};
+use super::super::quirks::{Switch, UnusualDecision};
+use super::super::script::{ApprovalSpec, ScriptedTool};
 use super::feed::EventEmitter;
 use super::session::{Session, Status};
 use super::state::{Model, Workspace};
-use super::work::{Context, Did, Phase};
+use super::work::{AgentContext, StepOutcome, StepPhase};
 use super::{Refusal, Reply};
 
 /// An approval that waits for a decision.
 #[derive(Clone, Debug)]
-pub struct Pending {
+pub struct PendingApproval {
     /// Its id.
     pub id: String,
     /// What it is.
-    pub gate: Gate,
+    pub spec: ApprovalSpec,
     /// When its time is up.
     pub deadline: Duration,
 }
 
 /// An approval that was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resolved {
+pub enum ApprovalResolution {
     /// By a decision.
     Decided,
     /// By its default, when its time was up.
     TimedOut,
 }
 
-impl Pending {
+impl PendingApproval {
     /// As in `approval:required`.
     pub fn describe(&self) -> Value {
-        let gate = &self.gate;
+        let spec = &self.spec;
         json!({
             "approval_id": self.id,
-            "prompt": gate.prompt,
-            "options": gate.options,
-            "timeout": seconds(gate.timeout),
-            "default": if gate.default_allows { "allow" } else { "deny" },
-            "context": gate.context,
+            "prompt": spec.prompt,
+            "options": spec.options,
+            "timeout": seconds(spec.timeout),
+            "default": if spec.default_allows { "allow" } else { "deny" },
+            "context": spec.context,
         })
     }
 }
@@ -64,29 +64,31 @@ impl Model {
     ) -> Result<Reply, Refusal> {
         self.expire(number, now);
         let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
-        let odd = odd(session, body);
+        let unusual = unusual(session, body);
         let decision = body.as_ref().ok().and_then(|body| body.get("decision")).and_then(Value::as_str);
         let decision = decision.unwrap_or_default();
         if self.quirks.on(Switch::RunsElsewhere) {
             let waits = |session: &&mut Session| {
-                session.pending.as_ref().is_some_and(|p| p.gate.allows.iter().any(|a| a == decision))
+                session.pending.as_ref().is_some_and(|p| p.spec.allows.iter().any(|a| a == decision))
             };
             let others = self.sessions.iter_mut().filter(|(other, _)| **other != number).map(|(_, session)| session);
-            others.filter(waits).for_each(|session| run_guarded(session, &*self.place));
+            others.filter(waits).for_each(|session| run_guarded(session, &*self.workspace));
         }
         let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
-        if let Some(odd) = odd {
-            if self.quirks.on(Switch::Accepts(odd)) {
+        if let Some(unusual) = unusual {
+            if self.quirks.on(Switch::Accepts(unusual)) {
                 let body = json!({"status": "approved", "message": "Approval decision recorded"});
-                return Ok(Reply { why: self.quirks.why(Switch::Accepts(odd)), ..Reply::new(200, body) });
+                return Ok(Reply { why: self.quirks.why(Switch::Accepts(unusual)), ..Reply::new(200, body) });
             }
             let allows = session.guarded.as_ref().is_some_and(|(_, allows)| allows.iter().any(|word| word == decision));
-            if self.quirks.on(Switch::Runs(odd)) && (odd != Odd::Repeated || allows) {
-                run_guarded(session, &*self.place);
+            if self.quirks.on(Switch::Runs(unusual)) && (unusual != UnusualDecision::Repeated || allows) {
+                run_guarded(session, &*self.workspace);
             }
-            if self.quirks.on(Switch::UnknownDenies) && matches!(odd, Odd::Unknown | Odd::Case) {
-                let teller = EventEmitter { quirks: &self.quirks, now };
-                resolve(session, &teller, false, "Deny", "invalid", Resolved::Decided);
+            if self.quirks.on(Switch::UnknownDenies)
+                && matches!(unusual, UnusualDecision::Unknown | UnusualDecision::Case)
+            {
+                let emitter = EventEmitter { quirks: &self.quirks, now };
+                resolve(session, &emitter, false, "Deny", "invalid", ApprovalResolution::Decided);
                 return Err(Refusal::new("APPROVAL_INVALID", "The decision is none of the options"));
             }
         }
@@ -95,124 +97,126 @@ impl Model {
         let Some(pending) = &session.pending else {
             return Err(about(match session.resolved {
                 None => Refusal::new("APPROVAL_INVALID", "No approval is pending"),
-                Some(Resolved::Decided) => {
+                Some(ApprovalResolution::Decided) => {
                     Refusal::new("APPROVAL_INVALID", "The approval was already resolved").status(409)
                 }
-                Some(Resolved::TimedOut) => Refusal::new("APPROVAL_TIMEOUT", "The approval timed out").status(409),
+                Some(ApprovalResolution::TimedOut) => {
+                    Refusal::new("APPROVAL_TIMEOUT", "The approval timed out").status(409)
+                }
             }));
         };
-        if !pending.gate.options.iter().any(|option| option == decision) {
+        if !pending.spec.options.iter().any(|option| option == decision) {
             let refusal = Refusal::new("APPROVAL_INVALID", "The decision is none of the options");
-            return Err(about(refusal).about("options", json!(pending.gate.options)));
+            return Err(about(refusal).about("options", json!(pending.spec.options)));
         }
-        let granted = pending.gate.allows.iter().any(|option| option == decision);
-        let teller = EventEmitter { quirks: &self.quirks, now };
-        resolve(session, &teller, granted, decision, "user_denied", Resolved::Decided);
+        let granted = pending.spec.allows.iter().any(|option| option == decision);
+        let emitter = EventEmitter { quirks: &self.quirks, now };
+        resolve(session, &emitter, granted, decision, "user_denied", ApprovalResolution::Decided);
         let status = if granted { "approved" } else { "denied" };
         Ok(Reply::new(200, json!({"status": status, "message": "Approval decision recorded"})))
     }
 }
 
 /// Denies what is pending, because its prompt ends.
-pub fn deny(session: &mut Session, teller: &EventEmitter<'_>) {
-    resolve(session, teller, false, "deny", "stopped", Resolved::Decided);
+pub fn deny(session: &mut Session, emitter: &EventEmitter<'_>) {
+    resolve(session, emitter, false, "deny", "stopped", ApprovalResolution::Decided);
 }
 
 /// Decides by the default what is pending, where its time is up.
-pub fn expire(session: &mut Session, teller: &EventEmitter<'_>) {
-    if let Some(pending) = session.pending.as_ref().filter(|pending| pending.deadline <= teller.now) {
-        let granted = pending.gate.default_allows || teller.quirks.on(Switch::DefaultAllows);
+pub fn expire(session: &mut Session, emitter: &EventEmitter<'_>) {
+    if let Some(pending) = session.pending.as_ref().filter(|pending| pending.deadline <= emitter.now) {
+        let granted = pending.spec.default_allows || emitter.quirks.on(Switch::DefaultAllows);
         let decision = if granted { "allow" } else { "deny" };
-        resolve(session, teller, granted, decision, "timeout", Resolved::TimedOut);
+        resolve(session, emitter, granted, decision, "timeout", ApprovalResolution::TimedOut);
     }
 }
 
 /// What is pending is decided.
 fn resolve(
     session: &mut Session,
-    teller: &EventEmitter<'_>,
+    emitter: &EventEmitter<'_>,
     granted: bool,
     decision: &str,
     reason: &str,
-    how: Resolved,
+    resolution: ApprovalResolution,
 ) {
     let Some(pending) = session.pending.take() else { return };
-    session.resolved = Some(how);
+    session.resolved = Some(resolution);
     session.status = Status::Processing;
-    session.active = teller.now;
+    session.active = emitter.now;
     if let Some(work) = &mut session.work {
         work.granted = Some(granted);
     }
     session.wake.notify_one();
-    if how == Resolved::TimedOut && teller.quirks.on(Switch::TimesOutSilently) {
+    if resolution == ApprovalResolution::TimedOut && emitter.quirks.on(Switch::TimesOutSilently) {
         return;
     }
     let mut data = json!({"approval_id": pending.id, "decision": decision});
     if granted {
-        session.tell(teller, "approval:granted", data);
+        session.emit(emitter, "approval:granted", data);
     } else {
         data["reason"] = reason.into();
-        session.tell(teller, "approval:denied", data);
+        session.emit(emitter, "approval:denied", data);
     }
 }
 
 /// What is odd about a decision, if anything is.
-fn odd(session: &Session, body: &Result<Map<String, Value>, Refusal>) -> Option<Odd> {
+fn unusual(session: &Session, body: &Result<Map<String, Value>, Refusal>) -> Option<UnusualDecision> {
     let decision = match body {
-        Err(refusal) => return (!refusal.message.contains("not JSON")).then_some(Odd::Missing),
+        Err(refusal) => return (!refusal.message.contains("not JSON")).then_some(UnusualDecision::Missing),
         Ok(body) => body.get("decision").and_then(Value::as_str).unwrap_or_default(),
     };
     let Some(pending) = &session.pending else {
         return Some(match session.resolved {
-            None => Odd::NonePending,
-            Some(Resolved::Decided) => Odd::Repeated,
-            Some(Resolved::TimedOut) => Odd::Late,
+            None => UnusualDecision::NonePending,
+            Some(ApprovalResolution::Decided) => UnusualDecision::Repeated,
+            Some(ApprovalResolution::TimedOut) => UnusualDecision::Late,
         });
     };
-    let options = &pending.gate.options;
+    let options = &pending.spec.options;
     match decision {
         _ if options.iter().any(|option| option == decision) => None,
-        _ if decision.trim().is_empty() => Some(Odd::Empty),
-        _ if options.iter().any(|option| option.eq_ignore_ascii_case(decision)) => Some(Odd::Case),
-        _ => Some(Odd::Unknown),
+        _ if decision.trim().is_empty() => Some(UnusualDecision::Empty),
+        _ if options.iter().any(|option| option.eq_ignore_ascii_case(decision)) => Some(UnusualDecision::Case),
+        _ => Some(UnusualDecision::Unknown),
     }
 }
 
 /// Does the next bit of using a tool.
-pub fn use_tool(session: &mut Session, context: &mut Context<'_>, tool: &Tool) -> Did {
-    let now = context.teller.now;
-    let Some(work) = &mut session.work else { return Did::Over };
+pub fn use_tool(session: &mut Session, context: &mut AgentContext<'_>, tool: &ScriptedTool) -> StepOutcome {
+    let now = context.emitter.now;
+    let Some(work) = &mut session.work else { return StepOutcome::Finished };
     let named = || json!({"tool_name": tool.name, "operation": tool.operation});
-    if context.teller.quirks.on(Switch::BlocksAnew) {
+    if context.emitter.quirks.on(Switch::BlocksAnew) {
         work.blocks = 0;
     }
     match work.phase {
-        Phase::Asked if work.granted == Some(true) => {
-            work.phase = Phase::Running(now);
+        StepPhase::AwaitingDecision if work.granted == Some(true) => {
+            work.phase = StepPhase::Running(now);
             work.due = now + tool.takes;
-            Did::Something
+            StepOutcome::More
         }
-        Phase::Asked => {
+        StepPhase::AwaitingDecision => {
             work.next();
             let mut data = named();
-            if context.teller.quirks.on(Switch::RunsDenied) {
+            if context.emitter.quirks.on(Switch::RunsDenied) {
                 // What comes of it is seen in the workspace.
                 let _ = run(session, context, tool);
             }
-            if context.teller.quirks.on(Switch::DeniedSilent) {
-                return Did::Something;
+            if context.emitter.quirks.on(Switch::DeniedSilent) {
+                return StepOutcome::More;
             }
-            if context.teller.quirks.on(Switch::DeniedPost) {
+            if context.emitter.quirks.on(Switch::DeniedPost) {
                 data["result"] = json!({"success": false, "output": null});
                 data["duration_ms"] = 0.into();
-                session.tell(&context.teller, "tool:post", data);
-                return Did::Told;
+                session.emit(&context.emitter, "tool:post", data);
+                return StepOutcome::Emitted;
             }
             data["error"] = "The user did not allow it".into();
-            session.tell(&context.teller, "tool:error", data);
-            Did::Told
+            session.emit(&context.emitter, "tool:error", data);
+            StepOutcome::Emitted
         }
-        Phase::Running(since) => {
+        StepPhase::Running(since) => {
             let groups = work.groups.clone();
             work.next();
             let mut data = named();
@@ -220,81 +224,81 @@ pub fn use_tool(session: &mut Session, context: &mut Context<'_>, tool: &Tool) -
                 Ok(()) => {
                     data["result"] = json!({"success": true, "output": fill(&tool.output, &groups)});
                     data["duration_ms"] = u64::try_from((now.saturating_sub(since)).as_millis()).unwrap_or(0).into();
-                    session.tell(&context.teller, "tool:post", data);
+                    session.emit(&context.emitter, "tool:post", data);
                 }
                 Err(why) => {
                     data["error"] = fill_text(&why, &groups).into();
-                    session.tell(&context.teller, "tool:error", data);
+                    session.emit(&context.emitter, "tool:error", data);
                 }
             }
-            Did::Told
+            StepOutcome::Emitted
         }
-        Phase::Before | Phase::Ready | Phase::Saying { .. } => {
+        StepPhase::Before | StepPhase::Ready | StepPhase::Saying { .. } => {
             let mut data = named();
             data["input"] = fill(&Value::Object(tool.input.clone()), &work.groups);
             match &tool.approval {
                 None => {
-                    work.phase = Phase::Running(now);
+                    work.phase = StepPhase::Running(now);
                     work.due = now + tool.takes;
-                    session.tell(&context.teller, "tool:pre", data);
+                    session.emit(&context.emitter, "tool:pre", data);
                 }
-                Some(gate) => {
-                    work.phase = Phase::Asked;
+                Some(spec) => {
+                    work.phase = StepPhase::AwaitingDecision;
                     work.granted = None;
-                    let gate = gate.filled(&work.groups);
+                    let spec = spec.filled(&work.groups);
                     let effect = tool.effect.clone().unwrap_or_default();
-                    session.guarded = Some((effect, gate.allows.clone()));
-                    if context.teller.quirks.on(Switch::RunsPending) {
-                        run_guarded(session, context.place);
+                    session.guarded = Some((effect, spec.allows.clone()));
+                    if context.emitter.quirks.on(Switch::RunsPending) {
+                        run_guarded(session, context.workspace);
                     }
-                    if context.teller.quirks.on(Switch::ApprovalFirst) {
-                        require(session, context, gate);
-                        session.tell(&context.teller, "tool:pre", data);
+                    if context.emitter.quirks.on(Switch::ApprovalFirst) {
+                        require(session, context, spec);
+                        session.emit(&context.emitter, "tool:pre", data);
                     } else {
-                        session.tell(&context.teller, "tool:pre", data);
-                        require(session, context, gate);
+                        session.emit(&context.emitter, "tool:pre", data);
+                        require(session, context, spec);
                     }
                 }
             }
-            Did::Told
+            StepOutcome::Emitted
         }
     }
 }
 
 /// What a tool does: it fails, or leaves something behind.
-fn run(session: &Session, context: &Context<'_>, tool: &Tool) -> Result<(), String> {
+fn run(session: &Session, context: &AgentContext<'_>, tool: &ScriptedTool) -> Result<(), String> {
     if let Some(error) = &tool.error {
         return Err(error.clone());
     }
-    let never = tool.approval.is_some() && context.teller.quirks.on(Switch::RunsNever);
+    let never = tool.approval.is_some() && context.emitter.quirks.on(Switch::RunsNever);
     match tool.effect.as_ref().filter(|_| !never) {
-        Some(effect) => context.place.append(session.root.as_deref(), &effect.file, &effect.text),
+        Some(effect) => context.workspace.append(session.root.as_deref(), &effect.file, &effect.text),
         None => Ok(()),
     }
 }
 
 /// Runs what was guarded last, as flaws have it: nobody is told.
-pub fn run_guarded(session: &mut Session, place: &dyn Workspace) {
+pub fn run_guarded(session: &mut Session, workspace: &dyn Workspace) {
     if let Some((effect, _)) = session.guarded.as_ref().filter(|(effect, _)| !effect.file.is_empty()) {
         // What comes of it is seen in the workspace.
-        let _ = place.append(session.root.as_deref(), &effect.file, &effect.text);
+        let _ = workspace.append(session.root.as_deref(), &effect.file, &effect.text);
     }
 }
 
 /// Asks for an approval.
-fn require(session: &mut Session, context: &mut Context<'_>, gate: Gate) {
-    *context.gates += 1;
-    let deadline = context.teller.now + gate.timeout;
-    let number = if context.teller.quirks.on(Switch::SameApprovalId) { 1 } else { *context.gates };
-    let pending = Pending { id: format!("appr-{number}"), gate, deadline };
+fn require(session: &mut Session, context: &mut AgentContext<'_>, spec: ApprovalSpec) {
+    *context.approval_count += 1;
+    let deadline = context.emitter.now + spec.timeout;
+    let number = if context.emitter.quirks.on(Switch::SameApprovalId) { 1 } else { *context.approval_count };
+    let pending = PendingApproval { id: format!("appr-{number}"), spec, deadline };
     let data = pending.describe();
     session.pending = Some(pending);
     session.resolved = None;
     session.status = Status::AwaitingApproval;
-    session.tell(&context.teller, "approval:required", data);
+    session.emit(&context.emitter, "approval:required", data);
 }
 
-impl Gate {
+impl ApprovalSpec {
     fn filled(&self, groups: &Groups) -> Self {
         let context = match fill(&Value::Object(self.context.clone()), groups) {
             Value::Object(context) => context,

@@ -43,44 +43,44 @@ pub struct Feed(Arc<Queue>);
 
 /// The session's end, of which there may be several.
 #[derive(Clone, Debug)]
-pub struct FeedReceiver(Arc<Queue>);
+pub struct FeedSender(Arc<Queue>);
 
 #[derive(Debug, Default)]
 struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     /// Something came, or the end.
-    news: Notify,
+    available: Notify,
     /// Something was taken, or the subscriber left.
     room: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     waiting: VecDeque<Arc<FeedMessage>>,
     end: Option<FeedEnd>,
     left: bool,
 }
 
 impl Queue {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A queue that is empty.
-pub fn feed() -> (FeedReceiver, Feed) {
+pub fn feed() -> (FeedSender, Feed) {
     let queue = Arc::<Queue>::default();
-    (FeedReceiver(queue.clone()), Feed(queue))
+    (FeedSender(queue.clone()), Feed(queue))
 }
 
-impl FeedReceiver {
+impl FeedSender {
     /// Puts a message in, unless the feed has ended.
-    pub fn put(&self, told: Arc<FeedMessage>) {
+    pub fn send(&self, message: Arc<FeedMessage>) {
         let mut state = self.0.state();
         if state.end.is_none() && !state.left {
-            state.waiting.push_back(told);
+            state.waiting.push_back(message);
             drop(state);
-            self.0.news.notify_one();
+            self.0.available.notify_one();
         }
     }
 
@@ -94,7 +94,7 @@ impl FeedReceiver {
             state.waiting.clear();
         }
         drop(state);
-        self.0.news.notify_one();
+        self.0.available.notify_one();
         self.0.room.notify_one();
     }
 
@@ -117,7 +117,7 @@ impl FeedReceiver {
     }
 
     /// Whether it is the same as this one.
-    pub fn is(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
@@ -134,7 +134,7 @@ impl Feed {
             if let Some(next) = self.try_next(most) {
                 return next;
             }
-            self.0.news.notified().await;
+            self.0.available.notified().await;
         }
     }
 
@@ -144,12 +144,12 @@ impl Feed {
         if !state.waiting.is_empty() {
             let full = state.waiting.len() >= HIGH;
             let count = state.waiting.len().min(most.max(1));
-            let told = state.waiting.drain(..count).collect();
+            let messages = state.waiting.drain(..count).collect();
             drop(state);
             if full {
                 self.0.room.notify_one();
             }
-            return Some(Ok(told));
+            return Some(Ok(messages));
         }
         state.end.map(Err)
     }
@@ -176,32 +176,32 @@ pub struct EventEmitter<'a> {
 
 impl EventEmitter<'_> {
     /// Tells these subscribers of an event of a session. `session_id` is added where it is not there.
-    pub fn to(&self, session: &str, outlets: &[FeedReceiver], event: &str, data: Value) {
-        self.wrongly(session, outlets, event, data, None);
+    pub fn emit(&self, session: &str, senders: &[FeedSender], event: &str, data: Value) {
+        self.emit_marked(session, senders, event, data, None);
     }
 
     /// The same of an event that should not be, if `why` says why.
-    pub fn wrongly(&self, session: &str, outlets: &[FeedReceiver], event: &str, data: Value, why: Why) {
-        if outlets.is_empty() {
+    pub fn emit_marked(&self, session: &str, senders: &[FeedSender], event: &str, data: Value, why: Why) {
+        if senders.is_empty() {
             return;
         }
-        let mut whole = serde_json::Map::new();
+        let mut members = serde_json::Map::new();
         if data.get("session_id").is_none() {
-            whole.insert("session_id".to_owned(), session.into());
+            members.insert("session_id".to_owned(), session.into());
         }
         if let Value::Object(data) = data {
-            whole.extend(data);
+            members.extend(data);
         }
-        let mut messages = vec![json!({"event": event, "data": whole})];
-        let changed = if self.quirks.is_empty() { None } else { self.quirks.told(event, &mut messages) };
+        let mut messages = vec![json!({"event": event, "data": members})];
+        let changed = if self.quirks.is_empty() { None } else { self.quirks.messages(event, &mut messages) };
         for message in messages {
-            let told = Arc::new(FeedMessage {
+            let message = Arc::new(FeedMessage {
                 event: message["event"].as_str().unwrap_or_default().to_owned(),
                 json: message.to_string(),
                 at: self.now,
                 why: marked(changed, why),
             });
-            outlets.iter().for_each(|outlet| outlet.put(told.clone()));
+            senders.iter().for_each(|sender| sender.send(message.clone()));
         }
     }
 }
@@ -214,16 +214,16 @@ mod tests {
         Arc::new(FeedMessage { event: String::new(), json: n.to_string(), at: Duration::ZERO, why: None })
     }
 
-    fn numbers(told: &[Arc<FeedMessage>]) -> Vec<usize> {
-        told.iter().map(|one| one.json.parse().unwrap()).collect()
+    fn numbers(messages: &[Arc<FeedMessage>]) -> Vec<usize> {
+        messages.iter().map(|message| message.json.parse().unwrap()).collect()
     }
 
     #[tokio::test]
     async fn what_was_put_in_comes_out_in_order_and_then_the_end() {
-        let (outlet, mut feed) = feed();
-        (0..5).for_each(|n| outlet.put(told(n)));
-        outlet.end(FeedEnd::Over);
-        outlet.put(told(9));
+        let (sender, mut feed) = feed();
+        (0..5).for_each(|n| sender.send(told(n)));
+        sender.end(FeedEnd::Over);
+        sender.send(told(9));
         assert_eq!(numbers(&feed.next(3).await.unwrap()), [0, 1, 2]);
         assert_eq!(numbers(&feed.next(3).await.unwrap()), [3, 4]);
         assert_eq!(feed.next(3).await, Err(FeedEnd::Over));
@@ -231,21 +231,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_has_room_again_when_something_is_taken_or_nobody_is_there() {
-        let (outlet, mut taken) = feed();
-        (0..HIGH).for_each(|n| outlet.put(told(n)));
-        assert!(outlet.is_full());
-        tokio::join!(outlet.room(), async { taken.next(1).await.unwrap() });
-        assert!(!outlet.is_full() && outlet.is_live());
+        let (sender, mut taken) = feed();
+        (0..HIGH).for_each(|n| sender.send(told(n)));
+        assert!(sender.is_full());
+        tokio::join!(sender.room(), async { taken.next(1).await.unwrap() });
+        assert!(!sender.is_full() && sender.is_live());
         drop(taken);
-        outlet.room().await;
-        assert!(!outlet.is_live());
+        sender.room().await;
+        assert!(!sender.is_live());
     }
 
     #[test]
     fn a_slow_one_gets_nothing_more() {
-        let (outlet, mut slow) = feed();
-        outlet.put(told(1));
-        outlet.end(FeedEnd::Slow);
+        let (sender, mut slow) = feed();
+        sender.send(told(1));
+        sender.end(FeedEnd::Slow);
         assert_eq!(slow.try_next(1), Some(Err(FeedEnd::Slow)));
     }
 }

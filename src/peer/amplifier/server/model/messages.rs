@@ -13,14 +13,14 @@ use super::super::quirks::Why;
 
 /// A request for an endpoint.
 #[derive(Clone, Debug)]
-pub struct Ask {
+pub struct EndpointRequest {
     /// The endpoint, the name in its path, and its query.
     pub route: Route,
     /// Its body, where the endpoint has one.
     pub body: Result<Map<String, Value>, Refusal>,
 }
 
-impl Ask {
+impl EndpointRequest {
     /// A request with this body, checked as the document has it. Nothing that a client sent is repeated in a refusal.
     pub fn read(route: Route, body: &[u8]) -> Self {
         let body = match route.endpoint {
@@ -63,22 +63,22 @@ fn read(body: &[u8], check: &Check) -> Result<Map<String, Value>, Refusal> {
     let Some(value) = std::str::from_utf8(body).ok().and_then(read_json).map(|read| read.value) else {
         return Err(Refusal::invalid("the body is not JSON"));
     };
-    let wrong = check.as_ref().and_then(|check| check.iter_errors(&value).next().map(|wrong| place(&wrong)));
-    match (value, wrong) {
-        (_, Some(place)) => Err(Refusal::invalid(format!("{place} is not as the interface has it"))),
+    let error = check.as_ref().and_then(|check| check.iter_errors(&value).next().map(|error| location(&error)));
+    match (value, error) {
+        (_, Some(location)) => Err(Refusal::invalid(format!("{location} is not as the interface has it"))),
         (Value::Object(body), None) => Ok(body),
         (_, None) => Err(Refusal::invalid("the body is no object")),
     }
 }
 
 /// Where something is wrong, as a subject of a sentence. A path has names of members of the document alone.
-fn place(wrong: &jsonschema::ValidationError<'_>) -> String {
-    if let jsonschema::error::ValidationErrorKind::Required { property } = &wrong.kind() {
-        let inside = wrong.instance_path().to_string();
+fn location(error: &jsonschema::ValidationError<'_>) -> String {
+    if let jsonschema::error::ValidationErrorKind::Required { property } = &error.kind() {
+        let inside = error.instance_path().to_string();
         let property = property.as_str().unwrap_or_default();
         return format!("`{inside}/{property}`, which is needed,");
     }
-    match wrong.instance_path().to_string() {
+    match error.instance_path().to_string() {
         path if path.is_empty() => "the body".to_owned(),
         path => format!("`{path}`"),
     }
@@ -178,8 +178,8 @@ mod tests {
 
     use super::*;
 
-    fn ask(target: &str, body: &str) -> Ask {
-        Ask::read(Route::of("POST", target).unwrap(), body.as_bytes())
+    fn ask(target: &str, body: &str) -> EndpointRequest {
+        EndpointRequest::read(Route::of("POST", target).unwrap(), body.as_bytes())
     }
 
     fn wrong(target: &str, body: &Value) -> String {

@@ -14,8 +14,8 @@ mod state;
 mod tests;
 mod work;
 
-pub use feed::{Feed, FeedEnd, FeedMessage, FeedReceiver, HIGH, feed};
-pub use messages::{Ask, Refusal, Reply};
+pub use feed::{Feed, FeedEnd, FeedMessage, FeedSender, HIGH, feed};
+pub use messages::{EndpointRequest, Refusal, Reply};
 pub use session::{Session, Status};
 pub use state::{Model, Workspace};
-pub use work::Next;
+pub use work::NextAdvance;

@@ -11,12 +11,12 @@ use tokio::sync::Notify;
 use crate::protocol::amplifier::Endpoint;
 
 use super::super::quirks::{Quirks, Switch, Why};
-use super::super::script::{Failure, Script};
+use super::super::script::{Script, ScriptedError};
 use super::approvals::run_guarded;
 use super::feed::{EventEmitter, FeedEnd};
 use super::session::{Session, Status};
-use super::work::{self, Context, Work};
-use super::{Ask, Feed, Next, Refusal, Reply, approvals, endpoints};
+use super::work::{self, AgentContext, PromptWork};
+use super::{EndpointRequest, Feed, NextAdvance, Refusal, Reply, approvals, endpoints};
 
 /// Where guarded actions leave something behind.
 pub trait Workspace: Send {
@@ -32,7 +32,7 @@ pub struct Model {
     /// What is different about it.
     pub quirks: Quirks,
     pub(super) script: Arc<Script>,
-    pub(super) place: Box<dyn Workspace>,
+    pub(super) workspace: Box<dyn Workspace>,
     pub(super) started: Timestamp,
     /// The port that it says it has.
     pub(super) port: u16,
@@ -41,27 +41,33 @@ pub struct Model {
     pub(super) numbers: HashMap<String, u64>,
     pub(super) created: u64,
     pub(super) prompts: u64,
-    gates: u64,
+    approval_count: u64,
     /// Errors with which the next requests are refused, as somebody who steers the mock wants it.
-    refuse: VecDeque<(Option<Endpoint>, Failure)>,
+    refuse: VecDeque<(Option<Endpoint>, ScriptedError)>,
     /// Sessions that began to work.
     pub(super) begun: Vec<String>,
 }
 
 impl Model {
     /// One without sessions. `started` is the moment from which times are counted.
-    pub fn new(script: Arc<Script>, quirks: Quirks, place: Box<dyn Workspace>, started: Timestamp, port: u16) -> Self {
+    pub fn new(
+        script: Arc<Script>,
+        quirks: Quirks,
+        workspace: Box<dyn Workspace>,
+        started: Timestamp,
+        port: u16,
+    ) -> Self {
         Self {
             quirks,
             script,
-            place,
+            workspace,
             started,
             port,
             sessions: BTreeMap::new(),
             numbers: HashMap::new(),
             created: 0,
             prompts: 0,
-            gates: 0,
+            approval_count: 0,
             refuse: VecDeque::new(),
             begun: vec![],
         }
@@ -78,12 +84,12 @@ impl Model {
     }
 
     /// Refuses the next request with this error: any, or one for this endpoint.
-    pub fn refuse_next(&mut self, endpoint: Option<Endpoint>, failure: Failure) {
+    pub fn refuse_next(&mut self, endpoint: Option<Endpoint>, failure: ScriptedError) {
         self.refuse.push_back((endpoint, failure));
     }
 
     /// The sessions that have begun to work since this was asked last: [`Model::advance`] is to be called for each.
-    pub fn begun(&mut self) -> Vec<String> {
+    pub fn started(&mut self) -> Vec<String> {
         std::mem::take(&mut self.begun)
     }
 
@@ -108,36 +114,36 @@ impl Model {
 
     /// Answers a request for one of the twelve endpoints. What follows of it is told to the feeds at once, or when the
     /// session [advances](Self::advance).
-    pub fn ask(&mut self, mut ask: Ask, now: Duration) -> Reply {
-        let why = self.quirks.ask(&mut ask);
-        let endpoint = ask.route.endpoint;
-        let mut reply = self.answer(&ask, now).unwrap_or_else(Reply::from);
+    pub fn handle(&mut self, mut request: EndpointRequest, now: Duration) -> Reply {
+        let why = self.quirks.request(&mut request);
+        let endpoint = request.route.endpoint;
+        let mut reply = self.dispatch(&request, now).unwrap_or_else(Reply::from);
         reply.why = reply.why.or(why);
         self.quirks.reply(Some(endpoint), &mut reply);
         reply
     }
 
-    fn answer(&mut self, ask: &Ask, now: Duration) -> Result<Reply, Refusal> {
-        if let Some(refusal) = self.quirks.refuse(ask, self) {
+    fn dispatch(&mut self, request: &EndpointRequest, now: Duration) -> Result<Reply, Refusal> {
+        if let Some(refusal) = self.quirks.refuse(request, self) {
             return Err(refusal);
         }
-        let wanted = self.refuse.iter().position(|(of, _)| of.is_none_or(|of| of == ask.route.endpoint));
+        let wanted = self.refuse.iter().position(|(of, _)| of.is_none_or(|of| of == request.route.endpoint));
         if let Some((_, failure)) = wanted.and_then(|at| self.refuse.remove(at)) {
             return Err(failure.refusal());
         }
-        match ask.route.endpoint {
-            Endpoint::CreateSession => self.create(ask, now),
+        match request.route.endpoint {
+            Endpoint::CreateSession => self.create(request, now),
             Endpoint::SubmitPrompt => {
-                let session = self.number(ask)?;
-                ask.body.clone()?;
-                self.submit(session, ask.text("prompt"), now)
+                let session = self.number(request)?;
+                request.body.clone()?;
+                self.submit(session, request.text("prompt"), now)
             }
             Endpoint::SubmitApproval => {
-                let session = self.number(ask)?;
-                self.decide(session, &ask.body, now)
+                let session = self.number(request)?;
+                self.decide(session, &request.body, now)
             }
             Endpoint::GetSession => {
-                let number = self.number(ask)?;
+                let number = self.number(request)?;
                 self.expire(number, now);
                 let session = &self.sessions[&number];
                 let mut told = session.describe(self.started);
@@ -147,13 +153,13 @@ impl Model {
                 Ok(Reply::new(200, told))
             }
             Endpoint::DeleteSession => {
-                let number = self.number(ask)?;
+                let number = self.number(request)?;
                 self.stop(number, "user_stopped", now);
                 Ok(Reply::new(200, json!({"status": "stopped", "message": "Session stopped and cleaned up"})))
             }
-            Endpoint::ListSessions => self.list(ask),
+            Endpoint::ListSessions => self.list(request),
             Endpoint::ListProfiles | Endpoint::GetProfile | Endpoint::ListCollections | Endpoint::ListAgents => {
-                endpoints::catalog(&self.script, ask)
+                endpoints::catalog(&self.script, request)
             }
             Endpoint::Health => Ok(self.health(now)),
             Endpoint::Info => Ok(self.info()),
@@ -162,11 +168,11 @@ impl Model {
     }
 
     /// The number of the session that a path names.
-    fn number(&self, ask: &Ask) -> Result<u64, Refusal> {
-        self.known(ask.name()).ok_or_else(|| Refusal::no_session(ask.name()))
+    fn number(&self, request: &EndpointRequest) -> Result<u64, Refusal> {
+        self.number_of(request.name()).ok_or_else(|| Refusal::no_session(request.name()))
     }
 
-    pub(super) fn known(&self, id: &str) -> Option<u64> {
+    pub(super) fn number_of(&self, id: &str) -> Option<u64> {
         let number = *self.numbers.get(id)?;
         (!self.sessions.get(&number)?.hidden).then_some(number)
     }
@@ -176,7 +182,7 @@ impl Model {
     /// # Errors
     /// Where there is no such session.
     pub fn subscribe(&mut self, id: &str, now: Duration) -> Result<Feed, Refusal> {
-        let number = self.known(id).ok_or_else(|| Refusal::no_session(id))?;
+        let number = self.number_of(id).ok_or_else(|| Refusal::no_session(id))?;
         if self.quirks.on(Switch::FewStreams) && self.sessions.values().map(Session::subscribers).sum::<usize>() >= 49 {
             return Err(Refusal::new("SERVER_ERROR", "too many streams"));
         }
@@ -184,7 +190,7 @@ impl Model {
         if session.status == Status::Stopped {
             return Err(Refusal::no_session(id));
         }
-        if self.quirks.on(Switch::SubscribedOnce) && session.ever > 0 && session.subscribers() == 0 {
+        if self.quirks.on(Switch::SubscribedOnce) && session.subscription_count > 0 && session.subscribers() == 0 {
             return Err(Refusal::new("SESSION_BUSY", "Session was subscribed to before"));
         }
         Ok(session.subscribe(&EventEmitter { quirks: &self.quirks, now }, self.started))
@@ -197,19 +203,22 @@ impl Model {
     pub fn follow(&mut self, id: &str, now: Duration) -> Result<Feed, Refusal> {
         let feed = self.subscribe(id, now)?;
         if let (true, Some(session)) = (self.quirks.on(Switch::SocketTakesOver), self.session_mut(id)) {
-            session.outlets.retain(|outlet| outlet.is_of(&feed));
+            session.senders.retain(|sender| sender.is_of(&feed));
         }
         Ok(feed)
     }
 
     /// Has the agent of a session do what is due; gives when there is something to do again. Not more than some hundred
     /// events come of one call.
-    pub fn advance(&mut self, id: &str, now: Duration) -> Next {
+    pub fn advance(&mut self, id: &str, now: Duration) -> NextAdvance {
         let Some(session) = self.numbers.get(id).and_then(|number| self.sessions.get_mut(number)) else {
-            return Next::Done;
+            return NextAdvance::Done;
         };
-        let teller = EventEmitter { quirks: &self.quirks, now };
-        work::advance(session, &mut Context { teller, place: &*self.place, gates: &mut self.gates })
+        let emitter = EventEmitter { quirks: &self.quirks, now };
+        work::advance(
+            session,
+            &mut AgentContext { emitter, workspace: &*self.workspace, approval_count: &mut self.approval_count },
+        )
     }
 
     /// Lets an approval time out whose time is up.
@@ -234,7 +243,7 @@ impl Model {
     }
 }
 
-impl Failure {
+impl ScriptedError {
     /// The refusal that tells it.
     pub fn refusal(&self) -> Refusal {
         Refusal::new(&self.code, self.text())
@@ -259,7 +268,7 @@ pub(super) fn marked(told: Why, also: Why) -> Why {
 }
 
 /// How long after a stop a flaw has a session work again: longer than what is under way may take to end.
-const AGAIN: Duration = Duration::from_millis(2200);
+const RESTART_DELAY: Duration = Duration::from_millis(2200);
 
 impl Model {
     /// Ends a session.
@@ -272,15 +281,15 @@ impl Model {
         }
         let Some(session) = self.sessions.get_mut(&number) else { return };
         if self.quirks.on(Switch::RunsOnStop) {
-            run_guarded(session, &*self.place);
+            run_guarded(session, &*self.workspace);
         }
         let works_on = self.quirks.on(Switch::WorksOn) || self.quirks.on(Switch::ToolsAfterStop);
         if let (true, Some(prompt)) = (works_on, session.prompt.clone()) {
             let case = self.script.case(&prompt);
-            let later = now + AGAIN;
-            session.give_up();
+            let later = now + RESTART_DELAY;
+            session.abandon();
             session.hidden = true;
-            session.begin(Work::new(self.script.clone(), case, "req-0".to_owned(), &prompt, later), now);
+            session.begin(PromptWork::new(self.script.clone(), case, "req-0".to_owned(), &prompt, later), now);
             self.begun.push(session.id.clone());
             return;
         }
@@ -308,7 +317,7 @@ impl Model {
     /// # Errors
     /// Why it is not done.
     pub fn control(&mut self, id: &str, message: &str, now: Duration) -> Result<(), Refusal> {
-        let number = self.known(id).ok_or_else(|| Refusal::no_session(id))?;
+        let number = self.number_of(id).ok_or_else(|| Refusal::no_session(id))?;
         let Ok(message) = serde_json::from_str::<Value>(message) else {
             if self.quirks.on(Switch::BadMessageStops) {
                 self.stop(number, "error", now);
@@ -322,7 +331,7 @@ impl Model {
                     if let (true, Some(session)) =
                         (self.quirks.on(Switch::SocketBusyReplaces), self.sessions.get_mut(&number))
                     {
-                        session.give_up();
+                        session.abandon();
                     }
                     self.submit(number, prompt, now).map(drop)
                 }
@@ -330,13 +339,13 @@ impl Model {
             },
             Some("submit_approval") => {
                 let offered = |session: &Session| {
-                    let options = session.pending.iter().flat_map(|pending| &pending.gate.options);
+                    let options = session.pending.iter().flat_map(|pending| &pending.spec.options);
                     options.into_iter().any(|option| message["decision"] == *option)
                 };
                 if let (true, Some(session)) = (self.quirks.on(Switch::RunsBySocket), self.sessions.get_mut(&number))
                     && !offered(session)
                 {
-                    run_guarded(session, &*self.place);
+                    run_guarded(session, &*self.workspace);
                 }
                 let body = message.as_object().cloned().unwrap_or_default();
                 let body = match body.get("decision") {
@@ -369,10 +378,10 @@ impl Model {
 
     /// Tells the subscribers of a session, or of all, what somebody who steers the mock wants. Gives how many sessions
     /// there were.
-    pub fn tell(&mut self, id: Option<&str>, event: &str, data: &Value, now: Duration) -> usize {
+    pub fn emit(&mut self, id: Option<&str>, event: &str, data: &Value, now: Duration) -> usize {
         let mut told = 0;
         for session in self.sessions.values_mut().filter(|session| id.is_none_or(|id| id == session.id)) {
-            session.tell(&EventEmitter { quirks: &Quirks::default(), now }, event, data.clone());
+            session.emit(&EventEmitter { quirks: &Quirks::default(), now }, event, data.clone());
             told += 1;
         }
         told

@@ -6,34 +6,34 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::script::{Failure, KEYS, Script, example};
+use super::super::script::{KEYS, Script, ScriptedError, example};
 use super::*;
 use crate::protocol::amplifier::Route;
 
 /// A workspace in memory: what was added to which file.
 #[derive(Clone, Default)]
-struct Memory(Arc<StdMutex<Vec<String>>>);
+struct MemoryWorkspace(Arc<StdMutex<Vec<String>>>);
 
-impl Workspace for Memory {
+impl Workspace for MemoryWorkspace {
     fn append(&self, _: Option<&str>, file: &str, text: &str) -> Result<(), String> {
         self.0.lock().unwrap().push(format!("{file}: {text}"));
         Ok(())
     }
 }
 
-struct World {
+struct ModelFixture {
     model: Model,
     now: Duration,
-    written: Memory,
+    written: MemoryWorkspace,
 }
 
-impl World {
+impl ModelFixture {
     fn new() -> Self {
         Self::with(example().clone(), &[])
     }
 
     fn with(script: Script, quirks: &[&str]) -> Self {
-        let written = Memory::default();
+        let written = MemoryWorkspace::default();
         let find = |name: &&str| super::super::mock::KNOWN.either(name).unwrap();
         let quirks = quirks.iter().map(find).collect();
         let started: Timestamp = "2025-12-09T10:30:00Z".parse().unwrap();
@@ -46,8 +46,8 @@ impl World {
     }
 
     fn ask(&mut self, method: &str, target: &str, body: &Value) -> (u16, Value) {
-        let ask = Ask::read(Route::of(method, target).unwrap(), body.to_string().as_bytes());
-        let reply = self.model.ask(ask, self.now);
+        let request = EndpointRequest::read(Route::of(method, target).unwrap(), body.to_string().as_bytes());
+        let reply = self.model.handle(request, self.now);
         (reply.status, reply.body)
     }
 
@@ -74,9 +74,9 @@ impl World {
     fn work(&mut self, id: &str) {
         loop {
             match self.model.advance(id, self.now) {
-                Next::Done | Next::Full(_) => return,
-                Next::At(_) if self.model.session(id).is_some_and(|session| session.pending.is_some()) => return,
-                Next::At(when) => self.now = when.max(self.now),
+                NextAdvance::Done | NextAdvance::Full(_) => return,
+                NextAdvance::At(_) if self.model.session(id).is_some_and(|session| session.pending.is_some()) => return,
+                NextAdvance::At(when) => self.now = when.max(self.now),
             }
         }
     }
@@ -107,7 +107,7 @@ fn names(feed: &mut Feed) -> Vec<String> {
 
 #[test]
 fn a_prompt_is_told_from_its_submission_to_its_completion() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     let (status, accepted) = world.prompt(&id, "text");
@@ -128,7 +128,7 @@ fn a_prompt_is_told_from_its_submission_to_its_completion() {
 
 #[test]
 fn every_event_of_the_protocol_is_told_by_one_prompt_and_follows_its_schema() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     world.prompt(&id, "everything");
@@ -156,7 +156,7 @@ fn every_event_of_the_protocol_is_told_by_one_prompt_and_follows_its_schema() {
 
 #[test]
 fn a_session_that_works_is_busy_and_goes_on_undisturbed() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     world.prompt(&id, "slow");
@@ -173,7 +173,7 @@ fn a_session_that_works_is_busy_and_goes_on_undisturbed() {
 
 #[test]
 fn only_what_was_offered_decides_and_only_once() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     assert_eq!(world.decide(&id, "Allow").0, 400, "nothing is pending");
     world.prompt(&id, "approval");
@@ -199,7 +199,7 @@ fn only_what_was_offered_decides_and_only_once() {
 #[test]
 fn when_the_time_is_up_the_default_decides() {
     for (prompt, granted) in [("approval_timeout", false), ("approval_default_allow", true)] {
-        let mut world = World::new();
+        let mut world = ModelFixture::new();
         let id = world.create();
         let mut feed = world.model.subscribe(&id, world.now).unwrap();
         world.prompt(&id, prompt);
@@ -220,7 +220,7 @@ fn when_the_time_is_up_the_default_decides() {
 
 #[test]
 fn a_session_that_was_stopped_does_and_tells_nothing_more() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     world.prompt(&id, "approval");
@@ -236,7 +236,7 @@ fn a_session_that_was_stopped_does_and_tells_nothing_more() {
 
 #[test]
 fn lists_are_filtered_and_limited() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let ids: Vec<String> = (0..60).map(|_| world.create()).collect();
     world.prompt(&ids[7], "slow");
     let mut list = |query: &str| world.ask("GET", &format!("/sessions{query}"), &Value::Null);
@@ -249,7 +249,7 @@ fn lists_are_filtered_and_limited() {
 
 #[test]
 fn keys_profiles_and_errors_are_told_by_their_codes() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let mut create = |body: Value| {
         let (status, body) = world.ask("POST", "/sessions", &body);
         (status, body["error"]["code"].as_str().unwrap_or_default().to_owned())
@@ -275,7 +275,7 @@ fn keys_profiles_and_errors_are_told_by_their_codes() {
 
 #[test]
 fn a_script_waits_repeats_and_takes_up_what_the_prompt_says() {
-    let mut world = World::scripted(
+    let mut world = ModelFixture::scripted(
         json!({"prompts": [{"prompt": "^count (?<what>\\w+)", "tokens": {"input": 3, "output": 4}, "do": [
         {"wait": "1s"}, {"after": "500ms", "say": {"text": "${what} ", "times": 3, "every": "100ms", "size": 2}},
         {"event": {"event": "custom:thing", "data": {"of": "${what}"}}}]}]}),
@@ -295,7 +295,7 @@ fn a_script_waits_repeats_and_takes_up_what_the_prompt_says() {
 
 #[test]
 fn control_messages_do_what_the_endpoints_do() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     for (wrong, code) in [
@@ -307,7 +307,7 @@ fn control_messages_do_what_the_endpoints_do() {
     }
     let prompt = r#"{"action":"submit_prompt","prompt":"approval"}"#;
     world.model.control(&id, prompt, world.now).unwrap();
-    assert_eq!(world.model.begun(), std::slice::from_ref(&id));
+    assert_eq!(world.model.started(), std::slice::from_ref(&id));
     world.work(&id);
     assert_eq!(world.model.control(&id, prompt, world.now).unwrap_err().code, "SESSION_BUSY");
     world.model.control(&id, r#"{"action":"submit_approval","decision":"Allow"}"#, world.now).unwrap();
@@ -320,7 +320,7 @@ fn control_messages_do_what_the_endpoints_do() {
 #[test]
 fn a_prompt_that_is_stopped_ends_what_it_has_begun() {
     for (prompt, last) in [("slow", "content_block:end"), ("approval", "approval:denied")] {
-        let mut world = World::with(example().clone(), &["stop-ends-prompt"]);
+        let mut world = ModelFixture::with(example().clone(), &["stop-ends-prompt"]);
         let id = world.create();
         let mut feed = world.model.subscribe(&id, world.now).unwrap();
         world.prompt(&id, prompt);
@@ -337,20 +337,20 @@ fn a_prompt_that_is_stopped_ends_what_it_has_begun() {
 
 #[test]
 fn an_agent_waits_for_a_subscriber_that_is_full() {
-    let mut world = World::scripted(json!({"prompts": [{"do": [{"say": {"text": "x ", "times": 10_000}}]}]}));
+    let mut world = ModelFixture::scripted(json!({"prompts": [{"do": [{"say": {"text": "x ", "times": 10_000}}]}]}));
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     world.prompt(&id, "go");
     let mut got = 0;
     let full = loop {
         match world.model.advance(&id, world.now) {
-            Next::Full(outlet) => break outlet,
-            Next::At(_) => {}
-            Next::Done => panic!("nobody has taken anything"),
+            NextAdvance::Full(outlet) => break outlet,
+            NextAdvance::At(_) => {}
+            NextAdvance::Done => panic!("nobody has taken anything"),
         }
     };
     assert!(full.is_of(&feed) && full.is_full());
-    while !matches!(world.model.advance(&id, world.now), Next::Done) {
+    while !matches!(world.model.advance(&id, world.now), NextAdvance::Done) {
         got += told(&mut feed).len();
     }
     got += told(&mut feed).len();
@@ -360,12 +360,12 @@ fn an_agent_waits_for_a_subscriber_that_is_full() {
 
 #[test]
 fn what_somebody_who_steers_wants_happens() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
-    assert_eq!(world.model.tell(None, "status:update", &json!({"status": "idle"}), world.now), 1);
+    assert_eq!(world.model.emit(None, "status:update", &json!({"status": "idle"}), world.now), 1);
     assert_eq!(told(&mut feed), [("status:update".to_owned(), json!({"session_id": id, "status": "idle"}))]);
-    world.model.refuse_next(None, Failure { code: "SERVER_ERROR".to_owned(), message: None });
+    world.model.refuse_next(None, ScriptedError { code: "SERVER_ERROR".to_owned(), message: None });
     assert_eq!((world.prompt(&id, "text").0, world.prompt(&id, "text").0), (500, 202));
     assert_eq!(world.model.cut(Some(&id), true), 1);
     while let Some(Ok(_)) = feed.try_next(1000) {}
@@ -375,10 +375,10 @@ fn what_somebody_who_steers_wants_happens() {
 
 #[test]
 fn a_flaw_is_marked_where_it_makes_something_wrong() {
-    let mut world = World::with(example().clone(), &["created-200", "delta-without-index"]);
+    let mut world = ModelFixture::with(example().clone(), &["created-200", "delta-without-index"]);
     let body = json!({"profile": "dev", "credentials": {"anthropic_api_key": "k"}});
-    let ask = Ask::read(Route::of("POST", "/sessions").unwrap(), body.to_string().as_bytes());
-    let reply = world.model.ask(ask, world.now);
+    let request = EndpointRequest::read(Route::of("POST", "/sessions").unwrap(), body.to_string().as_bytes());
+    let reply = world.model.handle(request, world.now);
     assert_eq!((reply.status, reply.why), (200, Some("created-200")));
     let id = reply.body["session_id"].as_str().unwrap().to_owned();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();

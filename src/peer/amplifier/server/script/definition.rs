@@ -55,9 +55,9 @@ pub const EFFECT_TEXT: &str = "approved\n";
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     /// What it does for a prompt: the first case that fits.
-    pub cases: Vec<Case>,
+    pub cases: Vec<PromptCase>,
     /// Which API keys it accepts.
-    pub keys: Keys,
+    pub keys: ApiKeys,
     /// Which models it has; any, where not said.
     pub models: Option<Vec<String>>,
     /// Its profiles, as they are listed in detail.
@@ -72,7 +72,7 @@ pub struct Script {
 
 /// API keys.
 #[derive(Clone, Debug, Default)]
-pub struct Keys {
+pub struct ApiKeys {
     /// Those that are valid; all but the following where not said.
     pub valid: Option<Vec<String>>,
     /// Those that are not.
@@ -83,20 +83,20 @@ pub struct Keys {
 
 /// What is done for prompts of one kind.
 #[derive(Clone, Debug, Default)]
-pub struct Case {
+pub struct PromptCase {
     /// What the prompt has to match somewhere; any prompt fits where there is nothing.
     pub prompt: Option<Regex>,
     /// The error with which the prompt is refused at once.
-    pub refuse: Option<Failure>,
+    pub refuse: Option<ScriptedError>,
     /// What the agent does, one after the other.
-    pub steps: Vec<Step>,
+    pub steps: Vec<AgentStep>,
     /// The tokens that it counts: input and output; as many as the words suggest where not said.
     pub tokens: (Option<u64>, Option<u64>),
 }
 
 /// An error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct ScriptedError {
     /// One of the fourteen codes.
     pub code: String,
     /// What is wrong; what the code says where not said.
@@ -105,7 +105,7 @@ pub struct Failure {
 
 /// Something that the agent does.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct AgentStep {
     /// How long it waits before.
     pub after: Duration,
     /// Whether it is done only where the last approval was granted, or only where it was denied.
@@ -122,7 +122,7 @@ pub enum ScriptedAct {
     /// Thinks.
     Think(SayStep),
     /// Uses a tool.
-    Tool(Box<Tool>),
+    Tool(Box<ScriptedTool>),
     /// Adds diagnostics: the path and the list.
     Diagnose { path: String, diagnostics: Value },
     /// Clears diagnostics.
@@ -132,7 +132,7 @@ pub enum ScriptedAct {
     /// Tells any event.
     Event { event: String, data: Map<String, Value> },
     /// Fails: the prompt is over, and the session in the status `error`.
-    Fail(Failure),
+    Fail(ScriptedError),
     /// Waits.
     Wait(Duration),
 }
@@ -154,7 +154,7 @@ pub struct SayStep {
 
 /// The use of a tool.
 #[derive(Clone, Debug, Default)]
-pub struct Tool {
+pub struct ScriptedTool {
     /// Its name.
     pub name: String,
     /// What it is asked to do.
@@ -168,14 +168,14 @@ pub struct Tool {
     /// Why it fails, if it does.
     pub error: Option<String>,
     /// What it leaves behind, if it runs.
-    pub effect: Option<Effect>,
+    pub effect: Option<FileEffect>,
     /// Whether it has to be allowed.
-    pub approval: Option<Gate>,
+    pub approval: Option<ApprovalSpec>,
 }
 
 /// What a tool leaves behind: a text at the end of a file, which shows how often it ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Effect {
+pub struct FileEffect {
     /// The file, below the workspace.
     pub file: String,
     /// What is added to it.
@@ -184,7 +184,7 @@ pub struct Effect {
 
 /// An approval.
 #[derive(Clone, Debug, Default)]
-pub struct Gate {
+pub struct ApprovalSpec {
     /// What the user is asked.
     pub prompt: String,
     /// What can be answered.

@@ -12,6 +12,6 @@ mod shape;
 mod tests;
 
 pub use definition::{
-    Case, EFFECT_FILE, EFFECT_TEXT, Effect, Failure, Gate, KEYS, Keys, PROMPTS, SayStep, Script, ScriptedAct, Step,
-    Tool, example, schema,
+    AgentStep, ApiKeys, ApprovalSpec, EFFECT_FILE, EFFECT_TEXT, FileEffect, KEYS, PROMPTS, PromptCase, SayStep, Script,
+    ScriptedAct, ScriptedError, ScriptedTool, example, schema,
 };

@@ -28,7 +28,7 @@ fn the_example_can_be_read_and_knows_every_prompt_and_key() {
     assert_eq!(script.case("anything"), Some(last));
     let key = |name: &str| KEYS.iter().find(|(key, _)| *key == name).unwrap().1.to_owned();
     assert_eq!((&script.keys.invalid, &script.keys.unauthorized), (&vec![key("bad")], &vec![key("unauthorized")]));
-    let effect = Effect { file: EFFECT_FILE.to_owned(), text: EFFECT_TEXT.to_owned() };
+    let effect = FileEffect { file: EFFECT_FILE.to_owned(), text: EFFECT_TEXT.to_owned() };
     for prompt in ["approval", "approval_timeout", "approval_default_allow"] {
         let ScriptedAct::Tool(tool) = &script.cases[script.case(prompt).unwrap()].steps[0].act else {
             panic!("{prompt}")
@@ -80,7 +80,7 @@ fn a_script_says_what_is_done_for_which_prompt() {
     .unwrap();
     assert_eq!((script.case("fix it"), script.case("x")), (Some(0), Some(1)));
     assert_eq!(script.cases[0].tokens, (Some(7), None));
-    let Step { after, only, act } = &script.cases[0].steps[1];
+    let AgentStep { after, only, act } = &script.cases[0].steps[1];
     assert_eq!((after.as_millis(), only), (10, &Some(false)));
     assert!(matches!(act, ScriptedAct::Wait(time) if time.as_secs() == 1));
     assert!(!script.profiles.is_empty(), "those of the example");

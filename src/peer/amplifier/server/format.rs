@@ -11,19 +11,19 @@ use super::quirks::Why;
 
 /// How event streams are written.
 #[derive(Clone, Debug)]
-pub struct Form {
+pub struct StreamFormat {
     /// The head of the answer.
     pub head: Response,
     /// Line ends and blanks.
     pub writer: EventWriter,
     /// Whether the stream begins with a byte order mark.
-    pub mark: bool,
+    pub bom: bool,
     /// Whether events have an `id`.
     pub id: bool,
     /// The `retry` of each event, in milliseconds.
     pub retry: Option<u64>,
     /// Under what type events come.
-    pub kind: Kind,
+    pub kind: EventTypeChoice,
     /// A comment before each event.
     pub comment: Option<&'static str>,
     /// Whether the JSON goes over several lines.
@@ -31,24 +31,24 @@ pub struct Form {
     /// The stream is written in TCP segments of so many bytes.
     pub split: Option<usize>,
     /// What is sent while nothing happens, and how often.
-    pub alive: (Duration, &'static str),
+    pub keep_alive: (Duration, &'static str),
     /// What is sent right after the head, as it is.
     pub first: &'static str,
     /// Changes the bytes of an event.
     pub bytes: Option<fn(&mut Vec<u8>)>,
     /// When the head is sent.
-    pub begin: Begin,
+    pub begin: HeadTiming,
     /// How the stream ends with its session.
-    pub end: End,
+    pub end: StreamEnd,
     /// So many events are held back until there are as many, or the prompt is complete.
-    pub hold: bool,
+    pub batches: bool,
     /// Why it is wrong, if it is.
     pub why: Why,
 }
 
 /// Under what event type events come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EventTypeChoice {
     /// None, which is `message`.
     None,
     /// This one.
@@ -59,7 +59,7 @@ pub enum Kind {
 
 /// When the head of a stream is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begin {
+pub enum HeadTiming {
     /// At once.
     AtOnce,
     /// With the first event that is not `session:start`.
@@ -68,57 +68,58 @@ pub enum Begin {
 
 /// How a stream ends with its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum StreamEnd {
     /// As it should.
-    Whole,
+    Complete,
     /// Within its last event.
     InEvent,
     /// Not at all.
     Never,
 }
 
-impl Default for Form {
+impl Default for StreamFormat {
     fn default() -> Self {
         Self {
             head: Response::event_stream(),
             writer: EventWriter::default(),
-            mark: false,
+            bom: false,
             id: false,
             retry: None,
-            kind: Kind::None,
+            kind: EventTypeChoice::None,
             comment: None,
             lines: false,
             split: None,
-            alive: (Duration::from_secs(15), ": keep-alive\n\n"),
+            keep_alive: (Duration::from_secs(15), ": keep-alive\n\n"),
             first: "",
             bytes: None,
-            begin: Begin::AtOnce,
-            end: End::Whole,
-            hold: false,
+            begin: HeadTiming::AtOnce,
+            end: StreamEnd::Complete,
+            batches: false,
             why: None,
         }
     }
 }
 
-impl Form {
+impl StreamFormat {
     /// What comes before any event.
     pub fn opening(&self) -> Vec<u8> {
-        let mark = if self.mark { BYTE_ORDER_MARK } else { b"" };
-        [mark, self.first.as_bytes()].concat()
+        let bom = if self.bom { BYTE_ORDER_MARK } else { b"" };
+        [bom, self.first.as_bytes()].concat()
     }
 
     /// The bytes of the event with this number.
-    pub fn event(&self, told: &FeedMessage, number: u64) -> Vec<u8> {
+    pub fn event(&self, message: &FeedMessage, number: u64) -> Vec<u8> {
         let data = if self.lines {
             // White space is free in JSON, also where it is a line end.
-            serde_json::from_str::<serde_json::Value>(&told.json).map_or(told.json.clone(), |json| format!("{json:#}"))
+            serde_json::from_str::<serde_json::Value>(&message.json)
+                .map_or(message.json.clone(), |json| format!("{json:#}"))
         } else {
-            told.json.clone()
+            message.json.clone()
         };
         let event = match self.kind {
-            Kind::None => None,
-            Kind::Named(name) => Some(name.to_owned()),
-            Kind::Own => Some(told.event.clone()),
+            EventTypeChoice::None => None,
+            EventTypeChoice::Named(name) => Some(name.to_owned()),
+            EventTypeChoice::Own => Some(message.event.clone()),
         };
         let id = self.id.then(|| number.to_string());
         let comment = self.comment.map(str::to_owned);
@@ -133,7 +134,7 @@ impl Form {
 
 /// How messages go over WebSockets.
 #[derive(Clone, Debug)]
-pub struct Frames {
+pub struct SocketFormat {
     /// Changes the frames of a message.
     pub frames: Option<fn(Vec<FrameSpec>) -> Vec<FrameSpec>>,
     /// Changes the answer to the handshake.
@@ -141,7 +142,7 @@ pub struct Frames {
     /// Events whose names have this in them are not told; nothing, where it is empty.
     pub skips: &'static str,
     /// Whether messages in several frames are passed over.
-    pub whole_only: bool,
+    pub unfragmented_only: bool,
     /// Changes the text of a message.
     pub text: Option<fn(&mut String)>,
     /// Whether pings are answered.
@@ -149,14 +150,14 @@ pub struct Frames {
     /// Whether close frames are.
     pub close: bool,
     /// Whether a refused message is told to the client.
-    pub tells: TellMode,
+    pub refusal_report: RefusalReport,
     /// Why it is wrong, if it is.
     pub why: Why,
 }
 
 /// What a client is told whose message is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TellMode {
+pub enum RefusalReport {
     /// A message in the format of an error.
     Error,
     /// Nothing.
@@ -165,23 +166,23 @@ pub enum TellMode {
     Closes,
 }
 
-impl Default for Frames {
+impl Default for SocketFormat {
     fn default() -> Self {
         Self {
             frames: None,
             reply: None,
             skips: "",
-            whole_only: false,
+            unfragmented_only: false,
             text: None,
             pong: true,
             close: true,
-            tells: TellMode::Error,
+            refusal_report: RefusalReport::Error,
             why: None,
         }
     }
 }
 
-impl Frames {
+impl SocketFormat {
     /// The frames of a message.
     pub fn message(&self, json: &str) -> Vec<FrameSpec> {
         let mut text = json.to_owned();
@@ -200,31 +201,41 @@ mod tests {
     use super::*;
     use crate::wire::http::{EventReader, LineEnd};
 
-    fn told(json: &serde_json::Value) -> FeedMessage {
+    fn message(json: &serde_json::Value) -> FeedMessage {
         FeedMessage { event: "status:update".to_owned(), json: json.to_string(), at: Duration::ZERO, why: None }
     }
 
     #[test]
     fn an_event_is_the_same_in_every_form() {
         let json = json!({"event": "status:update", "data": {"message": "a\nb\r😀", "list": [1, {}]}});
-        let forms = [
-            Form::default(),
-            Form { lines: true, writer: EventWriter { line_end: LineEnd::Cr, space: false }, ..Form::default() },
-            Form { id: true, retry: Some(100), kind: Kind::Named("message"), comment: Some("x"), ..Form::default() },
-            Form {
-                mark: true,
+        let formats = [
+            StreamFormat::default(),
+            StreamFormat {
+                lines: true,
+                writer: EventWriter { line_end: LineEnd::Cr, space: false },
+                ..StreamFormat::default()
+            },
+            StreamFormat {
+                id: true,
+                retry: Some(100),
+                kind: EventTypeChoice::Named("message"),
+                comment: Some("x"),
+                ..StreamFormat::default()
+            },
+            StreamFormat {
+                bom: true,
                 first: ":\n\n",
                 writer: EventWriter { line_end: LineEnd::CrLf, space: true },
-                ..Form::default()
+                ..StreamFormat::default()
             },
         ];
-        for form in forms {
-            let bytes = [form.opening(), form.event(&told(&json), 1)].concat();
+        for format in formats {
+            let bytes = [format.opening(), format.event(&message(&json), 1)].concat();
             let events = EventReader::new(1 << 20).read(&bytes);
             let data: Vec<_> = events.into_iter().filter_map(|event| event.data).collect();
-            let [data] = &data[..] else { panic!("{form:?}: {data:?}") };
-            assert_eq!(serde_json::from_str::<serde_json::Value>(data).unwrap(), json, "{form:?}");
+            let [data] = &data[..] else { panic!("{format:?}: {data:?}") };
+            assert_eq!(serde_json::from_str::<serde_json::Value>(data).unwrap(), json, "{format:?}");
         }
-        assert_eq!(Form::default().event(&told(&json!(1)), 1), b"data: 1\n\n");
+        assert_eq!(StreamFormat::default().event(&message(&json!(1)), 1), b"data: 1\n\n");
     }
 }
