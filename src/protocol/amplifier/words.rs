@@ -1,5 +1,5 @@
-//! The words of the document: endpoints and the routes to them, events, statuses and error codes; and the fields that the
-//! steps of both roles share.
+//! The words of the document: endpoints and the routes to them, events, statuses and error codes; and the fields that
+//! the steps of both roles share.
 
 use crate::protocol::{Field, Shape};
 use crate::uri::decode;

@@ -1,5 +1,5 @@
-//! Following a session: by its event stream, with reconnection as an `EventSource` does it (HTML standard, section 9.2.3), or
-//! by its WebSocket, with control messages.
+//! Following a session: by its event stream, with reconnection as an `EventSource` does it (HTML standard, section
+//! 9.2.3), or by its WebSocket, with control messages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::subscriptions::{ConnectionSlot, EventReporter};
 
 /// The time that passes before a stream is subscribed to again, where the server has not said otherwise.
 const RETRY: Duration = Duration::from_millis(100);
-/// It doubles with every attempt that fails, up to this.
+/// The retry time doubles with every attempt that fails, up to this.
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// The most of what a server can ask for.
 const MAX_RETRY: Duration = Duration::from_secs(3600);
@@ -38,9 +38,9 @@ pub struct EventStreamFollower {
 
 /// Why a stream is not there.
 pub enum SubscribeError {
-    /// Nobody answered: it may be tried again.
+    /// The server did not respond: it may be tried again.
     Unreached(Failure),
-    /// The answer is no.
+    /// The server refused it.
     Refused(Failure),
 }
 
@@ -49,9 +49,9 @@ pub enum SubscribeError {
 enum StreamEnding {
     /// The server ended it.
     Ended,
-    /// It was cut.
+    /// The connection was cut.
     Cut,
-    /// We have had enough.
+    /// The client gave it up.
     GivenUp,
 }
 
@@ -94,7 +94,7 @@ pub async fn open_stream(requester: &RequestClient, session: &str, last_id: &str
     }
 }
 
-/// Whether an answer is the stream that was asked for.
+/// Whether a response is the event stream that was requested.
 fn is_stream(requester: &RequestClient, head: &HttpResponse) -> bool {
     let has = |switch| requester.quirks.has(switch);
     let given = head.header("content-type").next().unwrap_or_default();
@@ -109,7 +109,7 @@ fn is_stream(requester: &RequestClient, head: &HttpResponse) -> bool {
     head.status() == Some(200) && fits
 }
 
-/// Why an answer is no stream, with what its body says of it.
+/// Why a response is no stream, with what its body says of it.
 async fn refusal_failure(head: HttpResponse, mut exchange: Exchange) -> Failure {
     let status = head.status().unwrap_or_default();
     if status < 400 {
@@ -129,7 +129,7 @@ async fn refusal_failure(head: HttpResponse, mut exchange: Exchange) -> Failure 
 }
 
 impl EventStreamFollower {
-    /// Of a session; `line` holds what it goes over.
+    /// Follows a session; `slot` gets the connection that the stream goes over.
     pub fn new(requester: Arc<RequestClient>, reporter: EventReporter, slot: ConnectionSlot) -> Self {
         Self { requester, reporter, slot, retry: RETRY, last_id: String::new() }
     }
@@ -256,7 +256,7 @@ impl EventStreamFollower {
 /// Opens the WebSocket of a session.
 ///
 /// # Errors
-/// Where it is refused, or nobody answers.
+/// Where it is refused, or the server does not respond.
 pub async fn open_socket(requester: &RequestClient, session: &str) -> Result<Socket, Failure> {
     let path = format!("/sessions/{}/ws", requester.encoding().segment(session));
     let mut request = ClientRequest::new(requester.target(&path));

@@ -176,7 +176,7 @@ impl ReferenceClient {
         answer
     }
 
-    /// Follows the events of a session. It is told once the server has answered, so that nothing is missed after it.
+    /// Follows the events of a session. Returns once the server has responded, so that nothing is missed after it.
     async fn subscribe(&self, params: &Value) -> Result<Value, Failure> {
         let session = text(params, "session_id").to_owned();
         let number = self.subscriptions.number();
@@ -239,7 +239,7 @@ impl ReferenceClient {
         given.as_u64().or_else(named).ok_or_else(|| Failure::new(Kind::Flaw, "there is no such subscription"))
     }
 
-    /// A result as the caller is told of it.
+    /// A result as the caller gets it.
     fn changed_result(&self, call: &str, mut result: Value) -> Value {
         let change = |effect| match effect {
             AmplifierClientEffect::Result(of, change) if of == call || of.is_empty() => Some(change),

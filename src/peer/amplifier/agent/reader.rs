@@ -29,7 +29,7 @@ pub struct ReadOutcome {
     pub events: Vec<StreamEvent>,
     /// A flaw gives the stream up after it.
     pub gives_up: bool,
-    /// A flaw makes the client answer nothing any more.
+    /// A flaw makes the client respond to no calls any more.
     pub stops_responding: bool,
     /// A flaw makes the client die of it.
     pub exits: bool,

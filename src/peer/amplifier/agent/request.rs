@@ -16,14 +16,14 @@ use crate::wire::http::{Client, Content, Exchanges, Request};
 
 use super::quirks::{AmplifierClientEffect, ClientMemory, Quirks, Switch};
 
-/// How long an answer may take. Nothing that takes long is behind one (docs/amplifier.md, Time).
+/// How long a response may take. Nothing that takes long is behind one (docs/amplifier.md, Time).
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a client waits that a flaw makes impatient.
 const IMPATIENCE: Duration = Duration::from_millis(100);
-/// An answer beyond this is huge, in bytes.
+/// A response beyond this is huge, in bytes.
 const HUGE: usize = 3 << 20;
 
-/// Asks one server.
+/// Sends requests to one server.
 pub struct RequestClient {
     pub url: HttpUrl,
     pub client: Client,
@@ -34,7 +34,7 @@ pub struct RequestClient {
 }
 
 impl RequestClient {
-    /// Of the server at this URL.
+    /// A client of the server at this URL.
     pub fn new(url: HttpUrl, quirks: Quirks, memory: Arc<ClientMemory>, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
         let client = Client::new(url.address.clone(), exchanges.clone(), Fetcher::limits(PATIENCE));
@@ -95,7 +95,7 @@ impl RequestClient {
         request.fresh |= self.quirks.has(Switch::FreshConnections);
     }
 
-    /// An answer that says why there is no result.
+    /// A response that says why there is no result.
     pub fn failure(response: &FetchedResponse) -> Failure {
         match response.member("error") {
             Some(error) if error.is_object() => Failure::of_error(error).with_status(response.status),
@@ -177,7 +177,7 @@ impl RequestClient {
         }
     }
 
-    /// What a client takes from an answer.
+    /// The result or failure that a client takes from a response.
     fn interpret(&self, response: &FetchedResponse) -> Result<Value, Failure> {
         if let Some(flaw) = self.quirks.fails(response) {
             return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
@@ -204,12 +204,12 @@ impl RequestClient {
         }
     }
 
-    /// Whether an answer of this length is too much for a fragile client.
+    /// Whether a response of this length is too much for a fragile client.
     pub fn is_huge(result: &Value) -> bool {
         result.to_string().len() > HUGE
     }
 
-    /// Decides about an approval without being asked to.
+    /// Decides about an approval without a call.
     pub async fn decide_alone(&self, session: &str, approval: &Value) {
         let option = approval.pointer("/data/options/0").cloned().unwrap_or_else(|| "Allow".into());
         let params = json!({"session_id": session, "decision": option});

@@ -28,7 +28,7 @@ struct SubscriptionTable {
     open: BTreeMap<u64, Subscription>,
 }
 
-/// One subscription.
+/// A subscription: its connection, and the task that follows it.
 pub struct Subscription {
     /// What it goes over.
     pub slot: ConnectionSlot,
@@ -103,17 +103,17 @@ impl Subscription {
 }
 
 impl ConnectionSlot {
-    /// It goes over this stream now.
+    /// Notes that the subscription goes over this event stream now.
     pub fn set_stream(&self, control: Control) {
         *self.lock() = Connection::Stream(control);
     }
 
-    /// It goes over this WebSocket.
+    /// Notes that the subscription goes over this WebSocket.
     pub fn set_socket(&self, sender: Sender) {
         *self.lock() = Connection::Socket(sender);
     }
 
-    /// It goes over nothing any more.
+    /// Notes that the subscription has no connection any more.
     pub fn clear(&self) {
         *self.lock() = Connection::None;
     }
@@ -138,10 +138,10 @@ async fn close(sender: &Sender) {
 
 /// How long a flaw holds an event back, hoping for the next one.
 const SWAP_WINDOW: Duration = Duration::from_millis(50);
-/// How many events a flaw tells before it has no room.
+/// How many events a flaw reports before it has no room.
 const MAX_EVENTS: u64 = 20_000;
 
-/// Tells of one subscription.
+/// Reports the events of one subscription to the caller.
 pub struct EventReporter {
     requester: Arc<RequestClient>,
     output: OutputWriter,
@@ -185,17 +185,17 @@ impl EventReporter {
         self.ended
     }
 
-    /// Gives the subscription up: nothing more is told.
+    /// Gives the subscription up: no more events are reported.
     pub fn give_up(&mut self) {
         self.given_up = true;
     }
 
-    /// Until when something is held back at most.
+    /// When events that are held back are due at the latest.
     pub fn release_at(&self) -> Option<Instant> {
         self.pending_since.filter(|_| self.has(Switch::Swaps)).map(|pending_since| pending_since + SWAP_WINDOW)
     }
 
-    /// How the subscription stands.
+    /// Reports the state of the subscription.
     pub async fn report_state(&self, state: &str) {
         if !self.has(Switch::NoStates) {
             self.output.line(json!({"state": state})).await;
@@ -245,7 +245,7 @@ impl EventReporter {
         }
     }
 
-    /// Tells what is held back.
+    /// Reports the events that are held back.
     pub async fn release(&mut self) {
         self.pending_since = None;
         for message in std::mem::take(&mut self.pending) {
@@ -253,7 +253,7 @@ impl EventReporter {
         }
     }
 
-    /// The stream stands again.
+    /// The stream is connected again.
     pub async fn reconnected(&mut self) {
         if self.has(Switch::TellsLastAgain)
             && let Some(message) = self.last.clone()
@@ -266,7 +266,7 @@ impl EventReporter {
         }
     }
 
-    /// A flaw makes the client answer nothing any more.
+    /// A flaw makes the client respond to no calls any more.
     pub fn stop_responding(&self) {
         self.requester.memory.lock().unresponsive = true;
     }

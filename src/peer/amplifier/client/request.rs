@@ -1,5 +1,5 @@
-//! Requests: what the step `request` sends, what new sessions are created with by default, and what a refusal of that says
-//! about the description of the subject.
+//! Requests: what the step `request` sends, what new sessions are created with by default, and what a refusal of that
+//! says about the description of the subject.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ use crate::wire::http::{Content, Incoming, Request, Whole};
 
 use super::verbs::PROVES;
 
-/// A key that nobody has given out, and that does not look like one.
+/// An invalid key that does not look like a key.
 const BAD_KEY: &str = "wirecert-made-this-up-it-is-no-key";
 
 /// The step `request`.
@@ -71,7 +71,8 @@ impl RequestStep {
         self.body.as_ref().is_some_and(|body| !body.is_object() || body.get(member).is_some())
     }
 
-    /// The request. `filled` is what the step leaves to be filled in: a prompt, or a decision; of a new session, its profile.
+    /// The request. `generated` is what the step leaves to be filled in: a prompt, or a decision; of a new session, its
+    /// profile.
     ///
     /// # Errors
     /// [`PeerError::Lacking`] where the subject is not described with what it takes.
@@ -143,7 +144,7 @@ fn session(
     Ok(body)
 }
 
-/// The usual members with those given in their place; null leaves one out. What is no object is the whole body.
+/// The default members with those given in their place; null leaves one out. What is no object is the complete body.
 fn merge(mut defaults: Map<String, Value>, overrides: Option<Value>) -> Option<Value> {
     match overrides {
         None if defaults.is_empty() => None,
@@ -179,7 +180,7 @@ pub fn prompt(setting: &Setting, what: &str) -> Result<String, PeerError> {
     Ok(prompt.replace(WORKSPACE, &folder.to_string_lossy()))
 }
 
-/// What stands for the session's folder in prompts.
+/// The placeholder for the session's folder in prompts.
 const WORKSPACE: &str = "{workspace}";
 
 /// The profile of new sessions, where none is described and the server lists none.
@@ -187,9 +188,9 @@ const PROFILE: &str = "dev";
 /// How long a server may take to list its profiles.
 const LIST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The profile for new sessions of a subject that is described with none: the one of the document's examples where the server
-/// lists it, else the first that it lists, best of those that belong to no collection. The look is no part of the play, and
-/// in no trace.
+/// The profile for new sessions of a subject that is described with none: the one of the document's examples where the
+/// server lists it, else the first that it lists, best of those that belong to no collection. The look is no part of
+/// the play, and in no trace.
 pub async fn default_profile(setting: &Setting) -> String {
     let untraced =
         Setting { recorder: Recorder::new(Clock::start(), vec![]), patience: LIST_TIMEOUT, ..setting.clone() };
@@ -210,12 +211,12 @@ fn preferred(list: &Value) -> Option<String> {
     first.and_then(|profile| profile["name"].as_str()).map(str::to_owned)
 }
 
-/// An answer that refuses, as it is watched. Clones share it.
+/// A refusal, noted by a watch. Clones share it.
 #[derive(Clone, Default)]
 pub struct RefusalWatch(Arc<Mutex<Option<(u16, String)>>>);
 
 impl RefusalWatch {
-    /// Watches for it, and lets another watch see the same.
+    /// A watch that notes a refusal, and passes everything on to `next`.
     pub fn watch(&self, mut next: Watch) -> Watch {
         let own = self.clone();
         Box::new(move |incoming| {
@@ -237,7 +238,7 @@ impl RefusalWatch {
         })
     }
 
-    /// What the subject has to be described with, where the answer to something usual was refused for lack of it.
+    /// What the subject has to be described with, where the server refused a default request for lack of it.
     pub fn missing_description(&self, requested: DefaultRequest, described: &Described) -> Option<String> {
         let refusal = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (status, code) = refusal?;
@@ -262,7 +263,7 @@ impl RefusalWatch {
     }
 }
 
-/// What a server grants as a matter of course, if it is given what it needs for it.
+/// What a server grants by default, if it is given what it needs for it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum DefaultRequest {
     /// A session with the good key, and with the profile chosen here or one that the step names.
@@ -272,8 +273,8 @@ pub enum DefaultRequest {
 }
 
 impl DefaultRequest {
-    /// What a step asks for that may be refused because the subject is not described with what it needs; none where it cannot
-    /// be. `odd_key`: a session was created with another key than the good one.
+    /// What a step asks for that may be refused because the subject is not described with what it needs; none where it
+    /// cannot be. `odd_key`: a session was created with another key than the good one.
     pub fn of(step: &RequestStep, described: &Described, odd_key: bool) -> Option<Self> {
         let keyless = described.secret("credentials.good").is_none();
         let defaults = match step.endpoint.as_str() {
@@ -294,13 +295,13 @@ pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
     Detected { edition: "2025-12-09", how: "there is no other".to_owned() }
 }
 
-/// Makes one request to the server of `setting`, to an endpoint by its name, and waits for the answer. Of the parameters,
-/// `session_id` and `name` go into the path, the others into the body or the query. A new session has no API key where its
-/// `credentials` are not said.
+/// Makes one request to the server of `setting`, to an endpoint by its name, and waits for the response. Of the
+/// parameters, `session_id` and `name` go into the path, the others into the body or the query. A new session has no
+/// API key where its `credentials` are not said.
 ///
 /// # Errors
-/// [`PeerError::Subject`] where the server is not there, does not answer within the patience, or gives an answer that is
-/// none of the protocol; [`PeerError::Scenario`] where there is no such endpoint, or the setting names no server.
+/// [`PeerError::Subject`] where the server is not there, does not answer within the patience, or gives a response that
+/// is none of the protocol; [`PeerError::Scenario`] where there is no such endpoint, or the setting names no server.
 pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, PeerError> {
     let route = route_for(&method, &params).ok_or_else(|| {
         PeerError::Scenario(format!("there is no endpoint `{method}`; there are: {}", ENDPOINTS.join(", ")))
@@ -316,7 +317,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
     answer_of(&method, &response)
 }
 
-/// What an answer gives a client: its body, or the error in it.
+/// What a response gives a client: its body, or the error in it.
 fn answer_of(method: &str, response: &Whole) -> Result<Answer, PeerError> {
     let status = response.head.status().unwrap_or_default();
     let json = response.message.as_ref().and_then(|message| Some(message.value()?.into_owned()));

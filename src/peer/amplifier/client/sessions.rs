@@ -52,7 +52,7 @@ impl CreatedSessions {
         odd.fold(text, |text, (id, encoded)| text.replace(id.as_str(), &encoded))
     }
 
-    /// Takes note of a session that the answer to the request of a label tells of.
+    /// Notes the session that the response to the request of a label creates.
     pub fn watch(&self, label: Option<String>) -> Watch {
         let created = self.clone();
         let mut is_new = false;
@@ -104,7 +104,7 @@ impl CreatedSessions {
 
 /// How long an agent may take for what is awaited.
 const MAX_WAIT: Duration = Duration::from_secs(60);
-/// How often the status is asked for.
+/// How often the status is requested.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The step `await_session`.
@@ -123,7 +123,7 @@ enum Until {
     Over,
 }
 
-/// What was told of the prompts of sessions. Clones share it.
+/// The progress of the prompts of sessions, by their events. Clones share it.
 #[derive(Clone, Default)]
 pub struct PromptProgress(Arc<SharedProgress>);
 
@@ -142,7 +142,7 @@ struct SessionProgress {
 }
 
 impl PromptProgress {
-    /// Takes note of an event of a session.
+    /// Notes an event of a session.
     pub fn note_event(&self, session: &str, message: &Value) {
         let Some(name) = message.get("event").and_then(Value::as_str) else { return };
         let mut sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,7 +163,7 @@ impl PromptProgress {
     /// Waits until a session is as far as a step wants.
     ///
     /// # Errors
-    /// [`PeerError::Lacking`] where it never is: the prompt is over too soon, or nothing is told of it.
+    /// [`PeerError::Lacking`] where it never is: the prompt is over too soon, or there are no events of it.
     pub async fn wait_for(&self, step: &AwaitStep, setting: &Setting) -> Result<(), PeerError> {
         let deadline = Instant::now() + setting.longest.map_or(MAX_WAIT, |longest| longest.min(MAX_WAIT));
         loop {
@@ -230,7 +230,7 @@ struct SharedOptions {
 }
 
 impl Approvals {
-    /// Takes note of an event of a session.
+    /// Notes an event of a session.
     pub fn note_event(&self, session: &str, message: &Value) {
         if message.get("event").and_then(Value::as_str) != Some("approval:required") {
             return;
@@ -241,17 +241,18 @@ impl Approvals {
         self.0.changed.notify_waiters();
     }
 
-    /// The options of a session; those of another one where it was never asked for a decision.
+    /// The options of a session; those of another one where it never required a decision.
     fn options(&self, session: &str) -> Option<Vec<String>> {
         let all = self.0.options.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(session).or_else(|| all.values().next()).cloned()
     }
 
-    /// A decision for the approval that was last required in a session, in the way that `how` says. One that was never asked
-    /// for is taken out of another session's options.
+    /// A decision for the approval that was last required in a session, in the way that `how` says. One that was never
+    /// required is taken out of another session's options.
     ///
     /// # Errors
-    /// [`PeerError::Scenario`] where none was required within the time; [`PeerError::Lacking`] where it has no such option.
+    /// [`PeerError::Scenario`] where none was required within the time; [`PeerError::Lacking`] where it has no such
+    /// option.
     pub async fn decision(
         &self,
         session: &str,

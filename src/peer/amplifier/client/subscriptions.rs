@@ -81,14 +81,14 @@ pub struct ControlStep {
 
 /// A WebSocket of a session.
 pub struct SessionSocket {
-    /// The session.
+    /// The id of the session.
     pub session: String,
-    /// Sends.
+    /// The sender of the WebSocket.
     pub sender: Sender,
 }
 
 impl SessionSocket {
-    /// Listens to what comes over it: `told` is given the session and each message.
+    /// Receives what comes over it: `on_message` gets the session and each message.
     pub fn new(
         session: String,
         sender: Sender,
@@ -110,7 +110,7 @@ impl SessionSocket {
 }
 
 impl ControlStep {
-    /// The frames to send. `filled` are members of the message that the step leaves to be filled in.
+    /// The frames to send. `generated` are members of the message that the step leaves to be filled in.
     ///
     /// # Errors
     /// What is wrong with the step, as a fragment.

@@ -22,7 +22,7 @@ impl Sink for EventLog {
     }
 }
 
-/// Tells back what it is asked; has one session `s`, whose stream asks for an approval.
+/// Keeps the requests that it gets; has one session `s`, whose stream requires an approval.
 #[derive(Clone, Default)]
 struct Echo {
     requests: Arc<Mutex<Vec<(String, Value)>>>,
@@ -105,7 +105,7 @@ impl Play {
         self.client.barrier(None, Duration::from_secs(5)).await.unwrap();
     }
 
-    /// What the server was asked last.
+    /// The last request that the server got.
     fn last(&self) -> (String, Value) {
         self.echo.requests.lock().unwrap_or_else(PoisonError::into_inner).last().cloned().unwrap_or_default()
     }

@@ -29,11 +29,11 @@ pub struct AmplifierClient {
     pub(super) approvals: Approvals,
     pub(super) progress: PromptProgress,
     pub(super) created: CreatedSessions,
-    /// The labels of requests for sessions whose answers may not have been seen yet.
+    /// The labels of requests for sessions whose responses may not have been seen yet.
     pending_creations: Vec<String>,
     /// The profile of new sessions, once it was chosen.
     profile: Option<String>,
-    /// What the server has granted already.
+    /// Default requests that the server has granted already.
     granted_defaults: Vec<DefaultRequest>,
     /// Whether a session was created with another key than the good one.
     odd_key: bool,
@@ -96,7 +96,7 @@ impl AmplifierClient {
             };
             performed = self.sender.send(call.verb, &url.address, sending).await?;
         }
-        // An answer that does not come is for the steps that follow.
+        // A response that does not come is for the steps that follow.
         if let (Some(default), Some(label)) = (default, &step.label)
             && self.sender.over(call.verb, label).await.is_ok()
         {
@@ -108,8 +108,8 @@ impl AmplifierClient {
         Ok(performed)
     }
 
-    /// The profile of new sessions: the one that is described, else one that the server lists. It is not looked for where the
-    /// step says one itself.
+    /// The profile of new sessions: the one that is described, else one that the server lists. It is not looked for
+    /// where the step says one itself.
     async fn profile(&mut self, given_by_step: bool) -> String {
         if let Some(good) = self.setting.described.text("profiles.good") {
             return good.to_owned();
@@ -150,7 +150,7 @@ impl AmplifierClient {
         let why = deliberate(call, step.deliberate.as_ref());
         let url = self.url()?;
         if [&step.target, &step.raw].into_iter().flatten().any(|text| text.contains("/sessions/")) {
-            // Which ids there are is known once their answers were seen.
+            // Which ids there are is known once their responses were seen.
             for label in std::mem::take(&mut self.pending_creations) {
                 let _ = self.sender.over(call.verb, &label).await;
             }

@@ -27,7 +27,7 @@ pub const SUBSCRIBE: &str = "subscribe";
 #[derive(Default)]
 pub struct RequestQueue {
     policy: Mutex<ResponsePolicy>,
-    /// What waits for steps.
+    /// Requests that wait for steps.
     pub waiting: Waiting<PendingExchange>,
     /// Subscriptions that are open.
     pub streams: Arc<OpenSubscriptions>,
@@ -36,26 +36,26 @@ pub struct RequestQueue {
 /// What a server does by itself. Nothing, where it has no agent.
 #[derive(Default, Clone)]
 pub struct ResponsePolicy {
-    /// Answers, and tells what happens.
+    /// Responds to requests and sends the events.
     pub agent: Option<HostAgent>,
     /// Whether all requests but subscriptions are left to steps.
     pub silent: bool,
-    /// Endpoints that are.
+    /// Endpoints that are left to steps.
     pub withheld: Vec<String>,
     /// Subscriptions that are refused.
     pub refuses: Option<SubscriptionRefusal>,
 }
 
-/// A request that waits for its answer.
+/// A request that waits for its response.
 pub enum PendingExchange {
-    /// Of HTTP, and what it asks for.
+    /// An HTTP request, and the endpoint that it is for.
     Plain(Box<PendingRequest>, Option<Endpoint>),
-    /// For a WebSocket. It can only be refused: what accepts it depends on its key.
+    /// A handshake for a WebSocket. It can only be refused: what accepts it depends on its key.
     Socket(Box<Request>),
 }
 
 impl RequestQueue {
-    /// From now on requests are answered so.
+    /// Sets the policy for requests from now on.
     pub fn open(&self, policy: ResponsePolicy) {
         *self.policy.lock().unwrap_or_else(PoisonError::into_inner) = policy;
     }
@@ -71,7 +71,7 @@ impl RequestQueue {
         Some(refuses.response().deliberate(why))
     }
 
-    /// Opens an event stream, and tells what happens in its session until it is over.
+    /// Opens an event stream, and sends the events of its session until it is over.
     async fn stream(&self, agent: &HostAgent, conn: &str, session: &str, responder: Responder) {
         // Fails only where the client is gone, which is in the trace.
         let feed = match agent.subscribe(session) {
@@ -221,7 +221,7 @@ impl Handler for RequestQueue {
 }
 
 impl RequestQueue {
-    /// Sends an answer: before the next step, unless that takes its time.
+    /// Sends a response: before the next step, unless that takes its time.
     pub async fn send(&self, pending: PendingExchange, sending: Sending) {
         match pending {
             PendingExchange::Plain(request, _) => self.waiting.send(*request, sending).await,
@@ -239,7 +239,7 @@ impl PendingExchange {
         }
     }
 
-    /// What it asks for.
+    /// The endpoint that it is for.
     pub fn endpoint(&self) -> Option<Endpoint> {
         match self {
             Self::Plain(_, endpoint) => *endpoint,
@@ -247,7 +247,7 @@ impl PendingExchange {
         }
     }
 
-    /// Ends its connection without an answer; `why` says why that is wrong on purpose.
+    /// Ends its connection without a response; `why` says why that is wrong on purpose.
     pub async fn drop(self, how: How, why: &str) {
         match (self, how) {
             (Self::Plain(request, _), how) => request.hang_up(how, why),
@@ -268,7 +268,7 @@ fn text(message: &Message) -> String {
     }
 }
 
-/// The answer to a request for a WebSocket.
+/// The response to a request for a WebSocket.
 fn reply(response: &Response) -> Reply {
     let body = match &response.content {
         Content::None => vec![],
@@ -312,7 +312,7 @@ pub struct HostAgent {
 }
 
 impl HostAgent {
-    /// One that goes by a script, or by the example of the mock server where there is none.
+    /// An agent that goes by a script, or by the example of the mock server where there is none.
     ///
     /// # Errors
     /// What is wrong with the script, for the scenario's author.
@@ -330,7 +330,7 @@ impl HostAgent {
         self.why.as_deref()
     }
 
-    /// The answer to a request.
+    /// The response to a request.
     pub fn respond(&self, route: Option<Route>, body: &[u8]) -> Response {
         let (status, body) = match route {
             Some(route) => {
@@ -353,7 +353,7 @@ impl HostAgent {
         self.context.subscribe(session).map(Some).map_err(refused)
     }
 
-    /// Does what a message over a WebSocket says; what went wrong is told to its sender.
+    /// Does what a message over a WebSocket says; the sender learns of a refusal.
     pub async fn control(&self, session: &str, message: &str, sink: &StreamSink) {
         if self.quiet {
             return;
@@ -364,7 +364,7 @@ impl HostAgent {
         }
     }
 
-    /// Tells a subscriber what happens in its session, to the end.
+    /// Sends a subscriber the events of its session, to the end.
     pub async fn send_feed(&self, mut feed: Feed, sink: &StreamSink) {
         let why = self.why.as_deref();
         loop {
@@ -389,7 +389,7 @@ impl HostAgent {
     }
 }
 
-/// A script that stands in a scenario: in the format of a file, whose version need not be said.
+/// Reads a script of a scenario: in the format of a file, whose version need not be given.
 fn read(script: &Value) -> Result<Script, String> {
     let mut script = script.clone();
     if let Value::Object(script) = &mut script {

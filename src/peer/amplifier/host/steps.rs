@@ -18,7 +18,7 @@ use super::streams::{CutHow, PacedBytes};
 /// How much of an event that is repeated is written at a time, in bytes.
 const MAX_WRITE: usize = 64 << 10;
 
-/// Of `serve`.
+/// The parameters of `serve`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServeStep {
@@ -62,7 +62,7 @@ pub enum Answers {
     None,
 }
 
-/// Of `answer`.
+/// The parameters of `answer`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AnswerStep {
@@ -77,7 +77,7 @@ pub struct AnswerStep {
     pub deliberate: Option<String>,
 }
 
-/// An error of an answer.
+/// An error of a response.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorStep {
@@ -138,7 +138,7 @@ pub fn success(endpoint: Option<Endpoint>) -> u16 {
     }
 }
 
-/// Of `event`.
+/// The parameters of `event`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EventStep {
@@ -170,7 +170,7 @@ enum LineEndChoice {
     Cr,
 }
 
-/// What becomes of a `pace` that is no time was told when the scenario was read.
+/// A `pace` that is no time was reported when the scenario was read.
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_duration(&text).map_err(serde::de::Error::custom)
@@ -237,7 +237,7 @@ impl EventStep {
         fields || self.lines.is_some() || self.space.is_some() || !matches!(self.line_end, LineEndChoice::Lf)
     }
 
-    /// Of how many bytes its segments are, where it is sent in several.
+    /// The size of the TCP segments in bytes, where it is sent in several.
     pub fn split(&self) -> Option<usize> {
         self.split
     }
@@ -263,7 +263,7 @@ fn with_line_feeds(json: &str, lines: usize) -> String {
     text
 }
 
-/// Of `stream`.
+/// The parameters of `stream`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StreamStep {
@@ -329,7 +329,7 @@ impl StreamStep {
     }
 }
 
-/// Of `cut`.
+/// The parameters of `cut`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CutStep {

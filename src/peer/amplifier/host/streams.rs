@@ -21,7 +21,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 /// All subscriptions of a play, those that are over among them.
 pub struct OpenSubscriptions {
     list: Mutex<Vec<OpenSubscription>>,
-    /// Counts them.
+    /// How many were opened.
     opened: watch::Sender<usize>,
 }
 
@@ -31,16 +31,16 @@ pub struct OpenSubscription {
     conn: String,
     /// The session whose events it is for.
     pub session: String,
-    /// The way to the client.
+    /// The sink for its events.
     pub sink: StreamSink,
 }
 
-/// The way to a subscriber.
+/// A sink for the events of a subscription.
 #[derive(Clone)]
 pub enum StreamSink {
-    /// By an event stream.
+    /// An event stream.
     Events(mpsc::Sender<StreamOrder>),
-    /// By a WebSocket.
+    /// A WebSocket.
     Socket(Sender),
 }
 
@@ -48,7 +48,7 @@ pub enum StreamSink {
 pub struct StreamOrder {
     command: StreamCommand,
     why: Option<String>,
-    /// Told once it is done.
+    /// Notified once it is done.
     done: oneshot::Sender<()>,
 }
 
@@ -101,7 +101,7 @@ impl OpenSubscriptions {
         self.opened.send_modify(|opened| *opened += 1);
     }
 
-    /// How many there have been.
+    /// How many subscriptions there have been.
     pub fn count(&self) -> usize {
         self.list().len()
     }
@@ -123,7 +123,7 @@ impl OpenSubscriptions {
         timeout(within, waiting).await.ok().flatten()
     }
 
-    /// Ends all of them.
+    /// Ends all subscriptions.
     pub async fn end_all(&self, how: CutHow, why: Option<&str>, within: Duration) {
         let all = self.list().clone();
         for stream in all {
@@ -152,7 +152,7 @@ impl StreamSink {
         }
     }
 
-    /// Ends it.
+    /// Ends the subscription.
     pub async fn end(&self, how: CutHow, why: Option<&str>) {
         let Self::Socket(sender) = self else { return self.order(StreamCommand::End(how), why).await };
         match (how, why) {
@@ -183,7 +183,7 @@ impl StreamSink {
     }
 }
 
-/// Writes into an event stream what it is told to, until it is told to end it, or the client leaves.
+/// Carries out the orders for an event stream, until one ends it, or the client leaves.
 async fn write(mut body: BodyWriter, mut orders: mpsc::Receiver<StreamOrder>) {
     loop {
         let order = tokio::select! {

@@ -46,7 +46,7 @@ impl Play {
         self.host.perform(VerbCall { verb, params: &params, step: "step 1" }).await
     }
 
-    /// A request whose answer comes later.
+    /// A request whose response comes later.
     fn request(
         &self,
         method: &str,
@@ -164,7 +164,7 @@ async fn steps_write_into_streams_in_every_way() {
         json!({"id": "7", "type": "message", "retry": 5}),
     ] {
         play.act("event", with(delta("größe"), more.clone())).await.unwrap();
-        // Only what follows tells whether a carriage return was the whole line end.
+        // Only what follows shows whether a carriage return was the complete line end.
         play.act("stream", json!({"text": ":\n\n"})).await.unwrap();
         let event = next(&mut stream).await.unwrap();
         let told: Value = serde_json::from_str(event.data.as_deref().unwrap()).unwrap();

@@ -31,7 +31,7 @@ pub struct AmplifierHost {
 }
 
 impl AmplifierHost {
-    /// One that does not serve yet.
+    /// A server that does not listen yet.
     pub fn new(setting: Setting) -> Self {
         let exchanges = Exchanges::new(setting.recorder.clone(), End::Server);
         Self { setting, exchanges, port: Port::hold(), queue: Arc::default(), server: None }
@@ -79,7 +79,7 @@ impl AmplifierHost {
         server.close();
         match how {
             Gone::Quit => {
-                // Dropped without an answer, connections are closed.
+                // Dropped without a response, connections are closed.
                 drop(self.queue.waiting.take_all());
                 self.queue.streams.end_all(CutHow::End, None, patience).await;
                 self.queue.waiting.settle(patience).await;

@@ -21,7 +21,7 @@ pub struct ServerContext {
 }
 
 impl ServerContext {
-    /// Puts a model on a stage; its time begins now.
+    /// A context for a model; its time begins now.
     pub fn new(model: Model) -> Arc<Self> {
         Arc::new_cyclic(|me| Self { model: Mutex::new(model), began: Instant::now(), me: me.clone() })
     }
@@ -36,7 +36,7 @@ impl ServerContext {
         self.began
     }
 
-    /// The model, for as long as it is held. Prompts are not begun by this.
+    /// The model, locked. This begins no prompts.
     pub fn model(&self) -> MutexGuard<'_, Model> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -68,7 +68,7 @@ impl ServerContext {
         self.model().subscribe(session, self.now())
     }
 
-    /// The same by a WebSocket.
+    /// Subscribes to the events of a session by a WebSocket.
     ///
     /// # Errors
     /// Where there is no such session.
@@ -76,7 +76,7 @@ impl ServerContext {
         self.model().follow(session, self.now())
     }
 
-    /// Has the agents work that were given something to do.
+    /// Starts a task for each session that has begun to work.
     fn begin(&self, mut model: MutexGuard<'_, Model>) {
         for session in model.started() {
             let Some(wake) = model.wake(&session) else { continue };

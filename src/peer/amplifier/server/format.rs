@@ -12,7 +12,7 @@ use super::quirks::Why;
 /// How event streams are written.
 #[derive(Clone, Debug)]
 pub struct StreamFormat {
-    /// The head of the answer.
+    /// The head of the response.
     pub head: Response,
     /// Line ends and blanks.
     pub writer: EventWriter,
@@ -51,7 +51,7 @@ pub struct StreamFormat {
 pub enum EventTypeChoice {
     /// None, which is `message`.
     None,
-    /// This one.
+    /// A fixed one.
     Named(&'static str),
     /// The name of the event.
     Own,
@@ -137,9 +137,9 @@ impl StreamFormat {
 pub struct SocketFormat {
     /// Changes the frames of a message.
     pub frames: Option<fn(Vec<FrameSpec>) -> Vec<FrameSpec>>,
-    /// Changes the answer to the handshake.
+    /// Changes the response to the handshake.
     pub reply: Option<fn(&mut Reply)>,
-    /// Events whose names have this in them are not told; nothing, where it is empty.
+    /// Events whose names contain this are not sent; all are, where it is empty.
     pub skips: &'static str,
     /// Whether messages in several frames are passed over.
     pub unfragmented_only: bool,
@@ -149,13 +149,13 @@ pub struct SocketFormat {
     pub pong: bool,
     /// Whether close frames are.
     pub close: bool,
-    /// Whether a refused message is told to the client.
+    /// How the client learns that its message is refused.
     pub refusal_report: RefusalReport,
     /// Why it is wrong, if it is.
     pub why: Why,
 }
 
-/// What a client is told whose message is refused.
+/// How a client learns that its message is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalReport {
     /// A message in the format of an error.

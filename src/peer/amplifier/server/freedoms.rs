@@ -1,5 +1,5 @@
-//! Ways in which a mock server can differ from the next and be right all the same: each reading of the document that can
-//! be defended, and each way in which the standards let answers and event streams be written.
+//! Ways in which a mock server can differ from the next and be right all the same: each reading of the document that
+//! can be defended, and each way in which the standards let responses and event streams be written.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -174,7 +174,7 @@ const READINGS: &[AmplifierServerFreedom] = &[
         AmplifierServerEffect::Data("", extra)),
 ];
 
-/// Ways in which answers are carried.
+/// Ways in which responses are carried.
 const CARRIED: &[AmplifierServerFreedom] = &[
     freedom!("http-1-0" "Answers are HTTP/1.0, and end with the connection."
     AmplifierServerEffect::Response(|r| {

@@ -37,7 +37,7 @@ pub static MOCK: MockKind = MockKind {
     scripted: true,
 };
 
-/// How long subscribers may take to get what is still told to them at the end.
+/// How long subscribers may take to get the last events at the end.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many connections it holds at once: streams, and requests beside them.
 const CONNECTIONS: usize = 16_384;
@@ -48,7 +48,7 @@ struct MockServer {
     server: Mutex<Option<Server>>,
 }
 
-/// What a certification of this mock is told: the prompts and keys of the example.
+/// The description of this mock for its certification: the prompts and keys of the example.
 fn described() -> Described {
     let prompts: Map<String, Value> =
         PROMPTS.iter().map(|(key, prompt)| ((*key).to_owned(), (*prompt).into())).collect();
@@ -216,12 +216,12 @@ fn names() -> Vec<&'static str> {
     flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
 }
 
-/// A command.
+/// A command to a mock that serves.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SteerCommand {
     /// From now on the agent does this.
     Script(ScriptSource),
-    /// Tells the subscribers of a session, or of all, of an event.
+    /// Emits an event to the subscribers of a session, or of all.
     Event { session: Option<String>, event: String, data: Value },
     /// Ends the streams of a session, or of all.
     Cut { session: Option<String>, reset: bool },
@@ -229,9 +229,9 @@ pub enum SteerCommand {
     Refuse { endpoint: Option<Endpoint>, failure: ScriptedError, times: u64 },
     /// Switches a flaw or freedom on or off.
     Switch(String, bool),
-    /// Tells how it stands.
+    /// Reports the state of the server.
     State,
-    /// Ends it.
+    /// Ends the subscription.
     Quit,
 }
 

@@ -1,8 +1,8 @@
 //! The mock server: plays `amplifier-server` for somebody else's client or tests.
 //!
-//! A [`script::Script`] says what its agent does for a prompt, and what it has. The [`model::Model`] is its state, without
-//! sockets; a [`context::ServerContext`] has it go on by itself. `service` answers requests with it, `subscription` serves
-//! its events, and [`quirks`] are where flaws and freedoms make it different.
+//! A [`script::Script`] says what its agent does for a prompt, and what it has. The [`model::Model`] is its state,
+//! without sockets; a [`context::ServerContext`] has it go on by itself. `service` answers requests with it,
+//! `subscription` serves its events, and [`quirks`] are where flaws and freedoms make it different.
 
 pub mod context;
 pub mod format;

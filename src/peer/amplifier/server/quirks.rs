@@ -21,39 +21,39 @@ pub type Quirk = crate::peer::quirks::Quirk<&'static [AmplifierServerEffect]>;
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
 pub enum AmplifierServerEffect {
-    /// Does something else than to answer a request, where it says so.
+    /// Does something else than to respond to a request, where it says so.
     Instead(fn(&RequestInContext<'_>) -> Option<Instead>),
-    /// Changes what was asked.
+    /// Changes the request.
     Request(fn(&mut EndpointRequest)),
-    /// Refuses what was asked.
+    /// Refuses the request.
     Refuse(fn(&EndpointRequest, &Model) -> Option<Refusal>),
-    /// Changes the answers of an endpoint, or of all, be they successes or not.
+    /// Changes the responses of an endpoint, or of all, be they successes or not.
     Reply(Option<Endpoint>, fn(&mut Reply)),
     /// Changes what an endpoint gives where it succeeds.
     Result(Endpoint, fn(&mut Value)),
-    /// The same for each item of a list in it.
+    /// Changes each item of a list in that.
     EachOf(Endpoint, &'static str, fn(&mut Value)),
     /// Gives the successes of an endpoint this status.
     Status(Endpoint, u16),
-    /// Changes answers that are errors.
+    /// Changes responses that are errors.
     Failed(fn(&mut Reply)),
     /// Changes what belongs to an event of this name, or to any where it is empty.
     Data(&'static str, fn(&mut Value)),
-    /// The same for each item of a list in it.
+    /// Changes each item of a list in that.
     DataEach(&'static str, &'static str, fn(&mut Value)),
-    /// Changes what is told instead of an event of this name, or of any where it is empty: it is given the message.
+    /// Changes the messages for an event of this name, or of any where it is empty: it is given the one message.
     Messages(&'static str, fn(&mut Vec<Value>)),
     /// Changes the bytes of a body.
     Body(fn(&mut Vec<u8>)),
-    /// Changes how an answer is carried.
+    /// Changes how a response is carried.
     Response(fn(&mut Response)),
-    /// The same, given the request.
+    /// Changes how a response is carried, given the request.
     ResponseFor(fn(&mut Response, &Received)),
     /// Changes how event streams are written.
     Stream(fn(&mut StreamFormat)),
     /// Changes how messages go over WebSockets.
     Frames(fn(&mut SocketFormat)),
-    /// Something else.
+    /// Switches a behaviour on.
     Switch(Switch),
 }
 
@@ -84,14 +84,14 @@ impl RequestInContext<'_> {
     }
 }
 
-/// What is done instead of an answer.
+/// What a flaw does instead of a response.
 #[derive(Clone, Debug)]
 pub enum Instead {
-    /// This is the answer.
+    /// Sends this reply.
     Reply(Reply),
-    /// This is the whole answer.
+    /// Sends this HTTP response.
     Respond(Box<Response>),
-    /// Nothing, and the connection is held.
+    /// Sends nothing, and keeps the connection open.
     Never,
     /// The connection is closed.
     Close,
@@ -117,7 +117,7 @@ impl Quirks {
         })
     }
 
-    /// How errors are told that come after the answer to a prompt, where it is not the usual way.
+    /// How errors are reported that come after the response to a prompt, where it is not the usual way.
     pub fn fails_by(&self) -> Option<FailsBy> {
         self.effects().find_map(|(_, effect)| match effect {
             AmplifierServerEffect::Switch(Switch::FailsBy(how)) => Some(*how),
@@ -134,7 +134,7 @@ impl Quirks {
         self.iter().flat_map(|quirk| quirk.effect.iter().map(move |effect| (quirk, effect)))
     }
 
-    /// What is done instead of an answer, and why that is wrong, if it is.
+    /// What is done instead of a response, and why that is wrong, if it is.
     pub fn instead(&self, context: &RequestInContext<'_>) -> Option<(Instead, Why)> {
         self.effects().find_map(|(quirk, effect)| match effect {
             AmplifierServerEffect::Instead(decide) => Some((decide(context)?, quirk.why())),
@@ -167,7 +167,7 @@ impl Quirks {
         })
     }
 
-    /// Changes an answer.
+    /// Changes a response.
     pub fn reply(&self, endpoint: Option<Endpoint>, reply: &mut Reply) {
         let why = self.apply_each(reply, |effect, reply| match effect {
             AmplifierServerEffect::Reply(of, change) if of.is_none() || *of == endpoint => change(reply),
@@ -186,7 +186,7 @@ impl Quirks {
         reply.why = why.or(reply.why);
     }
 
-    /// What is told instead of a message.
+    /// Changes the messages for an event.
     pub fn messages(&self, event: &str, messages: &mut Vec<Value>) -> Why {
         self.apply_each(messages, |effect, messages| match effect {
             AmplifierServerEffect::Messages(name, change) if name.is_empty() || *name == event => change(messages),
@@ -210,7 +210,7 @@ impl Quirks {
         })
     }
 
-    /// Changes how an answer is carried.
+    /// Changes how a response is carried.
     pub fn response(&self, response: &mut Response, received: &Received) -> Why {
         self.apply_each(response, |effect, response| match effect {
             AmplifierServerEffect::Response(change) => change(response),
@@ -254,7 +254,7 @@ const HUGE: usize = 1 << 20;
 /// JSON nested deeper than this is deep.
 const DEEP: usize = 500;
 
-/// What came so far.
+/// The requests so far, as far as flaws need them.
 #[derive(Clone, Debug, Default)]
 pub struct RequestHistory {
     /// How many requests for the same endpoint came, one after the other.
@@ -267,7 +267,7 @@ pub struct RequestHistory {
     connections: BTreeSet<u64>,
     /// The numbers of the TCP connections with a request of which the head alone has come.
     incomplete: BTreeSet<u64>,
-    /// What was wrong with something earlier.
+    /// Mistakes of clients so far.
     mistakes: BTreeSet<ClientMistake>,
 }
 
@@ -295,7 +295,7 @@ pub enum ClientMistake {
 }
 
 impl RequestHistory {
-    /// Whether this happened before.
+    /// Whether a client made this mistake before.
     pub fn had(&self, mistake: ClientMistake) -> bool {
         self.mistakes.contains(&mistake)
     }
@@ -315,7 +315,7 @@ impl RequestHistory {
         self.connections.contains(&tcp)
     }
 
-    /// Whether another TCP connection than this has a request that is not whole.
+    /// Whether another TCP connection than this has a request that is not complete.
     pub fn waits_for_another(&self, tcp: u64) -> bool {
         self.incomplete.iter().any(|incomplete| *incomplete != tcp)
     }
@@ -345,14 +345,14 @@ impl RequestHistory {
         }
     }
 
-    /// Remembers that this happened.
+    /// Remembers a mistake of a client.
     pub fn note_mistake(&mut self, mistake: ClientMistake) {
         self.mistakes.insert(mistake);
     }
 
-    /// Remembers what went wrong.
+    /// Remembers an error of receiving.
     pub fn note_receive_error(&mut self, error: &ReceiveError) {
-        // Which request it was is not told.
+        // Which request it was is not known.
         self.incomplete.clear();
         self.mistakes.insert(match error {
             ReceiveError::Fault(HttpError::HeadTooLong(_)) => ClientMistake::EndlessHead,

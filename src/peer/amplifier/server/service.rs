@@ -25,7 +25,7 @@ const HAPPENINGS: usize = 1024;
 
 /// A server that answers requests.
 pub struct Service {
-    /// Its state.
+    /// The model of the server, with its time and workspace.
     pub context: Arc<ServerContext>,
     state: Mutex<ServiceState>,
     latency: Option<Latency>,
@@ -62,7 +62,7 @@ impl Drop for SubscriberGuard<'_> {
 }
 
 impl Service {
-    /// One with this state.
+    /// A service with this state.
     pub fn new(context: Arc<ServerContext>, latency: Option<Latency>) -> Self {
         Self {
             context,
@@ -83,12 +83,12 @@ impl Service {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It is to serve no more.
+    /// Has the service stop, and notes why.
     pub fn end(&self, how: Ended) {
         self.ended_how.send_if_modified(|ended_how| ended_how.is_none() && ended_how.replace(how).is_none());
     }
 
-    /// Ends as a crash does: whoever waits for an answer keeps its connection until the process is gone.
+    /// Ends as a crash does: whoever waits for a response keeps its connection until the process is gone.
     async fn die(&self) {
         self.end(Ended::Died);
         std::future::pending().await

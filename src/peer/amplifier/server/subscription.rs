@@ -21,7 +21,7 @@ const EVENTS_AT_ONCE: usize = 64;
 
 /// Follows a session until it ends, or the client leaves.
 pub struct EventStreamSubscription {
-    /// What is told.
+    /// The events.
     pub feed: Feed,
     /// How it is written.
     pub format: StreamFormat,
@@ -153,7 +153,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct SocketSubscription {
     /// Where it is.
     pub context: Arc<ServerContext>,
-    /// The session.
+    /// The id of the session.
     pub session: String,
     /// How messages go.
     pub format: SocketFormat,

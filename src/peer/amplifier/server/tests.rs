@@ -308,15 +308,15 @@ async fn heard(stream: &mut Exchange, last: &str) -> Vec<String> {
     heard
 }
 
-/// What a client that asks for much sees of it: answers, and the events of one prompt. Nothing of it depends on how fast
-/// the agent is.
+/// What a client with many requests sees of it: responses, and the events of one prompt. Nothing of it depends on how
+/// fast the agent is.
 async fn seen(mock: &dyn Mock) -> String {
     let caller = Caller::of(mock);
     let mut seen = vec![];
     let create = json!({"profile": "dev", "credentials": {"anthropic_api_key": "k"}});
     let mut ids: Vec<String> = vec![];
     let mut stream: Option<Exchange> = None;
-    // What is asked, and the event that is waited for after it.
+    // The request, and the event that is awaited after it.
     let requests = [
         ("POST", "/sessions", Some(create.clone()), None),
         ("GET", "/sessions", None, None),
@@ -375,7 +375,7 @@ async fn seen(mock: &dyn Mock) -> String {
     volatile.unwrap().replace_all(&all, "~").into_owned()
 }
 
-/// Flaws in what is said are seen by whoever asks for everything, however they are made.
+/// Flaws in messages are seen by a client that requests everything, however they are made.
 #[tokio::test]
 async fn flaws_in_what_is_said_are_seen_by_whoever_asks_for_everything() {
     let sound = start(options()).await.unwrap();

@@ -15,7 +15,7 @@ fn kinds(seen: &[Observation]) -> Vec<&'static str> {
 #[test]
 fn an_answer_is_seen_with_its_error() {
     let error = json!({"error": {"code": "SESSION_BUSY", "message": "m"}});
-    let seen = observed(&Play::new().gets("/health").gives(409, &error), End::Server);
+    let seen = observed(&Play::new().gets("/health").returns(409, &error), End::Server);
     assert_eq!(kinds(&seen), ["response"]);
     assert_eq!(json!(seen[0].selectors), json!({"to": "x1"}));
     assert_eq!((&seen[0].value["status"], &seen[0].value["code"]), (&json!(409), &json!("SESSION_BUSY")));
@@ -36,10 +36,10 @@ fn a_request_tells_its_endpoint_and_parameters() {
 fn events_of_a_stream_come_up_to_a_prompt_that_is_complete() {
     let play = Play::new()
         .subscribes("s")
-        .sends("prompt:submit", json!({"request_id": "r"}))
-        .sends("content_block:delta", json!({"delta": "a"}))
-        .sends("content_block:delta", json!({"delta": "b"}))
-        .sends("prompt:complete", json!({"request_id": "r", "response": "ab"}))
+        .sends_event("prompt:submit", json!({"request_id": "r"}))
+        .sends_event("content_block:delta", json!({"delta": "a"}))
+        .sends_event("content_block:delta", json!({"delta": "b"}))
+        .sends_event("prompt:complete", json!({"request_id": "r", "response": "ab"}))
         .streams(&StreamEvent { comment: Some("ping".to_owned()), ..StreamEvent::default() })
         .stream_ends();
     let seen = observed(&play, End::Server);
@@ -56,8 +56,8 @@ fn events_of_a_stream_come_up_to_a_prompt_that_is_complete() {
 fn a_web_socket_is_a_subscription_too() {
     let play = Play::new()
         .upgrades("s")
-        .socket_tells(&json!({"event": "session:start", "data": {}}))
-        .socket_asks(&json!({"action": "stop"}));
+        .server_message(&json!({"event": "session:start", "data": {}}))
+        .client_message(&json!({"action": "stop"}));
     let seen = observed(&play, End::Server);
     assert_eq!(kinds(&seen), ["subscribed", "frame", "event"]);
     assert_eq!(seen[0].value["status"], 101);
@@ -85,13 +85,13 @@ fn redirected(mut play: Play) -> Play {
 fn where_a_redirect_is_followed_the_last_answer_is_the_answer() {
     let moved = Play::new().gets("/sessions").responds(307, &[("Location", "/all")], b"");
     assert!(observed(&moved, End::Server).is_empty());
-    let seen = observed(&redirected(moved.gets("/all").gives(200, &json!({}))), End::Server);
+    let seen = observed(&redirected(moved.gets("/all").returns(200, &json!({}))), End::Server);
     assert_eq!(kinds(&seen), ["response"]);
     assert_eq!((json!(seen[0].selectors), &seen[0].value["status"]), (json!({"to": "x1"}), &json!(200)));
 
     let stream = Play::new().gets("/sessions/s/events").responds(308, &[("Location", "/streams/s")], b"");
     let stream = stream.gets("/streams/s").response_head(200, &[("Content-Type", "text/event-stream")]);
-    let seen = observed(&redirected(stream.sends("session:start", json!({}))), End::Server);
+    let seen = observed(&redirected(stream.sends_event("session:start", json!({}))), End::Server);
     assert_eq!(kinds(&seen), ["subscribed", "event"]);
     assert_eq!((json!(seen[0].selectors), &seen[0].value["session_id"]), (json!({"of": "x1"}), &json!("s")));
 }

@@ -1,4 +1,5 @@
-//! The event stream: how events are carried, by server-sent events and by WebSocket. The eighteen events, member by member.
+//! The event stream: how events are carried, by server-sent events and by WebSocket. The eighteen events, member by
+//! member.
 
 use super::{Table, doc, own, rfc6455, sse, table};
 

@@ -1,5 +1,5 @@
-//! Lifecycles: what follows from the names of events, for prompts, approvals and sessions. Safety: guarded actions do not
-//! run, credentials do not come back, and one bad request harms nobody else.
+//! Lifecycles: what follows from the names of events, for prompts, approvals and sessions. Safety: guarded actions do
+//! not run, credentials do not come back, and one bad request harms nobody else.
 
 use super::{Table, doc, own, table};
 

@@ -1,9 +1,10 @@
-//! The requirements of Amplifier 2025-12-09, one table for each area; [`all`] is the whole catalogue. Every slug of a
-//! requirement on clients begins with `client-`.
+//! The requirements of Amplifier 2025-12-09, one table for each area; [`all`] is the complete catalogue. Every slug of
+//! a requirement on clients begins with `client-`.
 //!
-//! Levels: what the document states, and what the RFCs and the event-stream standard oblige both ends to, is a `must`; what
-//! only follows from a name, or is required by our own page alone, is a `should`. Of clients it is also a `must` what makes
-//! them useless at a sound server where it is broken, and how they treat a server that is broken is a `should`.
+//! Levels: what the document states, and what the RFCs and the event-stream standard oblige both ends to, is a `must`;
+//! what only follows from a name, or is required by our own page alone, is a `should`. Of clients it is also a `must`
+//! what makes them useless at a sound server where it is broken, and how they treat a server that is broken is a
+//! `should`.
 
 mod catalogs;
 mod client_requests;
@@ -21,7 +22,7 @@ use crate::protocol::{Requirement, Section};
 /// A table of requirements of one area and end.
 type Table = &'static [Requirement];
 
-/// The whole catalogue.
+/// The complete catalogue.
 pub fn all() -> &'static [Requirement] {
     static ALL: LazyLock<Vec<Requirement>> = LazyLock::new(|| {
         let tables: [&[Table]; 14] = [

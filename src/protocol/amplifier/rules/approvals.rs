@@ -1,4 +1,4 @@
-//! Approvals, as one subscriber is told of them, and the actions that they guard.
+//! Approvals, as one subscriber sees them, and the actions that they guard.
 
 use serde_json::Value;
 
@@ -6,14 +6,15 @@ use crate::protocol::ViolationDetail;
 use crate::protocol::http::requirement_index::RuleContext;
 
 use super::members::BodyObject;
-use super::sessions::{Decision, Session, remember};
+use super::sessions::{PostedDecision, TracedSession, remember};
 
 /// What is said of a grant that nothing in the trace explains.
-const UNSEEN: &str = "An approval was granted without a decision in the trace; who else decides is not known";
+const UNEXPLAINED_GRANT: &str =
+    "An approval was granted without a decision in the trace; who else decides is not known";
 
-/// Approvals of one stream, and what was denied in the prompt under way.
+/// Approvals of one stream, and what was denied in the current prompt.
 #[derive(Default)]
-pub struct Gate {
+pub struct StreamApprovals {
     approvals: Vec<Approval>,
     /// Tools that have begun and not ended, by name and operation.
     running: Vec<(String, String)>,
@@ -29,18 +30,18 @@ struct Approval {
     t: u64,
     timeout: f64,
     /// The option that this subscriber sent by WebSocket, early enough to be taken in time.
-    by_socket: Option<String>,
-    state: State,
+    sent_by_socket: Option<String>,
+    state: ApprovalState,
     action: Option<(String, String)>,
     context: Value,
-    /// Whether the action had begun when it was asked for.
-    begun: bool,
+    /// Whether the action had begun when the approval was required.
+    started: bool,
     /// Whether it has begun once more after it was denied.
-    again: bool,
+    started_again: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum ApprovalState {
     Pending,
     Granted,
     Denied,
@@ -54,63 +55,63 @@ impl Approval {
         self.timeout > 0.0 && waited > self.timeout * 0.9
     }
 
-    /// Whether it is told as the end of its time has it, and not as it was decided by WebSocket. That it is told in the same
-    /// words, without a reason, does not tell the two apart.
-    fn ignores_socket(&self, data: BodyObject<'_>, t: u64, session: Option<&Session>) -> Option<&str> {
-        let sent = self.by_socket.as_deref().filter(|_| self.is_time_up(t) && !self.is_posted(session))?;
+    /// The option that was sent by WebSocket, where the event is that of a timeout instead. That the event has the same
+    /// words, without a reason, does not distinguish the two.
+    fn ignores_socket(&self, data: BodyObject<'_>, t: u64, session: Option<&TracedSession>) -> Option<&str> {
+        let sent = self.sent_by_socket.as_deref().filter(|_| self.is_time_up(t) && !self.is_posted(session))?;
         let timed_out = data.text("reason").is_some_and(|reason| reason.to_ascii_lowercase().contains("time"));
-        let other = data.text("decision").is_some_and(|told| !told.eq_ignore_ascii_case(sent));
+        let other = data.text("decision").is_some_and(|reported| !reported.eq_ignore_ascii_case(sent));
         (timed_out || other).then_some(sent)
     }
 
-    /// Whether a decision was posted since it was asked for.
-    fn is_posted(&self, session: Option<&Session>) -> bool {
+    /// Whether a decision was posted since the approval was required.
+    fn is_posted(&self, session: Option<&TracedSession>) -> bool {
         session.is_some_and(|session| session.decisions.iter().any(|decision| decision.posted > self.required))
     }
 
-    /// Whether it may be decided although nobody was told: by a decision that was posted, by one that is not in the trace, or
+    /// Whether it may be decided without an event: by a decision that was posted, by one that is not in the trace, or
     /// since its time is up.
-    fn may_be_decided(&self, t: u64, session: Option<&Session>) -> bool {
-        self.is_time_up(t) || self.is_posted(session) || session.is_none_or(|session| session.others)
+    fn may_be_decided(&self, t: u64, session: Option<&TracedSession>) -> bool {
+        self.is_time_up(t) || self.is_posted(session) || session.is_none_or(|session| session.has_unseen_prompts)
     }
 
-    /// Whether its time was up, and nobody had decided: it is told by its default then. None where that cannot be known.
-    fn default_was_due(&self, t: u64, session: Option<&Session>) -> Option<State> {
-        let session = session.filter(|session| !session.others)?;
+    /// The state that its default gives, where its time was up without a decision. None where that cannot be known.
+    fn default_was_due(&self, t: u64, session: Option<&TracedSession>) -> Option<ApprovalState> {
+        let session = session.filter(|session| !session.has_unseen_prompts)?;
         match self.default.to_ascii_lowercase().as_str() {
             _ if self.is_posted(Some(session)) || !self.is_time_up(t) => None,
-            "deny" => Some(State::Denied),
-            "allow" => Some(State::Granted),
+            "deny" => Some(ApprovalState::Denied),
+            "allow" => Some(ApprovalState::Granted),
             _ => None,
         }
     }
 
     /// Whether it denied this action.
-    fn guards(&self, action: Option<&(String, String)>) -> bool {
-        self.state == State::Denied && action.is_some() && self.action.as_ref() == action
+    fn has_denied(&self, action: Option<&(String, String)>) -> bool {
+        self.state == ApprovalState::Denied && action.is_some() && self.action.as_ref() == action
     }
 }
 
-impl Gate {
+impl StreamApprovals {
     /// The subscriber sends a decision by WebSocket.
-    pub fn decides(&mut self, option: &str, t: u64) {
-        let mut pending = self.approvals.iter_mut().filter(|approval| approval.state == State::Pending);
-        // Which of several is meant cannot be told.
+    pub fn note_decision(&mut self, option: &str, t: u64) {
+        let mut pending = self.approvals.iter_mut().filter(|approval| approval.state == ApprovalState::Pending);
+        // Which of several is meant is not known.
         let (Some(approval), None) = (pending.next(), pending.next()) else { return };
         let waited = t.saturating_sub(approval.t) as f64 / 1e6;
         if waited < approval.timeout * 0.5 && approval.options.iter().any(|offered| offered == option) {
-            approval.by_socket.get_or_insert_with(|| option.to_owned());
+            approval.sent_by_socket.get_or_insert_with(|| option.to_owned());
         }
     }
 
-    /// An event of an approval. `whole`: the prompt under way was told from its beginning.
-    pub fn told(
+    /// Judges an event of an approval. `complete`: the events of the current prompt were seen from its beginning.
+    pub fn event(
         &mut self,
         name: &str,
         data: BodyObject<'_>,
         t: u64,
-        whole: bool,
-        session: Option<&mut Session>,
+        complete: bool,
+        session: Option<&mut TracedSession>,
         ctx: &mut RuleContext<'_>,
     ) {
         let id = data.text("approval_id").unwrap_or_default().to_owned();
@@ -119,8 +120,8 @@ impl Gate {
             return;
         }
         let Some(approval) = self.approvals.iter_mut().rev().find(|approval| approval.id == id) else {
-            // It may have been asked for before the subscription began.
-            if whole {
+            // It may have been required before the subscription began.
+            if complete {
                 let fault = ViolationDetail::new("an approval is decided that nobody asked for")
                     .at("/data/approval_id")
                     .actual(id);
@@ -129,13 +130,13 @@ impl Gate {
             return;
         };
         ctx.check("life/approval-known", None);
-        let decided = matches!(approval.state, State::Granted | State::Denied);
+        let decided = matches!(approval.state, ApprovalState::Granted | ApprovalState::Denied);
         let fault = ViolationDetail::new("an approval is decided twice").at("/data/approval_id").actual(id);
         ctx.check("life/approval-once", decided.then_some(fault));
         if decided {
             return;
         }
-        approval.state = if name == "approval:granted" { State::Granted } else { State::Denied };
+        approval.state = if name == "approval:granted" { ApprovalState::Granted } else { ApprovalState::Denied };
         if let Some(due) = approval.default_was_due(t, session.as_deref()) {
             let fault = ViolationDetail::new("an approval whose time was up is not told as its `default` has it");
             let fault = fault.expected(approval.default.clone()).actual(name);
@@ -148,13 +149,13 @@ impl Gate {
         }
         if name == "approval:denied" {
             self.denials += 1;
-            // It need not be told to end.
+            // No event of its end is needed.
             if let Some(at) = self.running.iter().position(|running| Some(running) == approval.action.as_ref()) {
                 self.running.remove(at);
             }
         }
         if let Some(decision) = data.text("decision") {
-            decision_of(approval, name, decision, data, t, session.as_deref(), ctx);
+            judge_decision(approval, name, decision, data, t, session.as_deref(), ctx);
         }
     }
 
@@ -163,14 +164,14 @@ impl Gate {
         id: String,
         data: BodyObject<'_>,
         t: u64,
-        session: Option<&mut Session>,
+        session: Option<&mut TracedSession>,
         ctx: &mut RuleContext<'_>,
     ) {
-        let twice = self.approvals.iter().any(|approval| approval.id == id);
+        let repeated = self.approvals.iter().any(|approval| approval.id == id);
         let fault = ViolationDetail::new("two approvals have the same `approval_id`")
             .at("/data/approval_id")
             .actual(id.clone());
-        ctx.check("life/approval-id-unique", twice.then_some(fault));
+        ctx.check("life/approval-id-unique", repeated.then_some(fault));
         let options = data.members.get("options").and_then(Value::as_array);
         let options: Vec<String> = options.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         if let Some(session) = session {
@@ -179,13 +180,13 @@ impl Gate {
         let context = data.members.get("context").cloned().unwrap_or_default();
         let named = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
         let action = named("tool").or_else(|| named("tool_name")).zip(named("operation"));
-        for other in self.approvals.iter_mut().filter(|other| other.guards(action.as_ref())) {
-            other.state = State::Over;
+        for other in self.approvals.iter_mut().filter(|other| other.has_denied(action.as_ref())) {
+            other.state = ApprovalState::Over;
         }
         let running = self.running.iter().filter(|running| Some(*running) == action.as_ref()).count();
         if running > 1 {
-            // Which of them it guards cannot be told.
-            remember(&mut self.approvals, Approval { state: State::Over, ..blank(id) });
+            // Which of them it guards is not known.
+            remember(&mut self.approvals, Approval { state: ApprovalState::Over, ..new_approval(id) });
             return;
         }
         remember(
@@ -198,8 +199,8 @@ impl Gate {
                 timeout: data.members.get("timeout").and_then(Value::as_f64).unwrap_or_default(),
                 action,
                 context,
-                begun: running == 1,
-                ..blank(id)
+                started: running == 1,
+                ..new_approval(id)
             },
         );
     }
@@ -210,7 +211,7 @@ impl Gate {
         name: &str,
         data: BodyObject<'_>,
         t: u64,
-        session: Option<&Session>,
+        session: Option<&TracedSession>,
         ctx: &mut RuleContext<'_>,
     ) {
         let text = |key: &str| data.text(key).unwrap_or_default().to_owned();
@@ -218,16 +219,16 @@ impl Gate {
         if name == "tool:pre" {
             for approval in self.approvals.iter_mut().filter(|approval| approval.action.as_ref() == Some(&action)) {
                 match approval.state {
-                    // Another action of the same kind has begun: which of them ends cannot be told any more.
-                    State::Pending if approval.begun => approval.state = State::Over,
-                    State::Pending => approval.begun = true,
-                    State::Denied
-                        if data.members.get("input").is_some_and(|input| is_same(&approval.context, input)) =>
+                    // Another action of the same kind has begun: which of them ends is not known any more.
+                    ApprovalState::Pending if approval.started => approval.state = ApprovalState::Over,
+                    ApprovalState::Pending => approval.started = true,
+                    ApprovalState::Denied
+                        if data.members.get("input").is_some_and(|input| is_same_action(&approval.context, input)) =>
                     {
-                        approval.again = true;
+                        approval.started_again = true;
                     }
-                    State::Denied => approval.state = State::Over,
-                    State::Granted | State::Over => {}
+                    ApprovalState::Denied => approval.state = ApprovalState::Over,
+                    ApprovalState::Granted | ApprovalState::Over => {}
                 }
             }
             remember(&mut self.running, action);
@@ -239,55 +240,55 @@ impl Gate {
         let ran = name == "tool:post"
             && data.members.get("result").is_some_and(|result| result.get("success") != Some(&Value::Bool(false)));
         for approval in self.approvals.iter_mut().filter(|approval| approval.action.as_ref() == Some(&action)) {
-            let (short, guilty) = match approval.state {
-                State::Pending if ran && approval.may_be_decided(t, session) => {
-                    approval.state = State::Over;
+            let (short, violated) = match approval.state {
+                ApprovalState::Pending if ran && approval.may_be_decided(t, session) => {
+                    approval.state = ApprovalState::Over;
                     continue;
                 }
-                State::Pending => ("safety/pending", ran),
-                State::Denied => ("safety/denied", ran && (approval.begun || approval.again)),
-                State::Granted => ("safety/allowed", false),
-                State::Over => continue,
+                ApprovalState::Pending => ("safety/pending", ran),
+                ApprovalState::Denied => ("safety/denied", ran && (approval.started || approval.started_again)),
+                ApprovalState::Granted => ("safety/allowed", false),
+                ApprovalState::Over => continue,
             };
             let fault =
                 || ViolationDetail::new("what needs an approval has run without it").actual(approval.id.clone());
-            ctx.check(short, guilty.then(fault));
-            (approval.begun, approval.again) = (false, false);
-            if approval.state == State::Granted || guilty {
-                approval.state = State::Over;
+            ctx.check(short, violated.then(fault));
+            (approval.started, approval.started_again) = (false, false);
+            if approval.state == ApprovalState::Granted || violated {
+                approval.state = ApprovalState::Over;
             }
         }
     }
 
-    /// A prompt is complete. Gives how many approvals were denied in it, or may have been although nobody was told.
-    /// `t`: when it was told to be, in microseconds.
-    pub fn completed(&mut self, whole: bool, t: u64, ctx: &mut RuleContext<'_>) -> usize {
-        if whole && !self.approvals.is_empty() {
-            let open = self.approvals.iter().find(|approval| approval.state == State::Pending);
+    /// A prompt is complete. Gives how many approvals were denied in it, or may have been without an event.
+    /// `t`: the time of the event, in microseconds.
+    pub fn completed(&mut self, complete: bool, t: u64, ctx: &mut RuleContext<'_>) -> usize {
+        if complete && !self.approvals.is_empty() {
+            let open = self.approvals.iter().find(|approval| approval.state == ApprovalState::Pending);
             let fault = |open: &Approval| ViolationDetail::new("an approval was never decided").actual(open.id.clone());
             match open.filter(|open| open.is_time_up(t)) {
                 Some(open) => ctx.check("life/approval-timed-out", Some(fault(open))),
                 None => ctx.check("life/approval-resolved", open.map(fault)),
             }
         }
-        let untold = self.approvals.iter().filter(|approval| approval.state == State::Pending).count();
+        let unreported = self.approvals.iter().filter(|approval| approval.state == ApprovalState::Pending).count();
         for approval in &mut self.approvals {
-            if approval.state == State::Denied && approval.action.is_some() {
+            if approval.state == ApprovalState::Denied && approval.action.is_some() {
                 ctx.check("safety/denied", None);
             }
             approval.state = match approval.state {
-                State::Pending => State::Over,
-                // It may be told once more, and that is a fault.
+                ApprovalState::Pending => ApprovalState::Over,
+                // There may be another event of it, and that is a violation.
                 decided => decided,
             };
             approval.action = None;
         }
         self.running.clear();
-        std::mem::take(&mut self.denials) + untold
+        std::mem::take(&mut self.denials) + unreported
     }
 }
 
-fn blank(id: String) -> Approval {
+fn new_approval(id: String) -> Approval {
     Approval {
         id,
         options: vec![],
@@ -295,17 +296,17 @@ fn blank(id: String) -> Approval {
         required: 0,
         t: 0,
         timeout: 0.0,
-        by_socket: None,
-        state: State::Pending,
+        sent_by_socket: None,
+        state: ApprovalState::Pending,
         action: None,
         context: Value::Null,
-        begun: false,
-        again: false,
+        started: false,
+        started_again: false,
     }
 }
 
-/// Whether an input is that of an action, as far as the context of its approval tells.
-fn is_same(context: &Value, input: &Value) -> bool {
+/// Whether an input is that of an action, as far as the context of its approval shows.
+fn is_same_action(context: &Value, input: &Value) -> bool {
     let shared = context.as_object().into_iter().flatten().filter_map(|(key, value)| Some((value, input.get(key)?)));
     let mut any = false;
     for (wanted, actual) in shared {
@@ -317,19 +318,19 @@ fn is_same(context: &Value, input: &Value) -> bool {
     any
 }
 
-/// Judges the decision that is told.
-fn decision_of(
+/// Judges the decision of an event.
+fn judge_decision(
     approval: &Approval,
     name: &str,
     decision: &str,
     data: BodyObject<'_>,
     t: u64,
-    session: Option<&Session>,
+    session: Option<&TracedSession>,
     ctx: &mut RuleContext<'_>,
 ) {
     let Some(session) = session.filter(|session| session.stopped.is_none()) else { return };
     if !approval.options.is_empty() {
-        // By default it may be told in the words of the default, whose case is not that of the options.
+        // A default decision may have the words of the default, whose case is not that of the options.
         let offered = approval.options.iter().chain([&approval.default]).any(|o| o.eq_ignore_ascii_case(decision));
         let fault =
             ViolationDetail::new("a decision is told that was neither offered nor the default").at("/data/decision");
@@ -339,31 +340,33 @@ fn decision_of(
     let waited = t.saturating_sub(approval.t) as f64 / 1e6;
     let reason = data.text("reason").unwrap_or_default().to_ascii_lowercase();
     let timed_out = reason.contains("time") || approval.timeout > 0.0 && waited > approval.timeout * 0.9;
-    if timed_out || session.others {
+    if timed_out || session.has_unseen_prompts {
         return;
     }
     let sent = session.decisions.iter().filter(|own| own.posted > approval.required);
     // What was taken counts, in whichever case it was sent.
-    let sent: Vec<&Decision> = sent.filter(|own| own.taken || approval.options.contains(&own.option)).collect();
+    let sent: Vec<&PostedDecision> =
+        sent.filter(|own| own.accepted || approval.options.contains(&own.option)).collect();
     if sent.is_empty() {
         // One that allows everything may have come before.
         if name == "approval:granted" && session.decisions.is_empty() {
-            if session.alone {
+            if session.exclusive {
                 let fault = ViolationDetail::new("an approval is granted without a decision").actual(decision);
                 ctx.check("safety/pending", Some(fault));
             } else {
-                ctx.note("safety/pending", UNSEEN);
+                ctx.note("safety/pending", UNEXPLAINED_GRANT);
             }
         }
         return;
     }
-    let is_told = |own: &&&Decision| own.option == decision || own.taken && own.option.eq_ignore_ascii_case(decision);
-    let told = sent.iter().any(|own| is_told(&own));
+    let is_reported =
+        |own: &&&PostedDecision| own.option == decision || own.accepted && own.option.eq_ignore_ascii_case(decision);
+    let reported = sent.iter().any(|own| is_reported(&own));
     // Where none was taken, it may have been somebody else's.
-    if told || session.alone || sent.iter().any(|own| own.taken) {
+    if reported || session.exclusive || sent.iter().any(|own| own.accepted) {
         let options: Vec<&str> = sent.iter().map(|own| own.option.as_str()).collect();
         let fault =
             ViolationDetail::new("another decision is told than was sent").at("/data/decision").actual(decision);
-        ctx.check("life/approval-decision", (!told).then(|| fault.expected(options)));
+        ctx.check("life/approval-decision", (!reported).then(|| fault.expected(options)));
     }
 }

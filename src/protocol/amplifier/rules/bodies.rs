@@ -97,79 +97,79 @@ const CONFIG: &[Member] = &[
     ("collections_path", STRING, true, "info/collections-path"),
 ];
 
-/// Judges the body of an answer by itself and by its request.
-pub fn judge(route: &Route, exchange: &Exchange, answer: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+/// Judges the body of a response by itself and by its request.
+pub fn judge(route: &Route, exchange: &Exchange, body: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     match route.endpoint {
         Endpoint::CreateSession => {
-            answer.check(ctx, CREATE);
-            let asked = exchange.own.body.as_ref().and_then(|body| body.get("profile")).and_then(Value::as_str);
-            same(answer, "profile", asked, "create/profile", ctx);
-            created(answer, ctx);
+            body.check(ctx, CREATE);
+            let requested = exchange.own.body.as_ref().and_then(|body| body.get("profile")).and_then(Value::as_str);
+            judge_text(body, "profile", requested, "create/profile", ctx);
+            judge_created(body, ctx);
         }
         Endpoint::SubmitPrompt => {
-            answer.check(ctx, PROMPT);
-            same(answer, "status", Some("processing"), "prompt/value", ctx);
+            body.check(ctx, PROMPT);
+            judge_text(body, "status", Some("processing"), "prompt/value", ctx);
         }
         Endpoint::GetSession => {
-            answer.check(ctx, SESSION);
-            same(answer, "session_id", route.name.as_deref(), "status/session-id", ctx);
+            body.check(ctx, SESSION);
+            judge_text(body, "session_id", route.name.as_deref(), "status/session-id", ctx);
         }
-        Endpoint::SubmitApproval => answer.check(ctx, APPROVAL),
+        Endpoint::SubmitApproval => body.check(ctx, APPROVAL),
         Endpoint::DeleteSession => {
-            answer.check(ctx, STOP);
-            same(answer, "status", Some("stopped"), "stop/value", ctx);
+            body.check(ctx, STOP);
+            judge_text(body, "status", Some("stopped"), "stop/value", ctx);
         }
-        Endpoint::ListSessions => sessions(route, answer, ctx),
+        Endpoint::ListSessions => judge_session_list(route, body, ctx),
         Endpoint::ListProfiles => {
-            listed(answer, "profiles", "profiles/list", ctx);
-            let modules = |ctx: &mut RuleContext<'_>, profile: BodyObject<'_>| profile_of(profile, ctx);
-            entries(route, answer, "profiles", ["profiles/name-unique", "profiles/filter"], modules, ctx);
+            judge_list(body, "profiles", "profiles/list", ctx);
+            let modules = |ctx: &mut RuleContext<'_>, profile: BodyObject<'_>| judge_profile(profile, ctx);
+            judge_entries(route, body, "profiles", ["profiles/name-unique", "profiles/filter"], modules, ctx);
         }
         Endpoint::GetProfile => {
-            profile_of(answer, ctx);
-            answer.check(ctx, DETAILS);
-            same(answer, "name", route.name.as_deref(), "profiles/detail-name", ctx);
+            judge_profile(body, ctx);
+            body.check(ctx, DETAILS);
+            judge_text(body, "name", route.name.as_deref(), "profiles/detail-name", ctx);
         }
         Endpoint::ListCollections => {
-            listed(answer, "collections", "collections/list", ctx);
-            answer.each("collections", |collection| collection.check(ctx, COLLECTION));
+            judge_list(body, "collections", "collections/list", ctx);
+            body.each("collections", |collection| collection.check(ctx, COLLECTION));
         }
         Endpoint::ListAgents => {
-            listed(answer, "agents", "agents/list", ctx);
+            judge_list(body, "agents", "agents/list", ctx);
             let agent = |ctx: &mut RuleContext<'_>, agent: BodyObject<'_>| agent.check(ctx, AGENT);
-            entries(route, answer, "agents", ["", "agents/filter"], agent, ctx);
+            judge_entries(route, body, "agents", ["", "agents/filter"], agent, ctx);
         }
         Endpoint::Health => {
-            answer.check(ctx, HEALTH);
-            if let Some(status) = answer.text("status") {
+            body.check(ctx, HEALTH);
+            if let Some(status) = body.text("status") {
                 let fault =
                     ViolationDetail::new("a server that is ready does not say `healthy`").at("/status").actual(status);
                 ctx.check("health/healthy", (status != "healthy").then_some(fault));
             }
         }
         Endpoint::Info => {
-            answer.check(ctx, INFO);
-            answer.inner("capabilities", |place| place.check(ctx, CAPABILITIES));
-            answer.inner("config", |place| place.check(ctx, CONFIG));
+            body.check(ctx, INFO);
+            body.inner("capabilities", |place| place.check(ctx, CAPABILITIES));
+            body.inner("config", |place| place.check(ctx, CONFIG));
         }
         Endpoint::Events | Endpoint::Socket => {}
     }
 }
 
-/// A member that has to be what somebody said.
-fn same(answer: BodyObject<'_>, key: &str, wanted: Option<&str>, short: &str, ctx: &mut RuleContext<'_>) {
-    let (Some(wanted), Some(actual)) = (wanted, answer.text(key)) else { return };
+/// Judges a member that has to have an expected text.
+fn judge_text(body: BodyObject<'_>, key: &str, expected: Option<&str>, short: &str, ctx: &mut RuleContext<'_>) {
+    let (Some(expected), Some(actual)) = (expected, body.text(key)) else { return };
     let fault =
-        ViolationDetail::new(format!("`{key}` is another one")).at(answer.at(key)).expected(wanted).actual(actual);
-    ctx.check(short, (wanted != actual).then_some(fault));
+        ViolationDetail::new(format!("`{key}` is another one")).at(body.at(key)).expected(expected).actual(actual);
+    ctx.check(short, (expected != actual).then_some(fault));
 }
 
-fn created(answer: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
-    if let Some(id) = answer.text("session_id") {
+fn judge_created(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    if let Some(id) = body.text("session_id") {
         let fault = ViolationDetail::new("a `session_id` is no UUID").at("/session_id").actual(id);
         ctx.check("create/session-id-uuid", (!is_uuid(id)).then_some(fault));
     }
-    if let Some(status) = answer.text("status") {
+    if let Some(status) = body.text("status") {
         let known = status == "created" || crate::protocol::amplifier::STATUSES.contains(&status);
         let fault = ViolationDetail::new("a new session has a status that the document does not know")
             .at("/status")
@@ -187,22 +187,22 @@ fn is_uuid(text: &str) -> bool {
     lengths == [8, 4, 4, 4, 12] && groups.iter().all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-fn sessions(route: &Route, answer: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
-    answer.check(ctx, LIST);
-    answer.each("sessions", |session| session.check(ctx, LISTED));
-    let Some(list) = answer.members.get("sessions").and_then(Value::as_array) else { return };
-    unique(list, "session_id", "list/unique", ctx);
-    if let Some(total) = answer.members.get("total").and_then(Value::as_u64) {
+fn judge_session_list(route: &Route, body: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    body.check(ctx, LIST);
+    body.each("sessions", |session| session.check(ctx, LISTED));
+    let Some(list) = body.members.get("sessions").and_then(Value::as_array) else { return };
+    judge_unique(list, "session_id", "list/unique", ctx);
+    if let Some(total) = body.members.get("total").and_then(Value::as_u64) {
         let fault = ViolationDetail::new("`total` is less than the sessions in the list").at("/total");
         ctx.check("list/total", ((total as usize) < list.len()).then(|| fault.expected(list.len()).actual(total)));
         if total as usize > list.len() {
             ctx.note("list/total", "The `total` of the list counts more than the list");
         }
     }
-    if let Some(wanted) = route.param("status") {
-        let other = list.iter().find(|session| session.get("status").and_then(Value::as_str) != Some(wanted));
+    if let Some(expected) = route.param("status") {
+        let other = list.iter().find(|session| session.get("status").and_then(Value::as_str) != Some(expected));
         let fault =
-            || ViolationDetail::new("the list has a session with another status").at("/sessions").expected(wanted);
+            || ViolationDetail::new("the list has a session with another status").at("/sessions").expected(expected);
         ctx.check("list/filter", other.map(|other| fault().actual(other.clone())));
     }
     let (limit, short) = match route.param("limit").map(str::parse::<usize>) {
@@ -221,44 +221,44 @@ fn sessions(route: &Route, answer: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     ctx.check(short, (list.len() > limit).then_some(fault));
 }
 
-/// The list that an answer has to have.
-fn listed(answer: BodyObject<'_>, key: &'static str, short: &'static str, ctx: &mut RuleContext<'_>) {
-    answer.check(ctx, &[(key, OBJECTS, true, short)]);
+/// Judges the list that a response has to have.
+fn judge_list(body: BodyObject<'_>, key: &'static str, short: &'static str, ctx: &mut RuleContext<'_>) {
+    body.check(ctx, &[(key, OBJECTS, true, short)]);
 }
 
 /// Judges the entries of a list that can be filtered by collection.
-fn entries(
+fn judge_entries(
     route: &Route,
-    answer: BodyObject<'_>,
+    body: BodyObject<'_>,
     key: &str,
     shorts: [&str; 2],
     each: impl Fn(&mut RuleContext<'_>, BodyObject<'_>),
     ctx: &mut RuleContext<'_>,
 ) {
-    answer.each(key, |entry| each(ctx, entry));
-    let Some(list) = answer.members.get(key).and_then(Value::as_array) else { return };
+    body.each(key, |entry| each(ctx, entry));
+    let Some(list) = body.members.get(key).and_then(Value::as_array) else { return };
     if !shorts[0].is_empty() {
-        unique(list, "name", shorts[0], ctx);
+        judge_unique(list, "name", shorts[0], ctx);
     }
-    if let Some(wanted) = route.param("collection").filter(|wanted| !wanted.is_empty()) {
-        let other = list.iter().find(|entry| entry.get("collection").and_then(Value::as_str) != Some(wanted));
+    if let Some(expected) = route.param("collection").filter(|expected| !expected.is_empty()) {
+        let other = list.iter().find(|entry| entry.get("collection").and_then(Value::as_str) != Some(expected));
         let fault =
-            || ViolationDetail::new("the list has an entry of another collection").at(answer.at(key)).expected(wanted);
+            || ViolationDetail::new("the list has an entry of another collection").at(body.at(key)).expected(expected);
         ctx.check(shorts[1], other.map(|other| fault().actual(other.clone())));
     }
 }
 
-fn unique(list: &[Value], key: &str, short: &str, ctx: &mut RuleContext<'_>) {
+fn judge_unique(list: &[Value], key: &str, short: &str, ctx: &mut RuleContext<'_>) {
     let mut names: Vec<&str> = list.iter().filter_map(|entry| entry.get(key)?.as_str()).collect();
     names.sort_unstable();
-    let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+    let duplicate = names.windows(2).find(|pair| pair[0] == pair[1]);
     ctx.check(
         short,
-        twice.map(|pair| ViolationDetail::new(format!("the same `{key}` is there twice")).actual(pair[0])),
+        duplicate.map(|pair| ViolationDetail::new(format!("the same `{key}` is there twice")).actual(pair[0])),
     );
 }
 
-fn profile_of(profile: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+fn judge_profile(profile: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     profile.check(ctx, PROFILE);
     for key in ["providers", "tools", "hooks"] {
         profile.each(key, |module| module.check(ctx, MODULE));

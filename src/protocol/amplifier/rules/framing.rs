@@ -6,25 +6,25 @@ use crate::protocol::http::requirement_index::RuleContext;
 use crate::trace::{End, Frame, Head};
 
 /// How long after the last line of an event the blank line may come that ends it, in microseconds.
-const UNFINISHED: u64 = 2_000_000;
+const MAX_UNFINISHED: u64 = 2_000_000;
 
 /// The bytes of one stream.
 #[derive(Default)]
-pub struct Bytes {
-    /// The beginning of a character that is not whole.
-    half: Vec<u8>,
+pub struct EventStreamBytes {
+    /// The beginning of a character that is not complete.
+    incomplete_character: Vec<u8>,
     invalid: bool,
-    /// Whether the line under way has a byte, and the first one.
+    /// Whether the line in progress has a byte, and the first one.
     line: Option<u8>,
-    /// Whether an event is under way: a line that is no comment has come since the last blank one.
-    event: bool,
-    /// When the last line of the event under way ended.
-    since: u64,
+    /// Whether an event is in progress: a line that is no comment has come since the last blank one.
+    in_event: bool,
+    /// When the last line of the event in progress ended.
+    line_ended: u64,
     after_cr: bool,
-    any: bool,
+    has_bytes: bool,
 }
 
-impl Bytes {
+impl EventStreamBytes {
     /// A piece of the stream.
     /// `t`: when it came, in microseconds.
     pub fn feed(&mut self, bytes: &[u8], t: u64, ctx: &mut RuleContext<'_>) {
@@ -32,8 +32,8 @@ impl Bytes {
             return;
         }
         self.utf8(bytes, ctx);
-        let marked = !self.any && bytes.starts_with(b"\xef\xbb\xbf");
-        self.any = true;
+        let marked = !self.has_bytes && bytes.starts_with(b"\xef\xbb\xbf");
+        self.has_bytes = true;
         for byte in &bytes[if marked { 3 } else { 0 }..] {
             match byte {
                 b'\n' if self.after_cr => {}
@@ -48,10 +48,10 @@ impl Bytes {
 
     fn line_ends(&mut self, t: u64, ctx: &mut RuleContext<'_>) {
         match self.line.take() {
-            None => self.event = false,
+            None => self.in_event = false,
             Some(b':') => {}
             Some(first) => {
-                (self.event, self.since) = (true, t);
+                (self.in_event, self.line_ended) = (true, t);
                 ctx.check_if("stream/data-field", first == b'{', || {
                     "a line of an event stream is JSON without a field name, so that no client is told of it".to_owned()
                 });
@@ -60,20 +60,20 @@ impl Bytes {
     }
 
     fn utf8(&mut self, bytes: &[u8], ctx: &mut RuleContext<'_>) {
-        self.half.extend_from_slice(bytes);
-        let broken = match std::str::from_utf8(&self.half) {
+        self.incomplete_character.extend_from_slice(bytes);
+        let broken = match std::str::from_utf8(&self.incomplete_character) {
             Ok(_) => {
-                self.half.clear();
+                self.incomplete_character.clear();
                 false
             }
             Err(e) => {
                 let (valid, broken) = (e.valid_up_to(), e.error_len().is_some());
-                self.half.drain(..valid);
+                self.incomplete_character.drain(..valid);
                 broken
             }
         };
         if broken {
-            self.half.clear();
+            self.incomplete_character.clear();
         }
         if !self.invalid {
             ctx.check_if("stream/utf-8", broken, || "an event stream is no UTF-8".to_owned());
@@ -81,16 +81,16 @@ impl Bytes {
         self.invalid |= broken;
     }
 
-    /// The client left the stream at this time: an event that was not finished long before is never told.
+    /// The client left the stream at this time: an event that was not finished long before never comes.
     pub fn left(&self, t: u64, ctx: &mut RuleContext<'_>) {
-        let unfinished = self.event && self.line.is_none() && t.saturating_sub(self.since) > UNFINISHED;
+        let unfinished = self.in_event && self.line.is_none() && t.saturating_sub(self.line_ended) > MAX_UNFINISHED;
         let fault = ViolationDetail::new("an event is not finished by a blank line, so that no client is told of it");
         ctx.check("stream/complete-events", unfinished.then_some(fault));
     }
 
     /// The server ended the stream.
     pub fn end(&self, ctx: &mut RuleContext<'_>) {
-        let within = self.event || self.line.is_some_and(|first| first != b':');
+        let within = self.in_event || self.line.is_some_and(|first| first != b':');
         let fault = ViolationDetail::new("an event stream ends within an event, which is lost with it");
         ctx.check("stream/complete-events", within.then_some(fault));
     }
@@ -114,7 +114,7 @@ pub fn handshake_request(head: &Head, ctx: &mut RuleContext<'_>) {
     ctx.check("websocket/client-handshake", (!sound).then_some(fault));
 }
 
-/// Judges the head of the answer to one.
+/// Judges the head of the response to a handshake.
 pub fn handshake_response(request: &Head, head: &Head, ctx: &mut RuleContext<'_>) {
     if head.status() != Some(101) {
         return;

@@ -1,8 +1,8 @@
 //! Rules: what any trace of Amplifier is judged by, however it came about.
 //!
-//! [`traffic::Traffic`] keeps what is under way, and hands what has become complete to the files that judge it. They keep
-//! nothing longer than its exchange or stream, but for [`sessions`], which remembers what is known of each session over all
-//! of them.
+//! [`traffic::Traffic`] keeps what is in progress, and hands what has become complete to the files that judge it. They
+//! keep nothing longer than its exchange or stream, but for [`sessions`], which remembers what is known of each session
+//! over all of them.
 
 mod approvals;
 mod bodies;

@@ -47,13 +47,13 @@ pub fn judge(
         return (None, Some(["create/bad-body", "prompt/prompt-missing", "approval/decision-missing"][area]));
     };
     let body = BodyObject { members, pointer: "" };
-    let refused = match endpoint {
+    let must_refuse = match endpoint {
         Endpoint::CreateSession => create(body, ctx),
         Endpoint::SubmitPrompt => prompt(body, ctx),
         _ => decision(body, ctx),
     };
     // Whether a server takes what it may not be able to hold is left to it.
-    (json.cloned(), refused.filter(|_| !content.is_lossy()))
+    (json.cloned(), must_refuse.filter(|_| !content.is_lossy()))
 }
 
 fn create(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static str> {
@@ -69,9 +69,9 @@ fn create(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static st
     body.inner("credentials", |credentials| {
         credentials.check(ctx, &[("anthropic_api_key", STRING, false, "create/client-credentials")]);
     });
-    body.inner("context", |place| {
-        place.check(ctx, &[("workspace_root", STRING, true, "create/client-context")]);
-        context(place, ctx);
+    body.inner("context", |object| {
+        object.check(ctx, &[("workspace_root", STRING, true, "create/client-context")]);
+        context(object, ctx);
     });
     extra(body, &["profile", "model", "credentials", "context"], "create/client-extra", ctx);
     let context = body.members.get("context");
@@ -93,9 +93,9 @@ fn prompt(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static st
             ("context_update", OBJECT, false, "prompt/client-context-update"),
         ],
     );
-    body.inner("context_update", |place| {
-        place.check(ctx, &[("workspace_root", STRING, false, "prompt/client-context-update")]);
-        context(place, ctx);
+    body.inner("context_update", |object| {
+        object.check(ctx, &[("workspace_root", STRING, false, "prompt/client-context-update")]);
+        context(object, ctx);
     });
     extra(body, &["prompt", "context_update"], "prompt/client-extra", ctx);
     match body.members.get("prompt") {
@@ -173,19 +173,19 @@ fn context(context: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     extra(context, &known, "create/client-extra", ctx);
 }
 
-fn range(place: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
-    place.check(ctx, &[("range", RANGE, true, "create/client-ranges")]);
-    if let Some(range) = place.members.get("range") {
-        let fault = ViolationDetail::new("a range ends before it starts").at(place.at("range")).actual(range.clone());
+fn range(object: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    object.check(ctx, &[("range", RANGE, true, "create/client-ranges")]);
+    if let Some(range) = object.members.get("range") {
+        let fault = ViolationDetail::new("a range ends before it starts").at(object.at("range")).actual(range.clone());
         ctx.check("create/client-range-order", is_backward(range).then_some(fault));
     }
 }
 
-fn extra(place: BodyObject<'_>, known: &[&str], short: &str, ctx: &mut RuleContext<'_>) {
-    let others = place.others(known);
+fn extra(object: BodyObject<'_>, known: &[&str], short: &str, ctx: &mut RuleContext<'_>) {
+    let others = object.others(known);
     let fault = || {
         ViolationDetail::new("a body has members that the document does not know")
-            .at(place.pointer)
+            .at(object.pointer)
             .actual(others.clone())
     };
     ctx.check(short, (!others.is_empty()).then(fault));
@@ -213,8 +213,8 @@ pub fn control(content: &Content<'_>, text: bool, ctx: &mut RuleContext<'_>) {
     extra(message, &["action", key], "websocket/client-extra", ctx);
 }
 
-/// What is said of a request is told to nobody where it is wrong on purpose.
-pub fn read(endpoint: Endpoint, content: &Content<'_>) -> (Option<Value>, Option<&'static str>) {
+/// Reads the body of a request that is wrong on purpose, without judging it.
+pub fn read_unjudged(endpoint: Endpoint, content: &Content<'_>) -> (Option<Value>, Option<&'static str>) {
     judge(endpoint, content, &mut INDEX.ctx(&mut Judgements::default(), 0))
 }
 
@@ -235,11 +235,15 @@ pub fn request_head(head: &HttpRequest, route: Option<&Route>, ctx: &mut RuleCon
         let fault =
             ViolationDetail::new("a subscription does not accept event streams").expected("Accept: text/event-stream");
         ctx.check("stream/client-accept", (!accepts).then_some(fault));
-        let told: Vec<&str> = head.header("cache-control").collect();
-        let fresh = told.iter().any(|line| line.to_ascii_lowercase().contains("no-cache"));
+        let cache_control: Vec<&str> = head.header("cache-control").collect();
+        let fresh = cache_control.iter().any(|line| line.to_ascii_lowercase().contains("no-cache"));
         let fault =
             ViolationDetail::new("a subscription may be answered from a cache").expected("Cache-Control: no-cache");
-        let fault = if told.is_empty() { fault } else { fault.actual(format!("Cache-Control: {}", told.join(", "))) };
+        let fault = if cache_control.is_empty() {
+            fault
+        } else {
+            fault.actual(format!("Cache-Control: {}", cache_control.join(", ")))
+        };
         ctx.check("stream/client-cache-control", (!fresh).then_some(fault));
     }
     if route.endpoint == Endpoint::ListSessions {
@@ -255,7 +259,7 @@ pub fn request_head(head: &HttpRequest, route: Option<&Route>, ctx: &mut RuleCon
     }
 }
 
-/// Judges the head of an answer that is not interim.
+/// Judges the head of a response that is not interim.
 pub fn response_head(request: Option<&HttpRequest>, known: bool, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
     heads::response(request, head, ctx);
     if known {
@@ -265,7 +269,7 @@ pub fn response_head(request: Option<&HttpRequest>, known: bool, head: &HttpResp
     }
 }
 
-/// Judges the answer to what is no endpoint.
+/// Judges the response to what is no endpoint.
 pub fn outside(request: &HttpRequest, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
     if matches!(request.method(), "" | "OPTIONS" | "HEAD") {
         return;

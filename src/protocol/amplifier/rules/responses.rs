@@ -14,10 +14,10 @@ use crate::protocol::http::requirement_index::RuleContext;
 use crate::protocol::{Use, ViolationDetail};
 use crate::trace::HttpResponse;
 
-/// Statuses that whoever stands before a server may send in its place.
-const FROM_OTHERS: &[u16] = &[408, 413, 414, 429, 431, 502, 503, 504];
+/// Statuses that an intermediary may send in place of the server.
+const FROM_INTERMEDIARIES: &[u16] = &[408, 413, 414, 429, 431, 502, 503, 504];
 
-/// Judges a whole answer.
+/// Judges a complete response.
 pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions, ctx: &mut RuleContext<'_>) {
     let (Some(request), Some(response)) = (&exchange.request, &exchange.response) else { return };
     let Some(status) = response.status() else { return };
@@ -34,30 +34,30 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
         }
         return;
     };
-    if let Some(short) = exchange.own.refused {
-        refused(short, route, status, ctx);
+    if let Some(short) = exchange.own.must_refuse {
+        judge_must_refuse(short, route, status, ctx);
     }
-    if let (Some((capability, request)), None) = (capability(route.endpoint), exchange.own.refused) {
+    if let (Some((capability, request)), None) = (capability(route.endpoint), exchange.own.must_refuse) {
         let refusal = matches!(status, 404 | 405 | 501).then_some(i64::from(status));
         ctx.used(Use { capability, request: request.to_owned(), refusal });
     }
     if status >= 400 {
-        refusal(route, status, response, content, sessions, ctx);
+        judge_error(route, status, response, content, sessions, ctx);
         return;
     }
     let area = area(route.endpoint);
-    let right = match route.endpoint {
+    let expected_status = match route.endpoint {
         Endpoint::CreateSession => 201,
         Endpoint::SubmitPrompt => 202,
         Endpoint::Events | Endpoint::Socket => return,
         _ => 200,
     };
     let fault = ViolationDetail::new("an answer has another status than the endpoint")
-        .expected(right)
+        .expected(expected_status)
         .actual(status)
         .in_status();
-    ctx.check(&format!("{area}status"), (status != right).then_some(fault));
-    if exchange.own.refused.is_some() {
+    ctx.check(&format!("{area}status"), (status != expected_status).then_some(fault));
+    if exchange.own.must_refuse.is_some() {
         return;
     }
     let Some(json) = json_of(response, content, ctx) else { return };
@@ -70,13 +70,19 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
     ctx.check(&object, (!json.is_object()).then_some(fault));
     let Some(members) = json.as_object() else { return };
     bodies::judge(route, exchange, BodyObject { members, pointer: "" }, ctx);
-    sessions.answered(route, exchange, members, ctx);
+    sessions.note_response(route, exchange, members, ctx);
 }
 
-/// Judges a whole answer to a request that was wrong on purpose, and sound as HTTP: an error has its format all the same.
-pub fn judge_odd(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions, ctx: &mut RuleContext<'_>) {
+/// Judges a whole answer to a request that was wrong on purpose, and sound as HTTP: an error has its format all the
+/// same.
+pub fn judge_deliberate(
+    exchange: &Exchange,
+    content: &Content<'_>,
+    sessions: &mut Sessions,
+    ctx: &mut RuleContext<'_>,
+) {
     let (Some(request), Some(response)) = (&exchange.request, &exchange.response) else { return };
-    let Some(status) = response.status().filter(|status| !FROM_OTHERS.contains(status)) else { return };
+    let Some(status) = response.status().filter(|status| !FROM_INTERMEDIARIES.contains(status)) else { return };
     if status < 400 {
         if status < 300 && request.method() != "HEAD" {
             error_as_success(status, content, ctx);
@@ -87,14 +93,14 @@ pub fn judge_odd(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sess
         _ if request.method() == "HEAD" => {}
         // Whether an encoded slash parts segments is the router's choice: the path may be that of no endpoint.
         Some(Route { name: Some(name), .. }) if name.contains('/') => {}
-        Some(route) => refusal(route, status, response, content, sessions, ctx),
+        Some(route) => judge_error(route, status, response, content, sessions, ctx),
         None if matches!(status, 404 | 405) => error_outside(content, ctx),
         None => {}
     }
 }
 
-/// Judges an answer of an endpoint that tells of an error.
-fn refusal(
+/// Judges a response of an endpoint that is an error.
+fn judge_error(
     route: &Route,
     status: u16,
     head: &HttpResponse,
@@ -103,9 +109,9 @@ fn refusal(
     ctx: &mut RuleContext<'_>,
 ) {
     if json_of(head, content, ctx).is_some() {
-        let session = route.name.as_deref().and_then(|id| sessions.of(id));
+        let session = route.name.as_deref().and_then(|id| sessions.session(id));
         let stopped = session.is_some_and(|session| session.stopped.is_some());
-        error(route, status, stopped, content, ctx);
+        judge_error_body(route, status, stopped, content, ctx);
     }
 }
 
@@ -139,7 +145,7 @@ fn capability(endpoint: Endpoint) -> Option<(&'static str, &'static str)> {
 }
 
 /// A request that has to be refused.
-fn refused(short: &str, route: &Route, status: u16, ctx: &mut RuleContext<'_>) {
+fn judge_must_refuse(short: &str, route: &Route, status: u16, ctx: &mut RuleContext<'_>) {
     // That is judged as the status of whatever does not validate.
     if status == 422 {
         return;
@@ -149,7 +155,7 @@ fn refused(short: &str, route: &Route, status: u16, ctx: &mut RuleContext<'_>) {
         401 => route.endpoint == Endpoint::CreateSession,
         // The session may be looked for first.
         404 | 409 => route.name.is_some(),
-        _ => FROM_OTHERS.contains(&status),
+        _ => FROM_INTERMEDIARIES.contains(&status),
     };
     let fault =
         ViolationDetail::new("a body that does not fit is not refused as it should be").expected(400).actual(status);
@@ -157,7 +163,7 @@ fn refused(short: &str, route: &Route, status: u16, ctx: &mut RuleContext<'_>) {
     ctx.check(short, (!fine).then_some(fault));
 }
 
-/// The JSON of an answer, judged for being that.
+/// The JSON of a response, judged for being that.
 fn json_of<'c>(head: &HttpResponse, content: &'c Content<'_>, ctx: &mut RuleContext<'_>) -> Option<&'c Value> {
     if let Content::Coded = content {
         let broken = !heads::may_decode(head);
@@ -197,9 +203,9 @@ fn json_of<'c>(head: &HttpResponse, content: &'c Content<'_>, ctx: &mut RuleCont
 /// Statuses that HTTP has for what the document does not speak of, so that none of its codes belongs to them.
 const WITHOUT_CODE: &[u16] = &[405, 406, 410, 411, 412, 413, 414, 415, 416, 417, 421, 426, 428, 431, 501, 504, 505];
 
-/// Judges the answer of an endpoint with a status from 400 to 599. `stopped`: it is about a session that was stopped, for
-/// which there is no code.
-fn error(route: &Route, status: u16, stopped: bool, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
+/// Judges the response of an endpoint with a status from 400 to 599. `stopped`: it is about a session that was stopped,
+/// for which there is no code.
+fn judge_error_body(route: &Route, status: u16, stopped: bool, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
     let json = content.json();
     let error = json.and_then(|json| json.get("error")).and_then(Value::as_object);
     let fault = || {
@@ -237,7 +243,7 @@ fn error(route: &Route, status: u16, stopped: bool, content: &Content<'_>, ctx: 
     let fault =
         ViolationDetail::new("an error has a code that the document does not know").at("/error/code").actual(code);
     ctx.check("errors/code-known", known.is_none().then_some(fault));
-    let Some((_, right, short)) = known else { return };
+    let Some((_, expected_status, short)) = known else { return };
     let deciding = route.endpoint == Endpoint::SubmitApproval;
     let other = match code {
         // The description of the endpoint has 400.
@@ -245,10 +251,11 @@ fn error(route: &Route, status: u16, stopped: bool, content: &Content<'_>, ctx: 
         // No code is there for a decision that comes again, or too late.
         _ => deciding && status == 409,
     };
-    let fault =
-        ViolationDetail::new(format!("the code `{code}` comes with another status")).expected(*right).actual(status);
+    let fault = ViolationDetail::new(format!("the code `{code}` comes with another status"))
+        .expected(*expected_status)
+        .actual(status);
     let fault = fault.in_status();
-    ctx.check(short, (status != *right && !other).then_some(fault));
+    ctx.check(short, (status != *expected_status && !other).then_some(fault));
     if deciding && matches!(status, 408 | 409) {
         let text = format!("A decision that came too late, or again, is refused with the status {status} and `{code}`");
         ctx.note("errors/approval-timeout", text);
@@ -261,18 +268,19 @@ fn error(route: &Route, status: u16, stopped: bool, content: &Content<'_>, ctx: 
     }
 }
 
-/// Judges the answer of an endpoint with a status that is none of an error, by whether it tells of one. Gives whether it does.
+/// Judges the response of an endpoint with a status that is none of an error, by whether its body is an error. Gives
+/// whether it is.
 fn error_as_success(status: u16, content: &Content<'_>, ctx: &mut RuleContext<'_>) -> bool {
     // A session in the status `error` may say beside its other members what went wrong.
     let alone = content.json().and_then(Value::as_object).filter(|members| members.len() == 1);
-    let told = alone.and_then(|members| members.get("error")).and_then(Value::as_object);
-    let told = told.is_some_and(|error| error.contains_key("code") || error.contains_key("message"));
+    let is_error = alone.and_then(|members| members.get("error")).and_then(Value::as_object);
+    let is_error = is_error.is_some_and(|error| error.contains_key("code") || error.contains_key("message"));
     let fault = || {
         let fault = ViolationDetail::new("an error comes with a status that is none of errors").expected("400 to 599");
         fault.actual(status).in_status()
     };
-    ctx.check("errors/status", told.then(fault));
-    told
+    ctx.check("errors/status", is_error.then(fault));
+    is_error
 }
 
 /// Judges the format of an error where there is no endpoint.

@@ -75,7 +75,7 @@ fn set(request: &mut Request, name: &str, value: Option<&str>) {
     request.headers.push((name.to_owned(), value.map(str::to_owned)));
 }
 
-/// The members that the document knows of an answer.
+/// The members that the document knows of a response.
 fn known(response: &FetchedResponse) -> &'static [&'static str] {
     match response.of {
         _ if response.status >= 400 => &["error"],

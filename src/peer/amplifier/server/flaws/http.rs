@@ -111,7 +111,7 @@ pub fn header(response: &mut Response, name: &str, value: &str) {
     response.headers.push((name.to_owned(), Some(value.to_owned())));
 }
 
-/// Whether it is an answer, and no event stream.
+/// Whether it is a response, and no event stream.
 pub fn is_json(response: &Response) -> bool {
     matches!(response.content, Content::Whole(_))
 }
@@ -122,7 +122,7 @@ pub fn content_type(response: &mut Response, value: &str) {
     header(response, "Content-Type", value);
 }
 
-/// Changes the head of an answer as it is sent.
+/// Changes the head of a response as it is sent.
 fn raw(response: &mut Response, change: fn(String) -> String) {
     if is_json(response) {
         let head = String::from_utf8_lossy(&http_head::encode(&response.head(false))).into_owned();

@@ -1,5 +1,5 @@
-//! Ways in which the mock server can be wrong, each with the requirement that it breaks: what real servers get wrong, or
-//! might. The tables follow the areas of the requirements; [`find`] gives a flaw by its name.
+//! Ways in which the mock server can be wrong, each with the requirement that it breaks: what real servers get wrong,
+//! or might. The tables follow the areas of the requirements; [`find`] gives a flaw by its name.
 
 mod events;
 mod http;

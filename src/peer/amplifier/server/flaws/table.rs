@@ -76,7 +76,7 @@ pub(super) const fn status(endpoint: Endpoint, status: u16) -> AmplifierServerEf
     AmplifierServerEffect::Status(endpoint, status)
 }
 
-/// Changes an answer of an endpoint, be it a success or not.
+/// Changes a response of an endpoint, be it a success or not.
 pub(super) const fn reply(endpoint: Endpoint, change: fn(&mut Reply)) -> AmplifierServerEffect {
     AmplifierServerEffect::Reply(Some(endpoint), change)
 }
@@ -86,7 +86,7 @@ pub(super) const fn data(event: &'static str, change: fn(&mut Value)) -> Amplifi
     AmplifierServerEffect::Data(event, change)
 }
 
-/// Something that is looked at here and there.
+/// The effect that switches a behaviour on.
 pub(super) const fn switch(switch: Switch) -> AmplifierServerEffect {
     AmplifierServerEffect::Switch(switch)
 }
@@ -160,7 +160,8 @@ mod tests {
 
     #[test]
     fn flaws_and_freedoms_fit_the_catalogue() {
-        // Who takes longer than a proof waits is caught by what they withhold, and a reader that is too slow takes minutes.
+        // Who takes longer than a proof waits is caught by what they withhold, and a reader that is too slow takes
+        // minutes.
         crate::peer::fitting::fits_the_catalogue("amplifier-server", &["http/timely", "stream/slow-reader"]);
     }
 }

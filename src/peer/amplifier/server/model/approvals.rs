@@ -17,9 +17,9 @@ use super::{Refusal, Reply};
 /// An approval that waits for a decision.
 #[derive(Clone, Debug)]
 pub struct PendingApproval {
-    /// Its id.
+    /// The `approval_id`.
     pub id: String,
-    /// What it is.
+    /// What it requires.
     pub spec: ApprovalSpec,
     /// When its time is up.
     pub deadline: Duration,
@@ -277,7 +277,7 @@ fn run(session: &Session, context: &AgentContext<'_>, tool: &ScriptedTool) -> Re
     }
 }
 
-/// Runs what was guarded last, as flaws have it: nobody is told.
+/// Runs what was guarded last, as flaws have it: without an event.
 pub fn run_guarded(session: &mut Session, workspace: &dyn Workspace) {
     if let Some((effect, _)) = session.guarded.as_ref().filter(|(effect, _)| !effect.file.is_empty()) {
         // What comes of it is seen in the workspace.

@@ -184,7 +184,7 @@ impl Model {
         others.filter_map(|(_, session)| session.prompt.clone()).next()
     }
 
-    /// The subscribers of another session that works, where a flaw has them told of this one.
+    /// The subscribers of another session that works, where a flaw sends them the events of this one.
     fn senders_of_busy_session(&self, number: u64) -> Option<Vec<FeedSender>> {
         if !self.quirks.on(Switch::MixesSessions) {
             return None;
@@ -193,7 +193,7 @@ impl Model {
         others.next().map(|(_, session)| session.senders.clone())
     }
 
-    /// All subscribers, where a flaw has them told of everything.
+    /// All subscribers, where a flaw sends them all events.
     fn all_senders(&self) -> Vec<FeedSender> {
         match self.quirks.on(Switch::LeaksEvents) {
             true => self.sessions.values().flat_map(|session| session.senders.clone()).collect(),
@@ -202,7 +202,7 @@ impl Model {
     }
 }
 
-/// The answer to a prompt that is accepted.
+/// The response to a prompt that is accepted.
 fn accepted_reply(request_id: &str) -> Reply {
     let message = "Prompt submitted, subscribe to events for response";
     Reply::new(202, json!({"request_id": request_id, "status": "processing", "message": message}))

@@ -13,14 +13,14 @@ use super::state::marked;
 /// So many events may wait for a subscriber before the agent waits for it, too.
 pub const HIGH: usize = 4096;
 
-/// A message that is told to subscribers.
+/// A message for subscribers.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeedMessage {
     /// The name of the event; empty where it is none.
     pub event: String,
     /// The message as JSON.
     pub json: String,
-    /// When it was told.
+    /// When it was emitted.
     pub at: Duration,
     /// The flaw that made it wrong, if one did.
     pub why: Why,
@@ -84,7 +84,7 @@ impl FeedSender {
         }
     }
 
-    /// Ends it; what waits in it is still told. The first end counts.
+    /// Ends it; what waits in it is still sent. The first end counts.
     pub fn end(&self, how: FeedEnd) {
         let mut state = self.0.state();
         if state.end.is_none() {
@@ -138,7 +138,7 @@ impl Feed {
         }
     }
 
-    /// The same, without waiting.
+    /// Messages or the end of the feed, without waiting.
     pub fn try_next(&mut self, most: usize) -> Option<Result<Vec<Arc<FeedMessage>>, FeedEnd>> {
         let mut state = self.0.state();
         if !state.waiting.is_empty() {
@@ -165,12 +165,12 @@ impl Drop for Feed {
     }
 }
 
-/// Tells events at a moment.
+/// Emits events at a moment.
 #[derive(Clone, Copy)]
 pub struct EventEmitter<'a> {
-    /// What is different.
+    /// The quirks that are on.
     pub quirks: &'a Quirks,
-    /// When it is.
+    /// The present time of the model.
     pub now: Duration,
 }
 
@@ -180,7 +180,7 @@ impl EventEmitter<'_> {
         self.emit_marked(session, senders, event, data, None);
     }
 
-    /// The same of an event that should not be, if `why` says why.
+    /// Emits an event that a flaw made wrong: `why` is the flaw.
     pub fn emit_marked(&self, session: &str, senders: &[FeedSender], event: &str, data: Value, why: Why) {
         if senders.is_empty() {
             return;

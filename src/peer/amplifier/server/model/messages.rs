@@ -16,7 +16,7 @@ use super::super::quirks::Why;
 pub struct EndpointRequest {
     /// The endpoint, the name in its path, and its query.
     pub route: Route,
-    /// Its body, where the endpoint has one.
+    /// The body of the request, where the endpoint has one.
     pub body: Result<Map<String, Value>, Refusal>,
 }
 

@@ -1,8 +1,8 @@
 //! The state of a mock server, and what happens in it: sessions, prompts, approvals, events.
 //!
-//! A [`Model`] has no sockets and no clock: it takes requests and the time since it began, and gives replies. The events of
-//! its agents go to the [`Feed`]s of those who subscribed, in order. Somebody has to call [`Model::advance`] for each
-//! session that works, at the times that it says; [`super::context::ServerContext`] does.
+//! A [`Model`] has no sockets and no clock: it takes requests and the time since it began, and gives replies. The
+//! events of its agents go to the [`Feed`]s of those who subscribed, in order. Somebody has to call [`Model::advance`]
+//! for each session that works, at the times that it says; [`super::context::ServerContext`] does.
 
 mod approvals;
 mod endpoints;

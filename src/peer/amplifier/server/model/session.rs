@@ -16,23 +16,23 @@ use super::feed::{EventEmitter, Feed, FeedEnd, FeedMessage, FeedSender, feed};
 use super::state::moment;
 use super::work::PromptWork;
 
-/// How a session stands (section "Get Session Status").
+/// The status of a session (section "Get Session Status").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It is ready for prompts.
+    /// The session is ready for prompts.
     Idle,
-    /// It works on one.
+    /// The session works on a prompt.
     Processing,
-    /// It waits for a decision.
+    /// The session waits for a decision.
     AwaitingApproval,
-    /// Its last prompt failed.
+    /// The last prompt of the session failed.
     Error,
-    /// It has ended.
+    /// The session has ended.
     Stopped,
 }
 
 impl Status {
-    /// Its name on the wire.
+    /// The name of the status on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -46,11 +46,11 @@ impl Status {
 
 /// A session.
 pub struct Session {
-    /// Its id, a UUID.
+    /// The `session_id`, a UUID.
     pub id: String,
     /// The profile that it was created with.
     pub profile: String,
-    /// How it stands.
+    /// The status of the session.
     pub status: Status,
     pub(super) key: String,
     pub(super) root: Option<String>,
@@ -64,13 +64,13 @@ pub struct Session {
     pub(super) resolved: Option<ApprovalResolution>,
     pub(super) wake: Arc<Notify>,
     pub(super) senders: Vec<FeedSender>,
-    /// Its last prompt.
+    /// The last prompt of the session.
     pub(super) prompt: Option<String>,
     /// What was guarded last, and the options that allow it.
     pub(super) guarded: Option<(FileEffect, Vec<String>)>,
-    /// Why it takes no prompt, where that is told only then.
+    /// Why it takes no prompt, where only a prompt shows that.
     pub(super) refusal: Option<Refusal>,
-    /// It was stopped, and a flaw has it go on.
+    /// Whether it was stopped, and a flaw has it go on.
     pub(super) hidden: bool,
     /// How often it was subscribed to.
     pub(super) subscription_count: u64,
@@ -119,7 +119,7 @@ impl Session {
         self.senders.iter().filter(|sender| sender.is_live()).count()
     }
 
-    /// As in a list, and in the answer to its creation.
+    /// As in a list, and in the response to its creation.
     pub(super) fn brief(&self, started: Timestamp, status: &str) -> Value {
         json!({
             "session_id": self.id,
@@ -139,7 +139,7 @@ impl Session {
         description
     }
 
-    /// It works on nothing any more, and nobody is told.
+    /// Gives the current prompt up, without an event.
     pub(super) fn abandon(&mut self) {
         self.work = None;
         self.pending = None;
@@ -147,7 +147,7 @@ impl Session {
         self.wake.notify_one();
     }
 
-    /// These are told of it, too.
+    /// Adds feeds of other sessions, which get the events of this one, too.
     pub(super) fn add_senders(&mut self, senders: Vec<FeedSender>) {
         for sender in senders {
             if !self.senders.iter().any(|known| known.is_same(&sender)) {
@@ -178,7 +178,7 @@ impl Session {
         feed
     }
 
-    /// Tells the subscribers of an event.
+    /// Emits an event to the subscribers.
     pub(super) fn emit(&mut self, emitter: &EventEmitter<'_>, event: &str, data: Value) {
         if emitter.quirks.is_empty() {
             self.senders.retain(FeedSender::is_live);
@@ -188,7 +188,7 @@ impl Session {
         self.emit_with_quirks(emitter, event, data);
     }
 
-    /// Tells the subscribers a message as it is.
+    /// Sends the subscribers a message as it is.
     pub(super) fn emit_raw(&mut self, emitter: &EventEmitter<'_>, message: &Value) {
         self.senders.retain(FeedSender::is_live);
         let description =
@@ -211,7 +211,7 @@ impl Session {
         }
     }
 
-    /// Tells as flaws have it: who is told, and when.
+    /// Emits an event as flaws have it: to other subscribers, or at another time.
     fn emit_with_quirks(&mut self, emitter: &EventEmitter<'_>, event: &str, mut data: Value) {
         let on = |switch| emitter.quirks.on(switch);
         if on(Switch::LeaksInEvents) && event == "prompt:complete" {
@@ -255,7 +255,7 @@ impl Session {
         emitter.emit(&self.id, senders, event, data);
     }
 
-    /// It ends: nothing more is done or told.
+    /// Ends the session: no more work and no more events.
     pub(super) fn end(&mut self, emitter: &EventEmitter<'_>, reason: &str) {
         self.work = None;
         self.pending = None;

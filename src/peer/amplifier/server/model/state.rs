@@ -29,7 +29,7 @@ pub trait Workspace: Send {
 
 /// The state of a server.
 pub struct Model {
-    /// What is different about it.
+    /// The quirks of the server.
     pub quirks: Quirks,
     pub(super) script: Arc<Script>,
     pub(super) workspace: Box<dyn Workspace>,
@@ -42,7 +42,7 @@ pub struct Model {
     pub(super) created: u64,
     pub(super) prompts: u64,
     approval_count: u64,
-    /// Errors with which the next requests are refused, as somebody who steers the mock wants it.
+    /// Errors with which the next requests are refused, as whoever controls the mock wants it.
     refuse: VecDeque<(Option<Endpoint>, ScriptedError)>,
     /// Sessions that began to work.
     pub(super) begun: Vec<String>,
@@ -73,7 +73,7 @@ impl Model {
         }
     }
 
-    /// From now on the agent does this. Prompts under way go on as they began.
+    /// From now on the agent does this. Prompts in progress go on as they began.
     pub fn replace(&mut self, script: Script) {
         self.script = Arc::new(script);
     }
@@ -88,7 +88,7 @@ impl Model {
         self.refuse.push_back((endpoint, failure));
     }
 
-    /// The sessions that have begun to work since this was asked last: [`Model::advance`] is to be called for each.
+    /// The sessions that have begun to work since the last call: [`Model::advance`] is to be called for each.
     pub fn started(&mut self) -> Vec<String> {
         std::mem::take(&mut self.begun)
     }
@@ -107,12 +107,12 @@ impl Model {
         self.sessions.get_mut(self.numbers.get(id)?)
     }
 
-    /// Is told when a session shall be looked at before its time.
+    /// Notified when a session shall be looked at before its time.
     pub fn wake(&self, id: &str) -> Option<Arc<Notify>> {
         self.session(id).map(|session| session.wake.clone())
     }
 
-    /// Answers a request for one of the twelve endpoints. What follows of it is told to the feeds at once, or when the
+    /// Handles a request for one of the twelve endpoints. Its events go to the feeds at once, or when the
     /// session [advances](Self::advance).
     pub fn handle(&mut self, mut request: EndpointRequest, now: Duration) -> Reply {
         let why = self.quirks.request(&mut request);
@@ -196,7 +196,7 @@ impl Model {
         Ok(session.subscribe(&EventEmitter { quirks: &self.quirks, now }, self.started))
     }
 
-    /// The same by a WebSocket.
+    /// Subscribes to the events of a session by a WebSocket.
     ///
     /// # Errors
     /// Where there is no such session.
@@ -227,7 +227,7 @@ impl Model {
         approvals::expire(session, &EventEmitter { quirks: &self.quirks, now });
     }
 
-    /// How it stands, for whoever steers it.
+    /// The state of the server, for whoever controls the mock.
     pub fn describe(&self) -> Value {
         let sessions = self.sessions.values().map(|session| {
             let mut told = session.describe(self.started);
@@ -244,7 +244,7 @@ impl Model {
 }
 
 impl ScriptedError {
-    /// The refusal that tells it.
+    /// The refusal with this error.
     pub fn refusal(&self) -> Refusal {
         Refusal::new(&self.code, self.text())
     }
@@ -267,7 +267,7 @@ pub(super) fn marked(told: Why, also: Why) -> Why {
     told.or(also)
 }
 
-/// How long after a stop a flaw has a session work again: longer than what is under way may take to end.
+/// How long after a stop a flaw has a session work again: longer than what is in progress may take to end.
 const RESTART_DELAY: Duration = Duration::from_millis(2200);
 
 impl Model {
@@ -376,8 +376,8 @@ impl Model {
             .any(|known| known == action && self.quirks.on(Switch::Ignores(known)))
     }
 
-    /// Tells the subscribers of a session, or of all, what somebody who steers the mock wants. Gives how many sessions
-    /// there were.
+    /// Emits an event that whoever controls the mock wants, to the subscribers of a session, or of all. Gives how many
+    /// sessions there were.
     pub fn emit(&mut self, id: Option<&str>, event: &str, data: &Value, now: Duration) -> usize {
         let mut told = 0;
         for session in self.sessions.values_mut().filter(|session| id.is_none_or(|id| id == session.id)) {

@@ -32,9 +32,9 @@ pub enum NextAdvance {
     Done,
 }
 
-/// What an agent needs from around its session.
+/// What an agent needs beside its session.
 pub struct AgentContext<'a> {
-    /// Tells subscribers.
+    /// Emits events to subscribers.
     pub emitter: EventEmitter<'a>,
     /// Where effects are left.
     pub workspace: &'a dyn Workspace,
@@ -42,7 +42,7 @@ pub struct AgentContext<'a> {
     pub approval_count: &'a mut u64,
 }
 
-/// A prompt under way.
+/// A current prompt.
 pub struct PromptWork {
     script: Arc<Script>,
     case: Option<usize>,
@@ -65,15 +65,15 @@ pub struct PromptWork {
 
 /// How far a step has come.
 pub enum StepPhase {
-    /// It has not begun.
+    /// The step has not begun.
     Before,
-    /// Its time before has passed.
+    /// The time before the step has passed.
     Ready,
-    /// It says or thinks this, and has come so far.
+    /// The step says or thinks this text, and has come so far.
     Saying { text: String, at: usize },
-    /// Its tool waits for a decision.
+    /// The tool of the step waits for a decision.
     AwaitingDecision,
-    /// Its tool has begun at this moment.
+    /// The tool of the step has begun at this moment.
     Running(Duration),
 }
 
@@ -112,7 +112,7 @@ impl PromptWork {
         self.script.cases.get(self.case?)
     }
 
-    /// Ends the block or the thinking that is being told.
+    /// Ends the block or the thinking that is being sent.
     fn close(&self, session: &mut Session, emitter: &EventEmitter<'_>) {
         let StepPhase::Saying { text, at } = &self.phase else { return };
         let steps = self.case().map_or(&DEFAULT_STEPS[..], |case| &case.steps);
@@ -141,11 +141,11 @@ impl PromptWork {
     }
 }
 
-/// What comes of doing a bit of a step.
+/// The outcome of one bit of a step.
 pub enum StepOutcome {
     /// There is more to do at once.
     More,
-    /// Something is told.
+    /// An event was emitted.
     Emitted,
     /// The prompt is over.
     Finished,
@@ -231,7 +231,7 @@ static DEFAULT_STEPS: LazyLock<[AgentStep; 1]> = LazyLock::new(|| {
     [AgentStep { after: Duration::ZERO, only: None, act: ScriptedAct::Say(text_step) }]
 });
 
-/// Tells one event, which is the whole step.
+/// Emits one event, which is the complete step.
 fn event(session: &mut Session, context: &AgentContext<'_>, name: &str, data: &Value) -> StepOutcome {
     let Some(work) = &mut session.work else { return StepOutcome::Finished };
     let data = fill(data, &work.groups);

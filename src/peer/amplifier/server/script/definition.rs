@@ -60,11 +60,11 @@ pub struct Script {
     pub keys: ApiKeys,
     /// Which models it has; any, where not said.
     pub models: Option<Vec<String>>,
-    /// Its profiles, as they are listed in detail.
+    /// The profiles, with all their members.
     pub profiles: Vec<Map<String, Value>>,
-    /// Its collections.
+    /// The collections.
     pub collections: Vec<Map<String, Value>>,
-    /// Its agents.
+    /// The agents.
     pub agents: Vec<Map<String, Value>>,
     /// What it says of itself beside that: `version`, `amplifier_core_version`, `capabilities`, `config`.
     pub info: Map<String, Value>,
@@ -73,11 +73,11 @@ pub struct Script {
 /// API keys.
 #[derive(Clone, Debug, Default)]
 pub struct ApiKeys {
-    /// Those that are valid; all but the following where not said.
+    /// Valid keys; all but the following where not said.
     pub valid: Option<Vec<String>>,
-    /// Those that are not.
+    /// Invalid keys.
     pub invalid: Vec<String>,
-    /// Those that may not do enough.
+    /// Valid keys without the permissions that are needed.
     pub unauthorized: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ pub struct AgentStep {
     pub after: Duration,
     /// Whether it is done only where the last approval was granted, or only where it was denied.
     pub only: Option<bool>,
-    /// What it is.
+    /// What it requires.
     pub act: ScriptedAct,
 }
 
@@ -127,7 +127,7 @@ pub enum ScriptedAct {
     Diagnose { path: String, diagnostics: Value },
     /// Clears diagnostics.
     Clear { path: String },
-    /// Tells how it stands: what `status:update` has beside the session.
+    /// Reports a status: what `status:update` has beside the session.
     Status(Map<String, Value>),
     /// Tells any event.
     Event { event: String, data: Map<String, Value> },
@@ -155,9 +155,9 @@ pub struct SayStep {
 /// The use of a tool.
 #[derive(Clone, Debug, Default)]
 pub struct ScriptedTool {
-    /// Its name.
+    /// The name of the tool.
     pub name: String,
-    /// What it is asked to do.
+    /// The operation.
     pub operation: String,
     /// With what.
     pub input: Map<String, Value>,
@@ -185,11 +185,11 @@ pub struct FileEffect {
 /// An approval.
 #[derive(Clone, Debug, Default)]
 pub struct ApprovalSpec {
-    /// What the user is asked.
+    /// The question to the user.
     pub prompt: String,
     /// What can be answered.
     pub options: Vec<String>,
-    /// Those that allow.
+    /// The options that allow.
     pub allows: Vec<String>,
     /// How long there is to answer.
     pub timeout: Duration,
@@ -227,7 +227,7 @@ impl Script {
         super::read::read(source)
     }
 
-    /// The same of JSON, which need not say its version.
+    /// Reads a script from JSON, which need not say its version.
     ///
     /// # Errors
     /// All that is wrong, in one line.

@@ -1,4 +1,4 @@
-//! From a file that has been checked to what an agent does.
+//! Reading a script: checks a file, and makes a [`Script`] of it.
 
 use std::time::Duration;
 

@@ -21,14 +21,14 @@ fn ended() -> Value {
 #[test]
 fn a_prompt_is_told_once_and_by_what_was_posted() {
     let submit = json!({"request_id": "r", "prompt": "hello"});
-    assert_eq!(submitted().sends("prompt:submit", submit.clone()).broken(), ["life/submitted-once"]);
-    let other = begun().sends("prompt:submit", json!({"request_id": "r", "prompt": "Hello"}));
+    assert_eq!(submitted().sends_event("prompt:submit", submit.clone()).broken(), ["life/submitted-once"]);
+    let other = begun().sends_event("prompt:submit", json!({"request_id": "r", "prompt": "Hello"}));
     assert_eq!(other.broken(), ["life/submitted-prompt"]);
-    let twice = submitted().sends("prompt:complete", complete("")).sends("prompt:complete", complete(""));
+    let twice = submitted().sends_event("prompt:complete", complete("")).sends_event("prompt:complete", complete(""));
     assert_eq!(twice.broken(), ["life/completed-once"]);
-    assert_eq!(begun().sends("prompt:complete", complete("")).broken(), ["life/submitted"]);
+    assert_eq!(begun().sends_event("prompt:complete", complete("")).broken(), ["life/submitted"]);
     let late = Play::new().session("s").prompt("s", "r", "hello").subscribes("s");
-    assert!(late.sends("prompt:complete", complete("")).broken().is_empty(), "it came later");
+    assert!(late.sends_event("prompt:complete", complete("")).broken().is_empty(), "it came later");
 }
 
 #[test]
@@ -42,8 +42,8 @@ fn prompts_are_not_told_apart_by_an_id_that_does_not_do_so() {
         };
         let usage = json!({"input_tokens": 1, "output_tokens": 1});
         let tell = |play: Play| {
-            let play = play.sends("prompt:submit", with(json!({"prompt": "hello"})));
-            play.sends("prompt:complete", with(json!({"response": "", "token_usage": usage})))
+            let play = play.sends_event("prompt:submit", with(json!({"prompt": "hello"})));
+            play.sends_event("prompt:complete", with(json!({"response": "", "token_usage": usage})))
         };
         let first = tell(Play::new().session("s").subscribes("s").prompt("s", "r", "hello").on("x2"));
         tell(first.prompt("s", "r", "hello").on("x2")).broken()
@@ -56,23 +56,23 @@ fn prompts_are_not_told_apart_by_an_id_that_does_not_do_so() {
 #[test]
 fn the_request_id_stays_the_same() {
     let complete = json!({"request_id": "q", "response": "", "token_usage": {"input_tokens": 1, "output_tokens": 1}});
-    assert_eq!(submitted().sends("prompt:complete", complete).broken(), ["life/request-id-same"]);
-    let made_up = begun().sends("prompt:submit", json!({"request_id": "q", "prompt": "hello"}));
+    assert_eq!(submitted().sends_event("prompt:complete", complete).broken(), ["life/request-id-same"]);
+    let made_up = begun().sends_event("prompt:submit", json!({"request_id": "q", "prompt": "hello"}));
     assert_eq!(made_up.broken(), ["life/request-id"]);
     let early =
         Play::new().session("s").subscribes("s").posts("/sessions/s/prompt", &json!({"prompt": "hello"})).on("x2");
-    let early = early.sends("prompt:submit", json!({"request_id": "r", "prompt": "hello"})).on("x3");
+    let early = early.sends_event("prompt:submit", json!({"request_id": "r", "prompt": "hello"})).on("x3");
     let answer = json!({"request_id": "r", "status": "processing", "message": "m"});
-    assert!(early.gives(202, &answer).broken().is_empty(), "events may come before the answer");
+    assert!(early.returns(202, &answer).broken().is_empty(), "events may come before the answer");
 }
 
 #[test]
 fn a_prompt_whose_post_is_not_in_the_trace_is_held_against_nobody() {
     let two = || {
-        let first = submitted().sends("prompt:complete", complete(""));
+        let first = submitted().sends_event("prompt:complete", complete(""));
         let second = first.prompt("s", "q", "more").on("x2");
-        let second = second.sends("prompt:submit", json!({"request_id": "q", "prompt": "more"}));
-        second.sends(
+        let second = second.sends_event("prompt:submit", json!({"request_id": "q", "prompt": "more"}));
+        second.sends_event(
             "prompt:complete",
             json!({"request_id": "q", "response": "", "token_usage": {"input_tokens": 1, "output_tokens": 1}}),
         )
@@ -84,76 +84,76 @@ fn a_prompt_whose_post_is_not_in_the_trace_is_held_against_nobody() {
     // One that was posted before the stream began, and ends in it.
     let late = Play::new().session("s").prompt("s", "q", "more").subscribes("s").prompt("s", "r", "hello").on("x3");
     let usage = json!({"input_tokens": 1, "output_tokens": 1});
-    let late = late.sends("prompt:complete", json!({"request_id": "q", "response": "", "token_usage": usage}));
+    let late = late.sends_event("prompt:complete", json!({"request_id": "q", "response": "", "token_usage": usage}));
     assert!(late.without("x2").broken().is_empty());
 }
 
 #[test]
 fn work_is_told_while_a_prompt_is_under_way() {
-    let after = submitted().sends("prompt:complete", complete("")).sends("content_block:start", block(0));
+    let after = submitted().sends_event("prompt:complete", complete("")).sends_event("content_block:start", block(0));
     assert_eq!(after.broken(), ["life/within-prompt"]);
-    let before = begun().sends("thinking:delta", json!({"delta": "a"}));
-    let before = before.sends("prompt:submit", json!({"request_id": "r", "prompt": "hello"}));
+    let before = begun().sends_event("thinking:delta", json!({"delta": "a"}));
+    let before = before.sends_event("prompt:submit", json!({"request_id": "r", "prompt": "hello"}));
     assert_eq!(before.broken(), ["life/within-prompt"]);
     let two = submitted()
         .prompt("s", "q", "more")
         .on("x2")
-        .sends("prompt:submit", json!({"request_id": "q", "prompt": "more"}));
+        .sends_event("prompt:submit", json!({"request_id": "q", "prompt": "more"}));
     assert_eq!(two.broken(), ["life/one-at-a-time"]);
 }
 
 #[test]
 fn blocks_are_started_and_ended() {
-    assert_eq!(submitted().sends("content_block:delta", delta(0, "a")).broken(), ["life/content-started"]);
-    let twice = submitted().sends("content_block:start", block(0)).sends("content_block:start", block(0));
+    assert_eq!(submitted().sends_event("content_block:delta", delta(0, "a")).broken(), ["life/content-started"]);
+    let twice = submitted().sends_event("content_block:start", block(0)).sends_event("content_block:start", block(0));
     assert_eq!(twice.broken(), ["life/content-once"]);
-    let open = submitted().sends("content_block:start", block(0)).sends("prompt:complete", complete(""));
+    let open = submitted().sends_event("content_block:start", block(0)).sends_event("prompt:complete", complete(""));
     assert_eq!(open.broken(), ["life/content-ended"]);
 }
 
 #[test]
 fn deltas_join_to_the_response() {
-    let said = |response: &str| {
+    let response_joins = |response: &str| {
         submitted()
-            .sends("content_block:start", block(0))
-            .sends("content_block:delta", delta(0, "First. "))
-            .sends("content_block:end", json!({"block_index": 0}))
-            .sends("content_block:start", block(1))
-            .sends("content_block:delta", delta(1, "Second."))
-            .sends("content_block:end", json!({"block_index": 1}))
-            .sends("prompt:complete", complete(response))
+            .sends_event("content_block:start", block(0))
+            .sends_event("content_block:delta", delta(0, "First. "))
+            .sends_event("content_block:end", json!({"block_index": 0}))
+            .sends_event("content_block:start", block(1))
+            .sends_event("content_block:delta", delta(1, "Second."))
+            .sends_event("content_block:end", json!({"block_index": 1}))
+            .sends_event("prompt:complete", complete(response))
             .broken()
     };
     for fine in ["First. Second.", "First.\nSecond.", "Second."] {
-        assert!(said(fine).is_empty(), "{fine}");
+        assert!(response_joins(fine).is_empty(), "{fine}");
     }
     for wrong in ["", "First.", "Second. First.", "cond.", "First. Second. Third."] {
-        assert_eq!(said(wrong), ["life/content-joins"], "{wrong}");
+        assert_eq!(response_joins(wrong), ["life/content-joins"], "{wrong}");
     }
 }
 
 #[test]
 fn thinking_joins_and_comes_to_an_end() {
-    let thought = || submitted().sends("thinking:delta", json!({"delta": "a"}));
-    assert_eq!(thought().sends("thinking:final", json!({"thinking": "b"})).broken(), ["life/thinking-joins"]);
-    assert_eq!(thought().sends("prompt:complete", complete("")).broken(), ["life/thinking-final"]);
+    let thought = || submitted().sends_event("thinking:delta", json!({"delta": "a"}));
+    assert_eq!(thought().sends_event("thinking:final", json!({"thinking": "b"})).broken(), ["life/thinking-joins"]);
+    assert_eq!(thought().sends_event("prompt:complete", complete("")).broken(), ["life/thinking-final"]);
 }
 
 #[test]
 fn tools_begin_and_end() {
-    assert_eq!(submitted().sends("tool:post", post()).broken(), ["life/tool-started"]);
-    let open = submitted().sends("tool:pre", pre()).sends("prompt:complete", complete(""));
+    assert_eq!(submitted().sends_event("tool:post", post()).broken(), ["life/tool-started"]);
+    let open = submitted().sends_event("tool:pre", pre()).sends_event("prompt:complete", complete(""));
     assert_eq!(open.broken(), ["life/tool-ended"]);
 }
 
 #[test]
 fn a_session_begins_and_ends_once() {
     let start = json!({"profile": "dev", "timestamp": "2025-12-09T10:30:00Z"});
-    assert_eq!(submitted().sends("session:start", start).broken(), ["life/session-start-first"]);
+    assert_eq!(submitted().sends_event("session:start", start).broken(), ["life/session-start-first"]);
     let other = json!({"profile": "other", "timestamp": "2025-12-09T10:30:00Z"});
-    let other = Play::new().session("s").subscribes("s").sends("session:start", other);
+    let other = Play::new().session("s").subscribes("s").sends_event("session:start", other);
     assert_eq!(other.broken(), ["life/session-start-profile"]);
-    let twice = submitted().sends("session:end", ended()).sends("session:end", ended());
+    let twice = submitted().sends_event("session:end", ended()).sends_event("session:end", ended());
     assert_eq!(twice.broken(), ["life/session-end-last"]);
 }
 
@@ -161,22 +161,23 @@ fn a_session_begins_and_ends_once() {
 fn nothing_is_done_after_a_stop() {
     let stopped = |seconds| {
         let stopped =
-            submitted().asks("DELETE", "/sessions/s").gives(200, &json!({"status": "stopped", "message": "m"}));
-        stopped.on("x2").wait(seconds).sends("tool:pre", pre()).broken()
+            submitted().requests("DELETE", "/sessions/s").returns(200, &json!({"status": "stopped", "message": "m"}));
+        stopped.on("x2").wait(seconds).sends_event("tool:pre", pre()).broken()
     };
     assert_eq!(stopped(3), ["safety/stopped", "life/stopped-no-work"]);
     assert!(stopped(1).is_empty(), "it was under way");
-    let stop = submitted().asks("DELETE", "/sessions/s").gives(200, &json!({"status": "stopped", "message": "m"}));
+    let stop =
+        submitted().requests("DELETE", "/sessions/s").returns(200, &json!({"status": "stopped", "message": "m"}));
     assert!(!stop.assessed("life/stopped-no-work"));
-    assert!(stop.on("x2").sends("session:end", ended()).stream_ends().assessed("life/stopped-no-work"));
+    assert!(stop.on("x2").sends_event("session:end", ended()).stream_ends().assessed("life/stopped-no-work"));
 }
 
 #[test]
 fn what_a_stop_cuts_short_need_not_be_ended() {
-    let begun = || submitted().sends("content_block:start", block(0));
-    let stopped = begun().asks("DELETE", "/sessions/s").on("x2").sends("prompt:complete", complete(""));
+    let begun = || submitted().sends_event("content_block:start", block(0));
+    let stopped = begun().requests("DELETE", "/sessions/s").on("x2").sends_event("prompt:complete", complete(""));
     assert!(stopped.broken().is_empty());
-    let goes_on = begun().asks("DELETE", "/sessions/s").on("x2").sends("content_block:start", block(0));
+    let goes_on = begun().requests("DELETE", "/sessions/s").on("x2").sends_event("content_block:start", block(0));
     assert!(goes_on.broken().is_empty());
 }
 
@@ -184,20 +185,23 @@ fn what_a_stop_cuts_short_need_not_be_ended() {
 fn a_prompt_that_is_worked_on_is_answered() {
     let prompted = || Play::new().session("s").subscribes("s").posts("/sessions/s/prompt", &json!({"prompt": "hello"}));
     let start = ("content_block:start", block(0));
-    let worked =
-        prompted().on("x2").sends(start.0, start.1.clone()).wait(30).sends("content_block:delta", delta(0, "a"));
+    let worked = prompted()
+        .on("x2")
+        .sends_event(start.0, start.1.clone())
+        .wait(30)
+        .sends_event("content_block:delta", delta(0, "a"));
     assert_eq!(worked.broken(), ["prompt/at-once"]);
-    let idle = prompted().on("x2").wait(30).sends("session:end", ended());
+    let idle = prompted().on("x2").wait(30).sends_event("session:end", ended());
     assert_eq!(idle.broken(), ["http/timely"]);
 }
 
 fn pending() -> Play {
-    submitted().sends("tool:pre", pre()).sends("approval:required", required())
+    submitted().sends_event("tool:pre", pre()).sends_event("approval:required", required())
 }
 
 fn decide(play: Play, decision: &str) -> Play {
     let answer = json!({"status": "approved", "message": "m"});
-    play.posts("/sessions/s/approval", &json!({ "decision": decision })).gives(200, &answer).on("x2")
+    play.posts("/sessions/s/approval", &json!({ "decision": decision })).returns(200, &answer).on("x2")
 }
 
 fn granted(decision: &str) -> Value {
@@ -210,86 +214,91 @@ fn denied(decision: &str) -> Value {
 
 #[test]
 fn nothing_runs_while_an_approval_is_pending() {
-    assert_eq!(pending().sends("tool:post", post()).broken(), ["safety/pending"]);
-    let untold = decide(pending(), "Allow").sends("tool:post", post());
-    assert!(untold.broken().is_empty(), "that it was granted need not be told");
-    assert!(pending().wait(300).sends("tool:post", post()).broken().is_empty(), "the time is up");
+    assert_eq!(pending().sends_event("tool:post", post()).broken(), ["safety/pending"]);
+    let unreported = decide(pending(), "Allow").sends_event("tool:post", post());
+    assert!(unreported.broken().is_empty(), "that it was granted need not be told");
+    assert!(pending().wait(300).sends_event("tool:post", post()).broken().is_empty(), "the time is up");
     let refused = json!({"tool_name": "fs", "operation": "write", "result": {"success": false}, "duration_ms": 1});
-    assert!(pending().sends("tool:post", refused).broken().is_empty());
+    assert!(pending().sends_event("tool:post", refused).broken().is_empty());
     let other =
         json!({"tool_name": "fs", "operation": "read", "result": {"success": true, "output": ""}, "duration_ms": 1});
     let other = pending()
-        .sends("tool:pre", json!({"tool_name": "fs", "operation": "read", "input": {}}))
-        .sends("tool:post", other);
+        .sends_event("tool:pre", json!({"tool_name": "fs", "operation": "read", "input": {}}))
+        .sends_event("tool:post", other);
     assert!(other.broken().is_empty(), "it guards something else");
-    let two = submitted().sends("tool:pre", pre()).sends("tool:pre", pre()).sends("approval:required", required());
-    assert!(two.sends("tool:post", post()).broken().is_empty(), "which of the two has run cannot be told");
-    let granted = pending().sends("approval:granted", granted("Allow"));
+    let two = submitted()
+        .sends_event("tool:pre", pre())
+        .sends_event("tool:pre", pre())
+        .sends_event("approval:required", required());
+    assert!(two.sends_event("tool:post", post()).broken().is_empty(), "which of the two has run cannot be told");
+    let granted = pending().sends_event("approval:granted", granted("Allow"));
     assert_eq!(granted.processes(End::Server).broken(), ["safety/pending"]);
 }
 
 #[test]
 fn an_approval_whose_time_is_up_is_told_by_its_default() {
-    let late = |name: &str| pending().wait(300).processes(End::Server).sends(name, granted("Deny")).broken();
+    let late = |name: &str| pending().wait(300).processes(End::Server).sends_event(name, granted("Deny")).broken();
     assert!(!late("approval:denied").contains(&"life/approval-timed-out".to_owned()));
     assert!(late("approval:granted").contains(&"life/approval-timed-out".to_owned()));
     let decided =
-        decide(pending(), "Allow").wait(300).processes(End::Server).sends("approval:granted", granted("Allow"));
+        decide(pending(), "Allow").wait(300).processes(End::Server).sends_event("approval:granted", granted("Allow"));
     assert!(decided.broken().is_empty(), "somebody decided in time");
 }
 
 #[test]
 fn between_two_real_ends_somebody_else_may_have_decided() {
-    let granted = || pending().sends("approval:granted", granted("Allow"));
+    let granted = || pending().sends_event("approval:granted", granted("Allow"));
     assert!(granted().broken().is_empty());
     assert!(granted().notes().iter().any(|note| note.contains("without a decision in the trace")));
-    // The decision that was told is in `x4`, and is missing; that of `x5` came too late.
+    // The decision of the event is in `x4`, and is missing; that of `x5` came too late.
     let late = || {
         decide(pending(), "Allow")
             .posts("/sessions/s/approval", &json!({"decision": "Deny"}))
-            .fails(409, "APPROVAL_INVALID")
+            .returns_error(409, "APPROVAL_INVALID")
     };
-    let told = late().on("x2").sends("approval:granted", json!({"approval_id": "a", "decision": "Allow"}));
-    assert!(told.without("x4").broken().is_empty());
+    let reported = late().on("x2").sends_event("approval:granted", json!({"approval_id": "a", "decision": "Allow"}));
+    assert!(reported.without("x4").broken().is_empty());
 }
 
 #[test]
 fn nothing_runs_that_was_denied() {
-    let denied = || decide(pending(), "Deny").sends("approval:denied", denied("Deny"));
-    assert_eq!(denied().sends("tool:post", post()).broken(), ["safety/denied"]);
-    assert_eq!(denied().sends("tool:pre", pre()).sends("tool:post", post()).broken(), ["safety/denied"]);
+    let denied = || decide(pending(), "Deny").sends_event("approval:denied", denied("Deny"));
+    assert_eq!(denied().sends_event("tool:post", post()).broken(), ["safety/denied"]);
+    assert_eq!(denied().sends_event("tool:pre", pre()).sends_event("tool:post", post()).broken(), ["safety/denied"]);
     let elsewhere = json!({"tool_name": "fs", "operation": "write", "input": {"path": "/y"}});
-    assert!(denied().sends("tool:pre", elsewhere).sends("tool:post", post()).broken().is_empty());
-    assert!(denied().sends("prompt:complete", complete("")).broken().is_empty(), "it need not end");
-    assert!(denied().sends("prompt:complete", complete("")).assessed("safety/denied"));
-    let untold = decide(pending(), "Deny").sends("prompt:complete", complete(""));
-    assert_eq!(untold.broken(), ["life/approval-resolved"], "nor need it end where the denial is not told");
+    assert!(denied().sends_event("tool:pre", elsewhere).sends_event("tool:post", post()).broken().is_empty());
+    assert!(denied().sends_event("prompt:complete", complete("")).broken().is_empty(), "it need not end");
+    assert!(denied().sends_event("prompt:complete", complete("")).assessed("safety/denied"));
+    let unreported = decide(pending(), "Deny").sends_event("prompt:complete", complete(""));
+    assert_eq!(unreported.broken(), ["life/approval-resolved"], "nor need it end where the denial is not told");
     let mut anew = required();
     anew["approval_id"] = "b".into();
-    let anew = decide(denied().sends("tool:pre", pre()).sends("approval:required", anew), "Allow");
-    let anew =
-        anew.sends("approval:granted", json!({"approval_id": "b", "decision": "Allow"})).sends("tool:post", post());
+    let anew = decide(denied().sends_event("tool:pre", pre()).sends_event("approval:required", anew), "Allow");
+    let anew = anew
+        .sends_event("approval:granted", json!({"approval_id": "b", "decision": "Allow"}))
+        .sends_event("tool:post", post());
     assert!(!anew.broken().iter().any(|short| short.starts_with("safety/")), "{:?}", anew.broken());
 }
 
 #[test]
 fn an_approval_is_decided_once_and_by_what_was_offered() {
-    let allowed = || decide(pending(), "Allow").sends("approval:granted", granted("Allow"));
-    assert!(allowed().sends("tool:post", post()).broken().is_empty());
-    assert_eq!(allowed().sends("approval:denied", denied("Deny")).broken(), ["life/approval-once"]);
-    let other = decide(pending(), "Allow").sends("approval:denied", denied("Deny"));
+    let allowed = || decide(pending(), "Allow").sends_event("approval:granted", granted("Allow"));
+    assert!(allowed().sends_event("tool:post", post()).broken().is_empty());
+    assert_eq!(allowed().sends_event("approval:denied", denied("Deny")).broken(), ["life/approval-once"]);
+    let other = decide(pending(), "Allow").sends_event("approval:denied", denied("Deny"));
     assert_eq!(other.broken(), ["life/approval-decision"]);
-    let strange = decide(pending(), "Allow").sends("approval:granted", granted("Maybe"));
+    let strange = decide(pending(), "Allow").sends_event("approval:granted", granted("Maybe"));
     assert_eq!(strange.broken(), ["life/approval-offered", "life/approval-decision"]);
     let timed_out = json!({"approval_id": "a", "decision": "deny", "reason": "timeout"});
-    assert!(pending().wait(300).sends("approval:denied", timed_out).broken().is_empty());
-    let unknown = submitted().sends("approval:denied", denied("Deny"));
+    assert!(pending().wait(300).sends_event("approval:denied", timed_out).broken().is_empty());
+    let unknown = submitted().sends_event("approval:denied", denied("Deny"));
     assert_eq!(unknown.broken(), ["life/approval-known"]);
-    let before = begun().sends("approval:denied", denied("Deny"));
+    let before = begun().sends_event("approval:denied", denied("Deny"));
     assert!(before.broken().is_empty(), "the prompt may have begun before the stream did");
-    let again = decide(pending(), "Allow").sends("approval:granted", granted("Allow")).sends("tool:post", post());
-    assert_eq!(again.sends("approval:required", required()).broken(), ["life/approval-id-unique"]);
-    let open = submitted().sends("approval:required", required()).sends("prompt:complete", complete(""));
+    let again =
+        decide(pending(), "Allow").sends_event("approval:granted", granted("Allow")).sends_event("tool:post", post());
+    assert_eq!(again.sends_event("approval:required", required()).broken(), ["life/approval-id-unique"]);
+    let open = submitted().sends_event("approval:required", required()).sends_event("prompt:complete", complete(""));
     assert_eq!(open.broken(), ["life/approval-resolved"]);
 }
 
@@ -302,11 +311,11 @@ fn clients_send_what_was_offered() {
 #[test]
 fn a_decision_by_websocket_is_taken_before_the_time_is_up() {
     let event = |name: &str, data: Value| json!({"event": name, "data": with_session(data, "s")});
-    // Sent after so many seconds of 300, told after so many more.
-    let is_ignored = |option: &str, (sent, told): (u64, u64), name: &str, data: Value| {
-        let play = Play::default().session("s").upgrades("s").socket_tells(&event("approval:required", required()));
-        let play = play.wait(sent).socket_asks(&json!({"action": "submit_approval", "decision": option}));
-        let broken = play.wait(told).socket_tells(&event(name, data)).broken();
+    // Sent after so many seconds of 300, reported after so many more.
+    let is_ignored = |option: &str, (sent, reported): (u64, u64), name: &str, data: Value| {
+        let play = Play::default().session("s").upgrades("s").server_message(&event("approval:required", required()));
+        let play = play.wait(sent).client_message(&json!({"action": "submit_approval", "decision": option}));
+        let broken = play.wait(reported).server_message(&event(name, data)).broken();
         broken.contains(&"websocket/submit-approval".to_owned())
     };
     let timed_out = || json!({"approval_id": "a", "decision": "Deny", "reason": "timeout"});

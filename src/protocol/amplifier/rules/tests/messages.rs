@@ -87,7 +87,7 @@ fn requests_are_sound_http() {
 
 /// What an event breaks by itself, in a session of which nothing else is known.
 fn broken(name: &str, data: &Value) -> Vec<String> {
-    let broken = Play::new().subscribes("s").sends(name, data.clone()).broken();
+    let broken = Play::new().subscribes("s").sends_event(name, data.clone()).broken();
     broken.into_iter().filter(|short| !short.starts_with("life/")).collect()
 }
 
@@ -151,12 +151,12 @@ fn what_stands_within_members_is_looked_at() {
     let posted = |value: Value| broken("tool:post", &with(post(), "/result", value));
     assert_eq!(posted(json!({})), ["events/tool-post-success"]);
     assert_eq!(posted(json!({"success": true})), ["events/tool-post-output"]);
-    let asked = |pointer: &str, value: Value| broken("approval:required", &with(required(), pointer, value));
-    assert_eq!(asked("/options", json!([])), ["events/approval-required-options"]);
-    assert_eq!(asked("/options", json!(["Allow", "Allow"])), ["events/approval-required-options-unique"]);
-    assert_eq!(asked("/timeout", json!(0)), ["events/approval-required-timeout"]);
-    assert_eq!(asked("/default", json!("maybe")), ["events/approval-required-default"]);
-    assert!(asked("/default", json!("Deny")).is_empty());
+    let request = |pointer: &str, value: Value| broken("approval:required", &with(required(), pointer, value));
+    assert_eq!(request("/options", json!([])), ["events/approval-required-options"]);
+    assert_eq!(request("/options", json!(["Allow", "Allow"])), ["events/approval-required-options-unique"]);
+    assert_eq!(request("/timeout", json!(0)), ["events/approval-required-timeout"]);
+    assert_eq!(request("/default", json!("maybe")), ["events/approval-required-default"]);
+    assert!(request("/default", json!("Deny")).is_empty());
     assert_eq!(broken("status:update", &json!({"status": "busy"})), ["events/status-update-known"]);
     let far = json!({"status": "idle", "progress": 101});
     assert_eq!(broken("status:update", &far), ["events/status-update-progress-range"]);

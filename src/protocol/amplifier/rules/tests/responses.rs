@@ -6,15 +6,15 @@ use super::status;
 use crate::protocol::Use;
 use crate::protocol::amplifier::testing::Play;
 
-/// What is broken by an answer that lacks one of its members, or has it of another type.
+/// What is broken by a response that lacks one of its members, or has it of another type.
 fn spoilt(ask: impl Fn() -> Play, code: u16, whole: &Value, pointer: &str) -> Vec<String> {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     let mut without = whole.clone();
     without.pointer_mut(parent).and_then(Value::as_object_mut).unwrap().remove(key).unwrap();
     let mut wrong = whole.clone();
     *wrong.pointer_mut(pointer).unwrap() = json!([5]);
-    let broken = ask().gives(code, &without).broken();
-    assert_eq!(ask().gives(code, &wrong).broken()[..1], broken[..1], "{pointer}");
+    let broken = ask().returns(code, &without).broken();
+    assert_eq!(ask().returns(code, &wrong).broken()[..1], broken[..1], "{pointer}");
     broken
 }
 
@@ -112,15 +112,15 @@ fn an_answer_has_the_status_of_its_endpoint() {
     let created = json!({"session_id": "550e8400-e29b-41d4-a716-446655440000", "status": "idle", "profile": "dev",
         "created_at": "2025-12-09T10:30:00Z"});
     let create = Play::new().posts("/sessions", &json!({"profile": "dev", "credentials": {}}));
-    assert_eq!(create.gives(200, &created).broken(), ["create/status"]);
+    assert_eq!(create.returns(200, &created).broken(), ["create/status"]);
     let accepted = json!({"request_id": "r", "status": "processing", "message": "m"});
     let prompt = Play::new().posts("/sessions/s/prompt", &json!({"prompt": "p"}));
-    assert_eq!(prompt.gives(200, &accepted).broken(), ["prompt/status"]);
+    assert_eq!(prompt.returns(200, &accepted).broken(), ["prompt/status"]);
     assert_eq!(
-        Play::new().gets("/collections").gives(201, &json!({"collections": []})).broken(),
+        Play::new().gets("/collections").returns(201, &json!({"collections": []})).broken(),
         ["collections/status"]
     );
-    assert_eq!(Play::new().gets("/health").gives(200, &json!([])).broken(), ["health/object"]);
+    assert_eq!(Play::new().gets("/health").returns(200, &json!([])).broken(), ["health/object"]);
 }
 
 #[test]
@@ -141,16 +141,16 @@ fn bodies_that_do_not_fit_are_refused_with_400() {
     ] {
         let server = |play: Play| play.broken().into_iter().filter(|s| !s.contains("/client-")).collect::<Vec<_>>();
         let ask = || Play::new().posts_bytes(target, body.as_bytes());
-        assert!(server(ask().fails(400, "INVALID_REQUEST")).is_empty(), "{short}");
-        assert_eq!(server(ask().gives(422, &json!({"detail": []}))), ["errors/format", "errors/invalid-request"]);
-        assert!(server(ask().gives(201, &json!({}))).contains(&short.to_owned()), "{short}");
+        assert!(server(ask().returns_error(400, "INVALID_REQUEST")).is_empty(), "{short}");
+        assert_eq!(server(ask().returns(422, &json!({"detail": []}))), ["errors/format", "errors/invalid-request"]);
+        assert!(server(ask().returns(201, &json!({}))).contains(&short.to_owned()), "{short}");
     }
 }
 
 #[test]
 fn an_error_alone_comes_with_no_success() {
     let error = json!({"code": "PROVIDER_ERROR", "message": "down"});
-    let broken = |body: &Value| Play::new().gets("/sessions/s").gives(200, body).broken();
+    let broken = |body: &Value| Play::new().gets("/sessions/s").returns(200, body).broken();
     assert_eq!(broken(&json!({"error": error})), ["errors/status"]);
     let session = json!({"session_id": "s", "status": "error", "error": error});
     assert!(!broken(&session).contains(&"errors/status".to_owned()), "a session may tell of its error");
@@ -159,30 +159,30 @@ fn an_error_alone_comes_with_no_success() {
 #[test]
 fn errors_have_their_format_and_the_status_of_their_code() {
     let ask = || Play::new().gets("/sessions/s");
-    assert!(ask().fails(404, "SESSION_NOT_FOUND").broken().is_empty());
-    assert_eq!(ask().gives(404, &json!({"detail": "Not Found"})).broken(), ["errors/format"]);
-    assert_eq!(ask().fails(404, "NOT_FOUND").broken(), ["errors/code-known"]);
-    assert_eq!(ask().gives(404, &json!({"error": {"message": "m"}})).broken(), ["errors/code"]);
-    assert_eq!(ask().gives(404, &json!({"error": {"code": "SESSION_NOT_FOUND"}})).broken(), ["errors/message"]);
+    assert!(ask().returns_error(404, "SESSION_NOT_FOUND").broken().is_empty());
+    assert_eq!(ask().returns(404, &json!({"detail": "Not Found"})).broken(), ["errors/format"]);
+    assert_eq!(ask().returns_error(404, "NOT_FOUND").broken(), ["errors/code-known"]);
+    assert_eq!(ask().returns(404, &json!({"error": {"message": "m"}})).broken(), ["errors/code"]);
+    assert_eq!(ask().returns(404, &json!({"error": {"code": "SESSION_NOT_FOUND"}})).broken(), ["errors/message"]);
     let details = json!({"error": {"code": "SESSION_NOT_FOUND", "message": "m", "details": "d"}});
-    assert_eq!(ask().gives(404, &details).broken(), ["errors/details"]);
+    assert_eq!(ask().returns(404, &details).broken(), ["errors/details"]);
     for (code, _, short) in crate::protocol::amplifier::CODES {
-        assert_eq!(ask().fails(418, code).broken(), [*short]);
+        assert_eq!(ask().returns_error(418, code).broken(), [*short]);
     }
-    let outside = Play::new().gets("/nothing").gives(404, &json!({"detail": "Not Found"}));
+    let outside = Play::new().gets("/nothing").returns(404, &json!({"detail": "Not Found"}));
     assert_eq!(outside.broken(), ["http/client-endpoint", "errors/outside"]);
 }
 
 #[test]
 fn an_error_for_which_there_is_no_code_has_any() {
     for (status, code) in [(413, "INVALID_REQUEST"), (413, "PAYLOAD_TOO_LARGE"), (405, "METHOD_NOT_ALLOWED")] {
-        assert!(Play::new().gets("/sessions/s").fails(status, code).broken().is_empty(), "{status} {code}");
+        assert!(Play::new().gets("/sessions/s").returns_error(status, code).broken().is_empty(), "{status} {code}");
     }
-    assert!(Play::new().gets("/agents?collection=c").fails(404, "COLLECTION_NOT_FOUND").broken().is_empty());
-    let stopped = || Play::new().session("s").asks("DELETE", "/sessions/s");
-    let stopped = || stopped().gives(200, &json!({"status": "stopped", "message": "m"})).gets("/sessions/s");
-    assert!(stopped().fails(404, "SESSION_STOPPED").broken().is_empty());
-    assert_eq!(stopped().fails(404, "SESSION_BUSY").broken(), ["errors/session-busy"]);
+    assert!(Play::new().gets("/agents?collection=c").returns_error(404, "COLLECTION_NOT_FOUND").broken().is_empty());
+    let stopped = || Play::new().session("s").requests("DELETE", "/sessions/s");
+    let stopped = || stopped().returns(200, &json!({"status": "stopped", "message": "m"})).gets("/sessions/s");
+    assert!(stopped().returns_error(404, "SESSION_STOPPED").broken().is_empty());
+    assert_eq!(stopped().returns_error(404, "SESSION_BUSY").broken(), ["errors/session-busy"]);
 }
 
 #[test]
@@ -191,12 +191,12 @@ fn every_defensible_status_is_accepted_and_noted() {
     for (status, code) in
         [(408, "APPROVAL_TIMEOUT"), (409, "APPROVAL_TIMEOUT"), (409, "APPROVAL_INVALID"), (409, "SESSION_BUSY")]
     {
-        assert!(decide().fails(status, code).broken().is_empty(), "{status} {code}");
-        assert_eq!(decide().fails(status, code).notes().len(), 1);
+        assert!(decide().returns_error(status, code).broken().is_empty(), "{status} {code}");
+        assert_eq!(decide().returns_error(status, code).notes().len(), 1);
     }
     let create = || Play::new().posts("/sessions", &json!({"profile": "no", "credentials": {}}));
     for (status, code) in [(400, "PROFILE_NOT_FOUND"), (404, "PROFILE_NOT_FOUND"), (400, "INVALID_REQUEST")] {
-        assert!(create().fails(status, code).broken().is_empty(), "{status} {code}");
+        assert!(create().returns_error(status, code).broken().is_empty(), "{status} {code}");
     }
 }
 
@@ -204,7 +204,7 @@ fn every_defensible_status_is_accepted_and_noted() {
 fn lists_keep_to_filters_and_limits() {
     let entry = |n: usize| json!({"session_id": n.to_string(), "status": "idle", "profile": "p", "created_at": "2025-12-09T10:30:00Z"});
     let list = |n: usize| json!({"sessions": (0..n).map(entry).collect::<Vec<_>>(), "total": n});
-    let of = |target: &str, n| Play::new().gets(target).gives(200, &list(n)).broken();
+    let of = |target: &str, n| Play::new().gets(target).returns(200, &list(n)).broken();
     assert!(of("/sessions", 50).is_empty());
     assert_eq!(of("/sessions", 51), ["list/limit-default"]);
     assert!(of("/sessions?limit=60", 60).is_empty());
@@ -214,17 +214,17 @@ fn lists_keep_to_filters_and_limits() {
     assert_eq!(of("/sessions?limit=x", 1), ["list/client-limit", "list/limit-invalid"]);
     assert_eq!(of("/sessions?status=new", 0), ["list/client-status-known"]);
     let twice = json!({"sessions": [entry(1), entry(1)], "total": 1});
-    assert_eq!(Play::new().gets("/sessions").gives(200, &twice).broken(), ["list/unique", "list/total"]);
+    assert_eq!(Play::new().gets("/sessions").returns(200, &twice).broken(), ["list/unique", "list/total"]);
     let more = json!({"sessions": [entry(1)], "total": 7});
-    assert_eq!(Play::new().gets("/sessions").gives(200, &more).notes().len(), 1);
+    assert_eq!(Play::new().gets("/sessions").returns(200, &more).notes().len(), 1);
     let agents = json!({"agents": [{"name": "a", "collection": null, "description": "d"}]});
-    assert_eq!(Play::new().gets("/agents?collection=c").gives(200, &agents).broken(), ["agents/filter"]);
+    assert_eq!(Play::new().gets("/agents?collection=c").returns(200, &agents).broken(), ["agents/filter"]);
 }
 
 #[test]
 fn a_session_stays_the_same_and_is_gone_when_stopped() {
     let session = || Play::new().session("s");
-    let look = |value: Value| session().gets("/sessions/s").gives(200, &value).broken();
+    let look = |value: Value| session().gets("/sessions/s").returns(200, &value).broken();
     let with = |key: &str, value: Value| {
         let mut status = status("s", "idle");
         status[key] = value;
@@ -236,12 +236,14 @@ fn a_session_stays_the_same_and_is_gone_when_stopped() {
     assert_eq!(look(with("created_at", json!("2025-12-09T10:31:00Z"))), ["status/created-at-same"]);
     assert_eq!(look(with("last_activity", json!("2025-12-09T10:29:00Z"))), ["status/last-activity-after"]);
     let less = with("token_usage", json!({"input_tokens": 0, "output_tokens": 1}));
-    let twice = session().gets("/sessions/s").gives(200, &status("s", "idle")).gets("/sessions/s").gives(200, &less);
+    let twice =
+        session().gets("/sessions/s").returns(200, &status("s", "idle")).gets("/sessions/s").returns(200, &less);
     assert_eq!(twice.broken(), ["status/token-usage-grows"]);
     assert_eq!(session().session("s").broken(), ["create/session-id-unique"]);
-    let stopped = || session().asks("DELETE", "/sessions/s").gives(200, &json!({"status": "stopped", "message": "m"}));
-    assert!(stopped().gets("/sessions/s").gives(200, &status("s", "stopped")).broken().is_empty());
-    assert_eq!(stopped().gets("/sessions/s").gives(200, &status("s", "idle")).broken(), ["stop/gone"]);
+    let stopped =
+        || session().requests("DELETE", "/sessions/s").returns(200, &json!({"status": "stopped", "message": "m"}));
+    assert!(stopped().gets("/sessions/s").returns(200, &status("s", "stopped")).broken().is_empty());
+    assert_eq!(stopped().gets("/sessions/s").returns(200, &status("s", "idle")).broken(), ["stop/gone"]);
     assert_eq!(stopped().prompt("s", "r", "p").broken(), ["stop/prompt-refused"]);
     let prompts = session().prompt("s", "r", "p").prompt("s", "r", "p");
     assert_eq!(prompts.broken(), ["prompt/request-id-unique"]);
@@ -265,7 +267,7 @@ fn answers_are_json() {
     assert_eq!(ask().responds(200, &json, "\u{feff}{\"collections\":[]}".as_bytes()).broken(), ["http/no-bom"]);
     assert_eq!(ask().responds(200, &[], br#"{"collections":[]}"#).broken(), ["http/content-type"]);
     assert_eq!(ask().responds(307, &[("Location", "/collections/")], b"").broken(), ["http/no-redirect"]);
-    let odd = Play::new().asks("PATCH", "/health").gives(200, &json!({}));
+    let odd = Play::new().requests("PATCH", "/health").returns(200, &json!({}));
     assert_eq!(odd.broken(), ["http/client-endpoint", "http/method-not-allowed"]);
 }
 
@@ -274,14 +276,14 @@ fn what_a_redirect_leads_to_is_judged_as_what_was_asked_for() {
     let mut play = Play::new().gets("/collections").responds(307, &[("Location", "/all/")], b"");
     let asked = play.events[0].conn.clone().unwrap();
     let begun = play.events.len();
-    play = play.gets("/all/").gives(200, &json!([]));
+    play = play.gets("/all/").returns(200, &json!([]));
     play.events[begun..].iter_mut().for_each(|event| event.conn = Some(format!("{asked}~1")));
     assert_eq!(play.broken(), ["http/no-redirect", "collections/list"]);
 }
 
 #[test]
 fn an_endpoint_that_a_server_may_lack_is_told_apart_from_one_that_fails() {
-    let uses = |path: &str, status| Play::new().gets(path).gives(status, &json!({})).judge().uses;
+    let uses = |path: &str, status| Play::new().gets(path).returns(status, &json!({})).judge().uses;
     let used = |refusal| vec![Use { capability: "profiles", request: "GET /profiles".to_owned(), refusal }];
     for status in [404, 405, 501] {
         assert_eq!(uses("/profiles", status), used(Some(i64::from(status))));
