@@ -155,15 +155,15 @@ fn session_in(body: &Value) -> String {
 }
 
 /// An exchange: the request for an endpoint, as it fits the response.
-fn request_for(script: Script, name: &str, answer: &Value, example: Example<'_>) -> Script {
+fn request_for(script: Script, name: &str, response: &Value, example: Example<'_>) -> Script {
     let (method, template, _) = route(name);
-    let profile = answer.get("name").and_then(Value::as_str).filter(|name| !name.contains(' ')).unwrap_or("dev");
+    let profile = response.get("name").and_then(Value::as_str).filter(|name| !name.contains(' ')).unwrap_or("dev");
     let title = format!("{name}.request");
     let mut body = (method == "POST").then(|| example(&title));
-    if let (Some(body), Some(profile)) = (&mut body, answer.get("profile").filter(|profile| profile.is_string())) {
+    if let (Some(body), Some(profile)) = (&mut body, response.get("profile").filter(|profile| profile.is_string())) {
         body["profile"] = profile.clone();
     }
-    script.request(&title, method, &target(template, &session_in(answer), profile), body)
+    script.request(&title, method, &target(template, &session_in(response), profile), body)
 }
 
 fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep> {
@@ -206,12 +206,12 @@ fn fails(code: &str) -> &'static str {
 /// An exchange with its response.
 fn exchange(script: Script, name: &str, edit: impl FnOnce(&mut Value), example: Example<'_>) -> Script {
     let title = format!("{name}.response");
-    let mut answer = example(&title);
-    if let Some(id) = answer.get_mut("session_id") {
+    let mut response = example(&title);
+    if let Some(id) = response.get_mut("session_id") {
         *id = SESSION.into();
     }
-    edit(&mut answer);
-    request_for(script, name, &answer, example).response(&title, route(name).2, answer)
+    edit(&mut response);
+    request_for(script, name, &response, example).response(&title, route(name).2, response)
 }
 
 /// An event of the session, with some members as they have to be.
@@ -258,9 +258,9 @@ fn started(text: &str, example: Example<'_>) -> (Script, String) {
     request["prompt"] = text.into();
     let path = format!("/sessions/{SESSION}/prompt");
     let script = script.request("submitPrompt.request", "POST", &path, Some(request));
-    let mut answer = example("submitPrompt.response");
-    answer["request_id"] = "req-123".into();
-    let script = script.response("submitPrompt.response", 202, answer);
+    let mut response = example("submitPrompt.response");
+    response["request_id"] = "req-123".into();
+    let script = script.response("submitPrompt.response", 202, response);
     let script = event_in(script, &on, "prompt:submit", json!({"request_id": "req-123", "prompt": text}), example);
     (script, on)
 }
@@ -276,10 +276,13 @@ fn finished(script: Script, on: &str, example: Example<'_>) -> Script {
     let response = "The parser is tidy, including 🦀 and «naïve» names.";
     let script =
         event_in(script, on, "prompt:complete", json!({"request_id": "req-123", "response": response}), example);
-    let answer = example("deleteSession.response");
+    let response = example("deleteSession.response");
     let path = format!("/sessions/{SESSION}");
-    let script =
-        script.request("deleteSession.request", "DELETE", &path, None).response("deleteSession.response", 200, answer);
+    let script = script.request("deleteSession.request", "DELETE", &path, None).response(
+        "deleteSession.response",
+        200,
+        response,
+    );
     event_in(script, on, "session:end", json!({"reason": "user_stopped"}), example).end_of_stream(on)
 }
 
@@ -311,12 +314,12 @@ fn approval(granted: bool, example: Example<'_>) -> Flow {
     let decision = if granted { "Allow" } else { "Deny" };
     let path = format!("/sessions/{SESSION}/approval");
     let body = json!({ "decision": decision });
-    let mut answer = example("submitApproval.response");
-    answer["status"] = if granted { "approved" } else { "denied" }.into();
+    let mut response = example("submitApproval.response");
+    response["status"] = if granted { "approved" } else { "denied" }.into();
     let script = script.request("submitApproval.request", "POST", &path, Some(body)).response(
         "submitApproval.response",
         200,
-        answer,
+        response,
     );
     let (name, about) = if granted {
         ("approval-granted", "A tool needs an approval, which the user gives.")

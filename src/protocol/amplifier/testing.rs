@@ -72,8 +72,8 @@ impl Play {
 
     /// A prompt that is accepted.
     pub fn prompt(self, session: &str, request: &str, prompt: &str) -> Self {
-        let answer = json!({"request_id": request, "status": "processing", "message": "m"});
-        self.posts(&format!("/sessions/{session}/prompt"), &json!({ "prompt": prompt })).returns(202, &answer)
+        let response = json!({"request_id": request, "status": "processing", "message": "m"});
+        self.posts(&format!("/sessions/{session}/prompt"), &json!({ "prompt": prompt })).returns(202, &response)
     }
 
     /// An event stream that is accepted.

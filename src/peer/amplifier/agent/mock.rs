@@ -169,11 +169,11 @@ impl ReferenceClient {
             memory.in_flight.push((name, params.clone()));
             first
         };
-        let answer = self.requester.call(name, first.unwrap_or_else(|| params.clone())).await;
+        let response = self.requester.call(name, first.unwrap_or_else(|| params.clone())).await;
         let mut memory = self.requester.memory.lock();
         let at = memory.in_flight.iter().position(|in_flight| *in_flight == (name, params.clone()));
         at.map(|at| memory.in_flight.remove(at));
-        answer
+        response
     }
 
     /// Follows the events of a session. Returns once the server has responded, so that nothing is missed after it.

@@ -150,8 +150,8 @@ impl Quirks {
     }
 
     /// The name of a flaw that does not take this answer.
-    pub fn fails(&self, seen: &FetchedResponse) -> Option<&'static str> {
-        self.named(|effect| matches!(effect, AmplifierClientEffect::Fails(fails) if fails(seen)))
+    pub fn fails(&self, response: &FetchedResponse) -> Option<&'static str> {
+        self.named(|effect| matches!(effect, AmplifierClientEffect::Fails(fails) if fails(response)))
     }
 }
 

@@ -48,8 +48,9 @@ impl CreatedSessions {
     /// A text in which the ids of sessions are written as segments of a path.
     pub fn with_encoded_ids(&self, text: String) -> String {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let odd = all.iter().map(|session| (&session.id, segment(&session.id))).filter(|(id, encoded)| *id != encoded);
-        odd.fold(text, |text, (id, encoded)| text.replace(id.as_str(), &encoded))
+        let differing =
+            all.iter().map(|session| (&session.id, segment(&session.id))).filter(|(id, encoded)| *id != encoded);
+        differing.fold(text, |text, (id, encoded)| text.replace(id.as_str(), &encoded))
     }
 
     /// Notes the session that the response to the request of a label creates.
@@ -208,8 +209,8 @@ async fn status(setting: &Setting, session: &str) -> Option<String> {
     let untraced =
         Setting { recorder: Recorder::new(Clock::start(), vec![]), patience: POLL_INTERVAL * 5, ..setting.clone() };
     let target = format!("/sessions/{}", segment(session));
-    let asked = one(&untraced, PROVES, "getSession", |url| Request::new("GET", below(url, &target))).await;
-    let message = asked.ok()?.message?;
+    let response = one(&untraced, PROVES, "getSession", |url| Request::new("GET", below(url, &target))).await;
+    let message = response.ok()?.message?;
     message.value()?.get("status")?.as_str().map(str::to_owned)
 }
 
@@ -261,7 +262,7 @@ impl Approvals {
         within: Duration,
     ) -> Result<String, PeerError> {
         // It is in the trace already: only its way through our own hands is waited for.
-        let asked = async {
+        let offered = async {
             loop {
                 let changed = self.0.changed.notified();
                 if let Some(options) = self.options(session) {
@@ -271,7 +272,7 @@ impl Approvals {
             }
         };
         let none = |_| PeerError::Scenario(format!("no approval was required in the session {session}"));
-        let options = timeout(within, asked).await.map_err(none)?;
+        let options = timeout(within, offered).await.map_err(none)?;
         choose(&options, how, described).ok_or_else(|| {
             let options = options.join("`, `");
             let described = if matches!(how, "allow" | "deny") {
@@ -361,8 +362,8 @@ mod tests {
         let none = approvals.decision("s", "allow", &described, Duration::from_millis(10)).await;
         assert!(matches!(none, Err(PeerError::Scenario(_))));
         let decision = approvals.decision("s", "allow", &described, Duration::from_secs(5));
-        let told = async { approvals.note_event("s", &required("Allow")) };
-        assert_eq!(tokio::join!(decision, told).0.unwrap(), "Allow");
+        let noted = async { approvals.note_event("s", &required("Allow")) };
+        assert_eq!(tokio::join!(decision, noted).0.unwrap(), "Allow");
         assert_eq!(approvals.decision("other", "first", &described, Duration::ZERO).await.unwrap(), "Allow");
         approvals.note_event("other", &required("No"));
         assert_eq!(approvals.decision("other", "first", &described, Duration::ZERO).await.unwrap(), "No");

@@ -60,8 +60,8 @@ impl Play {
     }
 
     async fn response(&self, method: &str, target: &str, body: Option<&Value>) -> (Option<u16>, Value) {
-        let whole = self.request(method, target, body).await.unwrap().unwrap();
-        (whole.head.status(), whole.message.and_then(|message| message.json).unwrap_or_default())
+        let complete = self.request(method, target, body).await.unwrap().unwrap();
+        (complete.head.status(), complete.message.and_then(|message| message.json).unwrap_or_default())
     }
 
     async fn subscribed(&self) -> Exchange {
@@ -167,8 +167,8 @@ async fn steps_write_into_streams_in_every_way() {
         // Only what follows shows whether a carriage return was the complete line end.
         play.act("stream", json!({"text": ":\n\n"})).await.unwrap();
         let event = next(&mut stream).await.unwrap();
-        let told: Value = serde_json::from_str(event.data.as_deref().unwrap()).unwrap();
-        assert_eq!(told, message, "{more}");
+        let received: Value = serde_json::from_str(event.data.as_deref().unwrap()).unwrap();
+        assert_eq!(received, message, "{more}");
         assert_eq!(event.id.is_some(), more.get("id").is_some());
         assert!(next(&mut stream).await.unwrap().comment.is_some());
     }
@@ -185,14 +185,14 @@ async fn steps_write_into_streams_in_every_way() {
 #[tokio::test]
 async fn a_stream_ends_as_the_step_says() {
     let mut play = Play::serving(json!({"quiet": true})).await;
-    for (params, whole) in [(json!({}), true), (json!({"how": "eof"}), false), (json!({"how": "reset"}), false)] {
+    for (params, complete) in [(json!({}), true), (json!({"how": "eof"}), false), (json!({"how": "reset"}), false)] {
         let mut stream = play.subscribed().await;
         play.act("cut", params.clone()).await.unwrap();
         let mut last = None;
         while let Some(incoming) = stream.recv().await {
             last = Some(incoming);
         }
-        assert_eq!(!matches!(last, Some(Incoming::Broken(_))), whole, "{params}");
+        assert_eq!(!matches!(last, Some(Incoming::Broken(_))), complete, "{params}");
         // Whoever has left is written to in vain, and that is no fault of the scenario.
         play.act("event", delta("x")).await.unwrap();
     }

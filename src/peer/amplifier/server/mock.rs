@@ -231,7 +231,7 @@ pub enum SteerCommand {
     Switch(String, bool),
     /// Reports the state of the server.
     State,
-    /// Ends the subscription.
+    /// Ends the mock.
     Quit,
 }
 

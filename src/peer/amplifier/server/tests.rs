@@ -282,9 +282,9 @@ async fn freedoms_change_nothing_of_what_a_client_finds_in_the_end() {
         assert_eq!(caller.prompt(&id, "text").await, 202, "{}", freedom.name);
         let got = until(&mut stream, "prompt:complete").await;
         let joined: String = got.iter().filter_map(|message| message["data"]["delta"].as_str()).collect();
-        let told = got.iter().any(|message| message["event"] == "content_block:delta");
+        let reported = got.iter().any(|message| message["event"] == "content_block:delta");
         let response = got.last().unwrap()["data"]["response"].as_str();
-        assert!(!told || response == Some(joined.trim()), "{}", freedom.name);
+        assert!(!reported || response == Some(joined.trim()), "{}", freedom.name);
         assert_eq!(caller.request("GET", "/health", None).await.0, 200, "{}", freedom.name);
         mock.stop().await;
     }
@@ -310,7 +310,7 @@ async fn heard(stream: &mut Exchange, last: &str) -> Vec<String> {
 
 /// What a client with many requests sees of it: responses, and the events of one prompt. Nothing of it depends on how
 /// fast the agent is.
-async fn seen(mock: &dyn Mock) -> String {
+async fn observed(mock: &dyn Mock) -> String {
     let caller = Caller::of(mock);
     let mut seen = vec![];
     let create = json!({"profile": "dev", "credentials": {"anthropic_api_key": "k"}});
@@ -346,8 +346,8 @@ async fn seen(mock: &dyn Mock) -> String {
         let id = |n: usize| ids.get(n).map_or("none", String::as_str);
         let request = Request::new(method, target.replace("{0}", id(0)).replace("{1}", id(1)));
         let request = body.iter().fold(request, |request, body| request.json(body));
-        let answer = tokio::time::timeout(Duration::from_secs(5), caller.exchange(&request)).await;
-        if let Ok(Ok(whole)) = &answer {
+        let response = tokio::time::timeout(Duration::from_secs(5), caller.exchange(&request)).await;
+        if let Ok(Ok(whole)) = &response {
             let json = whole.message.as_ref().and_then(|message| message.json.clone()).unwrap_or_default();
             if let Some(id) = json["session_id"].as_str().filter(|_| target == "/sessions") {
                 ids.push(id.to_owned());
@@ -357,9 +357,9 @@ async fn seen(mock: &dyn Mock) -> String {
             let request = Request { fresh: true, ..Request::new("GET", format!("/sessions/{}/events", ids[0])) };
             stream = caller.client.send(None, &request).await.ok();
         }
-        let told = answer
-            .map(|answer| answer.map(|whole| format!("{:?} {}", whole.head, String::from_utf8_lossy(&whole.body))));
-        seen.push(format!("{told:?}"));
+        let reported = response
+            .map(|response| response.map(|whole| format!("{:?} {}", whole.head, String::from_utf8_lossy(&whole.body))));
+        seen.push(format!("{reported:?}"));
         if let (Some(last), Some(stream)) = (then, &mut stream) {
             seen.extend(heard(stream, last).await);
         }
@@ -379,13 +379,13 @@ async fn seen(mock: &dyn Mock) -> String {
 #[tokio::test]
 async fn flaws_in_what_is_said_are_seen_by_whoever_asks_for_everything() {
     let sound = start(options()).await.unwrap();
-    let expected = seen(&*sound).await;
+    let expected = observed(&*sound).await;
     let again = start(options()).await.unwrap();
-    assert_eq!(seen(&*again).await, expected, "it is the same again");
-    let said =
+    assert_eq!(observed(&*again).await, expected, "it is the same again");
+    let areas =
         ["status/", "create/", "stop/", "list/", "events/", "profiles/", "collections/", "agents/", "info/", "errors/"];
     let mut trying = JoinSet::new();
-    for flaw in (MOCK.flaws)().iter().filter(|flaw| said.iter().any(|area| flaw.breaks.starts_with(area))) {
+    for flaw in (MOCK.flaws)().iter().filter(|flaw| areas.iter().any(|area| flaw.breaks.starts_with(area))) {
         let effects = super::flaws::find(flaw.name).unwrap().effect;
         use super::quirks::AmplifierServerEffect::{Data, DataEach, EachOf, Messages, Result, Status};
         let says = |e: &super::quirks::AmplifierServerEffect| {
@@ -395,7 +395,7 @@ async fn flaws_in_what_is_said_are_seen_by_whoever_asks_for_everything() {
             // Where a flaw leaves nothing to be waited for, time passes: for all of them at once.
             trying.spawn(async {
                 let mock = start(MockOptions { flaws: vec![flaw.name.to_owned()], ..options() }).await.unwrap();
-                (flaw.name, seen(&*mock).await)
+                (flaw.name, observed(&*mock).await)
             });
         }
     }

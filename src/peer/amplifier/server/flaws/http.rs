@@ -234,13 +234,15 @@ fn no() -> Instead {
     Instead::Reply(Refusal::invalid("this is not understood").into())
 }
 
-fn bad_json(seen: &RequestInContext<'_>) -> bool {
-    seen.request.is_some_and(|request| request.body.as_ref().is_err_and(|refusal| refusal.message.contains("not JSON")))
+fn bad_json(context: &RequestInContext<'_>) -> bool {
+    context
+        .request
+        .is_some_and(|request| request.body.as_ref().is_err_and(|refusal| refusal.message.contains("not JSON")))
 }
 
 /// Nothing is answered once this happened.
-fn after(seen: &RequestInContext<'_>, mistake: ClientMistake) -> Option<Instead> {
-    seen.history.had(mistake).then_some(Instead::Never)
+fn after(context: &RequestInContext<'_>, mistake: ClientMistake) -> Option<Instead> {
+    context.history.had(mistake).then_some(Instead::Never)
 }
 
 pub const ERRORS: &[AmplifierServerFlaw] = &[

@@ -210,7 +210,7 @@ impl EventEmitter<'_> {
 mod tests {
     use super::*;
 
-    fn told(n: usize) -> Arc<FeedMessage> {
+    fn numbered(n: usize) -> Arc<FeedMessage> {
         Arc::new(FeedMessage { event: String::new(), json: n.to_string(), at: Duration::ZERO, why: None })
     }
 
@@ -221,9 +221,9 @@ mod tests {
     #[tokio::test]
     async fn what_was_put_in_comes_out_in_order_and_then_the_end() {
         let (sender, mut feed) = feed();
-        (0..5).for_each(|n| sender.send(told(n)));
+        (0..5).for_each(|n| sender.send(numbered(n)));
         sender.end(FeedEnd::Over);
-        sender.send(told(9));
+        sender.send(numbered(9));
         assert_eq!(numbers(&feed.next(3).await.unwrap()), [0, 1, 2]);
         assert_eq!(numbers(&feed.next(3).await.unwrap()), [3, 4]);
         assert_eq!(feed.next(3).await, Err(FeedEnd::Over));
@@ -232,7 +232,7 @@ mod tests {
     #[tokio::test]
     async fn a_full_queue_has_room_again_when_something_is_taken_or_nobody_is_there() {
         let (sender, mut taken) = feed();
-        (0..HIGH).for_each(|n| sender.send(told(n)));
+        (0..HIGH).for_each(|n| sender.send(numbered(n)));
         assert!(sender.is_full());
         tokio::join!(sender.room(), async { taken.next(1).await.unwrap() });
         assert!(!sender.is_full() && sender.is_live());
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn a_slow_one_gets_nothing_more() {
         let (sender, mut slow) = feed();
-        sender.send(told(1));
+        sender.send(numbered(1));
         sender.end(FeedEnd::Slow);
         assert_eq!(slow.try_next(1), Some(Err(FeedEnd::Slow)));
     }

@@ -178,26 +178,26 @@ mod tests {
 
     use super::*;
 
-    fn ask(target: &str, body: &str) -> EndpointRequest {
+    fn parse(target: &str, body: &str) -> EndpointRequest {
         EndpointRequest::read(Route::of("POST", target).unwrap(), body.as_bytes())
     }
 
     fn wrong(target: &str, body: &Value) -> String {
-        ask(target, &body.to_string()).body.unwrap_err().message
+        parse(target, &body.to_string()).body.unwrap_err().message
     }
 
     #[test]
     fn a_body_is_checked_and_what_is_wrong_is_told_without_repeating_it() {
         assert!(CREATE.is_some() && PROMPT.is_some() && DECISION.is_some());
-        assert!(ask("/sessions", r#"{"profile":"dev"}"#).body.is_ok(), "credentials are looked at later");
+        assert!(parse("/sessions", r#"{"profile":"dev"}"#).body.is_ok(), "credentials are looked at later");
         let key = json!({"profile": "dev", "credentials": {"anthropic_api_key": ["sk-secret"]}});
         assert_eq!(wrong("/sessions", &key), "`/credentials/anthropic_api_key` is not as the interface has it");
         let context = json!({"profile": "dev", "context": {"open_files": []}});
-        let told = wrong("/sessions", &context);
-        assert_eq!(told, "`/context/workspace_root`, which is needed, is not as the interface has it");
+        let message = wrong("/sessions", &context);
+        assert_eq!(message, "`/context/workspace_root`, which is needed, is not as the interface has it");
         assert_eq!(wrong("/sessions/x/prompt", &json!([])), "the body is not as the interface has it");
-        let deep = ask("/sessions/x/prompt", &"[".repeat(100_000)).body.unwrap_err();
+        let deep = parse("/sessions/x/prompt", &"[".repeat(100_000)).body.unwrap_err();
         assert_eq!((deep.code, deep.status), ("INVALID_REQUEST", 400));
-        assert_eq!(ask("/sessions/x/approval", r#"{"decision":"Allow"}"#).text("decision"), "Allow");
+        assert_eq!(parse("/sessions/x/approval", r#"{"decision":"Allow"}"#).text("decision"), "Allow");
     }
 }

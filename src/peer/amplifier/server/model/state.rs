@@ -146,11 +146,11 @@ impl Model {
                 let number = self.number(request)?;
                 self.expire(number, now);
                 let session = &self.sessions[&number];
-                let mut told = session.describe(self.started);
+                let mut body = session.describe(self.started);
                 if self.quirks.on(Switch::LeaksInStatus) {
-                    told["credentials"] = json!({"anthropic_api_key": session.key});
+                    body["credentials"] = json!({"anthropic_api_key": session.key});
                 }
-                Ok(Reply::new(200, told))
+                Ok(Reply::new(200, body))
             }
             Endpoint::DeleteSession => {
                 let number = self.number(request)?;
@@ -230,9 +230,9 @@ impl Model {
     /// The state of the server, for whoever controls the mock.
     pub fn describe(&self) -> Value {
         let sessions = self.sessions.values().map(|session| {
-            let mut told = session.describe(self.started);
-            told["subscribers"] = session.subscribers().into();
-            told
+            let mut description = session.describe(self.started);
+            description["subscribers"] = session.subscribers().into();
+            description
         });
         json!({
             "sessions": sessions.collect::<Vec<_>>(),
@@ -263,8 +263,8 @@ pub(super) fn moment(started: Timestamp, at: Duration) -> String {
 }
 
 /// The mark of a flaw, for what it made wrong.
-pub(super) fn marked(told: Why, also: Why) -> Why {
-    told.or(also)
+pub(super) fn marked(flaw: Why, also: Why) -> Why {
+    flaw.or(also)
 }
 
 /// How long after a stop a flaw has a session work again: longer than what is in progress may take to end.
@@ -379,12 +379,12 @@ impl Model {
     /// Emits an event that whoever controls the mock wants, to the subscribers of a session, or of all. Gives how many
     /// sessions there were.
     pub fn emit(&mut self, id: Option<&str>, event: &str, data: &Value, now: Duration) -> usize {
-        let mut told = 0;
+        let mut count = 0;
         for session in self.sessions.values_mut().filter(|session| id.is_none_or(|id| id == session.id)) {
             session.emit(&EventEmitter { quirks: &Quirks::default(), now }, event, data.clone());
-            told += 1;
+            count += 1;
         }
-        told
+        count
     }
 
     /// Ends the streams of a session, or of all; the sessions go on. Gives how many streams there were.

@@ -45,7 +45,7 @@ impl ModelFixture {
         Self::with(Script::from_json(&script).unwrap(), &[])
     }
 
-    fn ask(&mut self, method: &str, target: &str, body: &Value) -> (u16, Value) {
+    fn request(&mut self, method: &str, target: &str, body: &Value) -> (u16, Value) {
         let request = EndpointRequest::read(Route::of(method, target).unwrap(), body.to_string().as_bytes());
         let reply = self.model.handle(request, self.now);
         (reply.status, reply.body)
@@ -53,21 +53,21 @@ impl ModelFixture {
 
     fn create(&mut self) -> String {
         let body = json!({"profile": "dev", "credentials": {"anthropic_api_key": KEYS[0].1}});
-        let (status, body) = self.ask("POST", "/sessions", &body);
+        let (status, body) = self.request("POST", "/sessions", &body);
         assert_eq!(status, 201);
         body["session_id"].as_str().unwrap().to_owned()
     }
 
     fn prompt(&mut self, id: &str, prompt: &str) -> (u16, Value) {
-        self.ask("POST", &format!("/sessions/{id}/prompt"), &json!({"prompt": prompt}))
+        self.request("POST", &format!("/sessions/{id}/prompt"), &json!({"prompt": prompt}))
     }
 
     fn decide(&mut self, id: &str, decision: &str) -> (u16, Value) {
-        self.ask("POST", &format!("/sessions/{id}/approval"), &json!({"decision": decision}))
+        self.request("POST", &format!("/sessions/{id}/approval"), &json!({"decision": decision}))
     }
 
     fn status(&mut self, id: &str) -> Value {
-        self.ask("GET", &format!("/sessions/{id}"), &Value::Null).1
+        self.request("GET", &format!("/sessions/{id}"), &Value::Null).1
     }
 
     /// Lets the agent work until it waits for something other than time.
@@ -87,7 +87,7 @@ impl ModelFixture {
 }
 
 /// What waits in a feed, without `session:start`.
-fn told(feed: &mut Feed) -> Vec<(String, Value)> {
+fn drain(feed: &mut Feed) -> Vec<(String, Value)> {
     let mut all = vec![];
     while let Some(Ok(some)) = feed.try_next(1000) {
         all.extend(some.iter().map(|told| {
@@ -100,7 +100,7 @@ fn told(feed: &mut Feed) -> Vec<(String, Value)> {
 }
 
 fn names(feed: &mut Feed) -> Vec<String> {
-    let mut names: Vec<String> = told(feed).into_iter().map(|(event, _)| event).collect();
+    let mut names: Vec<String> = drain(feed).into_iter().map(|(event, _)| event).collect();
     names.dedup();
     names
 }
@@ -114,7 +114,7 @@ fn a_prompt_is_told_from_its_submission_to_its_completion() {
     assert_eq!((status, &accepted["status"]), (202, &json!("processing")));
     assert_eq!(world.status(&id)["status"], "processing");
     world.work(&id);
-    let events = told(&mut feed);
+    let events = drain(&mut feed);
     let joined: String = events.iter().filter_map(|(_, data)| data["delta"].as_str()).collect();
     let (last, complete) = events.last().unwrap();
     assert_eq!((last.as_str(), complete["response"].as_str()), ("prompt:complete", Some(joined.as_str())));
@@ -137,7 +137,7 @@ fn every_event_of_the_protocol_is_told_by_one_prompt_and_follows_its_schema() {
     world.work(&id);
     assert_eq!(world.decide(&id, "No").0, 200);
     world.work(&id);
-    world.ask("DELETE", &format!("/sessions/{id}"), &Value::Null);
+    world.request("DELETE", &format!("/sessions/{id}"), &Value::Null);
     let mut seen = std::collections::BTreeSet::new();
     while let Some(Ok(some)) = feed.try_next(1000) {
         for told in some {
@@ -225,7 +225,7 @@ fn a_session_that_was_stopped_does_and_tells_nothing_more() {
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     world.prompt(&id, "approval");
     world.work(&id);
-    let (status, stopped) = world.ask("DELETE", &format!("/sessions/{id}"), &Value::Null);
+    let (status, stopped) = world.request("DELETE", &format!("/sessions/{id}"), &Value::Null);
     assert_eq!((status, &stopped["status"]), (200, &json!("stopped")));
     world.work(&id);
     assert_eq!(names(&mut feed).last().map(String::as_str), Some("session:end"));
@@ -239,7 +239,7 @@ fn lists_are_filtered_and_limited() {
     let mut world = ModelFixture::new();
     let ids: Vec<String> = (0..60).map(|_| world.create()).collect();
     world.prompt(&ids[7], "slow");
-    let mut list = |query: &str| world.ask("GET", &format!("/sessions{query}"), &Value::Null);
+    let mut list = |query: &str| world.request("GET", &format!("/sessions{query}"), &Value::Null);
     let (_, all) = list("");
     assert_eq!((all["sessions"].as_array().unwrap().len(), &all["total"]), (50, &json!(60)));
     assert_eq!(list("?status=processing").1["sessions"][0]["session_id"], json!(ids[7]));
@@ -251,7 +251,7 @@ fn lists_are_filtered_and_limited() {
 fn keys_profiles_and_errors_are_told_by_their_codes() {
     let mut world = ModelFixture::new();
     let mut create = |body: Value| {
-        let (status, body) = world.ask("POST", "/sessions", &body);
+        let (status, body) = world.request("POST", "/sessions", &body);
         (status, body["error"]["code"].as_str().unwrap_or_default().to_owned())
     };
     let with = |key: &str| json!({"profile": "dev", "credentials": {"anthropic_api_key": key}});
@@ -284,7 +284,7 @@ fn a_script_waits_repeats_and_takes_up_what_the_prompt_says() {
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     world.prompt(&id, "count ab");
     world.work(&id);
-    let events = told(&mut feed);
+    let events = drain(&mut feed);
     let deltas: Vec<&str> = events.iter().filter_map(|(_, data)| data["delta"].as_str()).collect();
     assert_eq!(deltas, ["ab", " a", "b ", "ab", " "]);
     assert_eq!(world.now.as_millis(), 2000);
@@ -344,16 +344,16 @@ fn an_agent_waits_for_a_subscriber_that_is_full() {
     let mut got = 0;
     let full = loop {
         match world.model.advance(&id, world.now) {
-            NextAdvance::Full(outlet) => break outlet,
+            NextAdvance::Full(sender) => break sender,
             NextAdvance::At(_) => {}
             NextAdvance::Done => panic!("nobody has taken anything"),
         }
     };
     assert!(full.is_of(&feed) && full.is_full());
     while !matches!(world.model.advance(&id, world.now), NextAdvance::Done) {
-        got += told(&mut feed).len();
+        got += drain(&mut feed).len();
     }
-    got += told(&mut feed).len();
+    got += drain(&mut feed).len();
     // Submission, begin and end of the block, completion.
     assert_eq!(got, 10_000 + 4);
 }
@@ -364,7 +364,7 @@ fn what_somebody_who_steers_wants_happens() {
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     assert_eq!(world.model.emit(None, "status:update", &json!({"status": "idle"}), world.now), 1);
-    assert_eq!(told(&mut feed), [("status:update".to_owned(), json!({"session_id": id, "status": "idle"}))]);
+    assert_eq!(drain(&mut feed), [("status:update".to_owned(), json!({"session_id": id, "status": "idle"}))]);
     world.model.refuse_next(None, ScriptedError { code: "SERVER_ERROR".to_owned(), message: None });
     assert_eq!((world.prompt(&id, "text").0, world.prompt(&id, "text").0), (500, 202));
     assert_eq!(world.model.cut(Some(&id), true), 1);

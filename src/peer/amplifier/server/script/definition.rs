@@ -233,11 +233,11 @@ impl Script {
     /// All that is wrong, in one line.
     pub fn from_json(script: &Value) -> Result<Self, String> {
         let Value::Object(members) = script else { return Err("a script is an object".to_owned()) };
-        let mut whole = Map::new();
-        whole.insert("wirecert".to_owned(), json!(1));
-        whole.extend(members.clone());
+        let mut members_with_version = Map::new();
+        members_with_version.insert("wirecert".to_owned(), json!(1));
+        members_with_version.extend(members.clone());
         // JSON is YAML.
-        let source = Source::new("script", Value::Object(whole).to_string());
+        let source = Source::new("script", Value::Object(members_with_version).to_string());
         Self::parse(&source).map_err(|faults| format::in_a_line(&faults))
     }
 

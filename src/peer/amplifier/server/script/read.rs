@@ -122,13 +122,13 @@ fn names(node: &Node, key: &str) -> Option<Vec<String>> {
 }
 
 /// What there is of a kind, with the members that it must have.
-fn entries(root: &Node, key: &str, usual: &[(&str, Value)]) -> Option<Vec<Map<String, Value>>> {
+fn entries(root: &Node, key: &str, defaults: &[(&str, Value)]) -> Option<Vec<Map<String, Value>>> {
     let entry = |node: &Node| {
         let mut entry = match node.to_json() {
             Value::Object(map) => map,
             _ => Map::new(),
         };
-        for (member, value) in usual {
+        for (member, value) in defaults {
             entry.entry(*member).or_insert_with(|| value.clone());
         }
         entry

@@ -88,15 +88,15 @@ fn a_script_says_what_is_done_for_which_prompt() {
 
 #[test]
 fn all_that_is_wrong_is_told_at_once() {
-    let told = faults(
+    let messages = faults(
         "prompts:\n  - { prompt: '(', do: [] }\n  - { do: [], refuse: { code: RATE_LIMITED } }\n  - do: [{ sya: a }]\n\
          keys: { good: [] }\n",
     );
-    assert!(told[0].starts_with("`prompt` is no regular expression"), "{told:?}");
-    assert_eq!(told[1], "an item of `prompts` cannot have both `do` and `refuse`");
-    assert_eq!(told[2], "there is no key `sya`");
-    assert!(told[3].ends_with("does nothing"), "{told:?}");
-    assert_eq!(told[4], "there is no key `good`");
+    assert!(messages[0].starts_with("`prompt` is no regular expression"), "{messages:?}");
+    assert_eq!(messages[1], "an item of `prompts` cannot have both `do` and `refuse`");
+    assert_eq!(messages[2], "there is no key `sya`");
+    assert!(messages[3].ends_with("does nothing"), "{messages:?}");
+    assert_eq!(messages[4], "there is no key `good`");
     let of = |step: &str| faults(&format!("prompts: [{{ do: [{{ {step} }}] }}]"));
     let tool = |more: &str| of(&format!("tool: {{ name: n, operation: o, {more} }}"));
     assert_eq!(tool("effect: { file: ../x, text: t }"), ["the file is not below the workspace"]);

@@ -41,12 +41,12 @@ fn prompts_are_not_told_apart_by_an_id_that_does_not_do_so() {
             data
         };
         let usage = json!({"input_tokens": 1, "output_tokens": 1});
-        let tell = |play: Play| {
+        let events = |play: Play| {
             let play = play.sends_event("prompt:submit", with(json!({"prompt": "hello"})));
             play.sends_event("prompt:complete", with(json!({"response": "", "token_usage": usage})))
         };
-        let first = tell(Play::new().session("s").subscribes("s").prompt("s", "r", "hello").on("x2"));
-        tell(first.prompt("s", "r", "hello").on("x2")).broken()
+        let first = events(Play::new().session("s").subscribes("s").prompt("s", "r", "hello").on("x2"));
+        events(first.prompt("s", "r", "hello").on("x2")).broken()
     };
     assert_eq!(twice(Some("r")), ["prompt/request-id-unique"]);
     let missing = ["events/prompt-submit-request-id", "events/prompt-complete-request-id", "prompt/request-id-unique"];
@@ -62,8 +62,8 @@ fn the_request_id_stays_the_same() {
     let early =
         Play::new().session("s").subscribes("s").posts("/sessions/s/prompt", &json!({"prompt": "hello"})).on("x2");
     let early = early.sends_event("prompt:submit", json!({"request_id": "r", "prompt": "hello"})).on("x3");
-    let answer = json!({"request_id": "r", "status": "processing", "message": "m"});
-    assert!(early.returns(202, &answer).broken().is_empty(), "events may come before the answer");
+    let response = json!({"request_id": "r", "status": "processing", "message": "m"});
+    assert!(early.returns(202, &response).broken().is_empty(), "events may come before the answer");
 }
 
 #[test]
@@ -200,8 +200,8 @@ fn pending() -> Play {
 }
 
 fn decide(play: Play, decision: &str) -> Play {
-    let answer = json!({"status": "approved", "message": "m"});
-    play.posts("/sessions/s/approval", &json!({ "decision": decision })).returns(200, &answer).on("x2")
+    let response = json!({"status": "approved", "message": "m"});
+    play.posts("/sessions/s/approval", &json!({ "decision": decision })).returns(200, &response).on("x2")
 }
 
 fn granted(decision: &str) -> Value {

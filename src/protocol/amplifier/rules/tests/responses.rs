@@ -7,14 +7,14 @@ use crate::protocol::Use;
 use crate::protocol::amplifier::testing::Play;
 
 /// What is broken by a response that lacks one of its members, or has it of another type.
-fn spoilt(ask: impl Fn() -> Play, code: u16, whole: &Value, pointer: &str) -> Vec<String> {
+fn spoilt(request: impl Fn() -> Play, code: u16, complete: &Value, pointer: &str) -> Vec<String> {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
-    let mut without = whole.clone();
+    let mut without = complete.clone();
     without.pointer_mut(parent).and_then(Value::as_object_mut).unwrap().remove(key).unwrap();
-    let mut wrong = whole.clone();
+    let mut wrong = complete.clone();
     *wrong.pointer_mut(pointer).unwrap() = json!([5]);
-    let broken = ask().returns(code, &without).broken();
-    assert_eq!(ask().returns(code, &wrong).broken()[..1], broken[..1], "{pointer}");
+    let broken = request().returns(code, &without).broken();
+    assert_eq!(request().returns(code, &wrong).broken()[..1], broken[..1], "{pointer}");
     broken
 }
 
@@ -140,10 +140,10 @@ fn bodies_that_do_not_fit_are_refused_with_400() {
         ("/sessions/s/approval", r#"{"decision":5}"#, "approval/decision-type"),
     ] {
         let server = |play: Play| play.broken().into_iter().filter(|s| !s.contains("/client-")).collect::<Vec<_>>();
-        let ask = || Play::new().posts_bytes(target, body.as_bytes());
-        assert!(server(ask().returns_error(400, "INVALID_REQUEST")).is_empty(), "{short}");
-        assert_eq!(server(ask().returns(422, &json!({"detail": []}))), ["errors/format", "errors/invalid-request"]);
-        assert!(server(ask().returns(201, &json!({}))).contains(&short.to_owned()), "{short}");
+        let request = || Play::new().posts_bytes(target, body.as_bytes());
+        assert!(server(request().returns_error(400, "INVALID_REQUEST")).is_empty(), "{short}");
+        assert_eq!(server(request().returns(422, &json!({"detail": []}))), ["errors/format", "errors/invalid-request"]);
+        assert!(server(request().returns(201, &json!({}))).contains(&short.to_owned()), "{short}");
     }
 }
 
@@ -158,16 +158,16 @@ fn an_error_alone_comes_with_no_success() {
 
 #[test]
 fn errors_have_their_format_and_the_status_of_their_code() {
-    let ask = || Play::new().gets("/sessions/s");
-    assert!(ask().returns_error(404, "SESSION_NOT_FOUND").broken().is_empty());
-    assert_eq!(ask().returns(404, &json!({"detail": "Not Found"})).broken(), ["errors/format"]);
-    assert_eq!(ask().returns_error(404, "NOT_FOUND").broken(), ["errors/code-known"]);
-    assert_eq!(ask().returns(404, &json!({"error": {"message": "m"}})).broken(), ["errors/code"]);
-    assert_eq!(ask().returns(404, &json!({"error": {"code": "SESSION_NOT_FOUND"}})).broken(), ["errors/message"]);
+    let request = || Play::new().gets("/sessions/s");
+    assert!(request().returns_error(404, "SESSION_NOT_FOUND").broken().is_empty());
+    assert_eq!(request().returns(404, &json!({"detail": "Not Found"})).broken(), ["errors/format"]);
+    assert_eq!(request().returns_error(404, "NOT_FOUND").broken(), ["errors/code-known"]);
+    assert_eq!(request().returns(404, &json!({"error": {"message": "m"}})).broken(), ["errors/code"]);
+    assert_eq!(request().returns(404, &json!({"error": {"code": "SESSION_NOT_FOUND"}})).broken(), ["errors/message"]);
     let details = json!({"error": {"code": "SESSION_NOT_FOUND", "message": "m", "details": "d"}});
-    assert_eq!(ask().returns(404, &details).broken(), ["errors/details"]);
+    assert_eq!(request().returns(404, &details).broken(), ["errors/details"]);
     for (code, _, short) in crate::protocol::amplifier::CODES {
-        assert_eq!(ask().returns_error(418, code).broken(), [*short]);
+        assert_eq!(request().returns_error(418, code).broken(), [*short]);
     }
     let outside = Play::new().gets("/nothing").returns(404, &json!({"detail": "Not Found"}));
     assert_eq!(outside.broken(), ["http/client-endpoint", "errors/outside"]);
@@ -260,13 +260,13 @@ fn the_id_of_a_session_is_a_uuid() {
 
 #[test]
 fn answers_are_json() {
-    let ask = || Play::new().gets("/collections");
+    let request = || Play::new().gets("/collections");
     let json = [("Content-Type", "application/json")];
-    assert_eq!(ask().responds(200, &json, b"<html>").broken(), ["http/json"]);
-    assert_eq!(ask().responds(200, &json, b"\xff").broken(), ["http/utf-8"]);
-    assert_eq!(ask().responds(200, &json, "\u{feff}{\"collections\":[]}".as_bytes()).broken(), ["http/no-bom"]);
-    assert_eq!(ask().responds(200, &[], br#"{"collections":[]}"#).broken(), ["http/content-type"]);
-    assert_eq!(ask().responds(307, &[("Location", "/collections/")], b"").broken(), ["http/no-redirect"]);
+    assert_eq!(request().responds(200, &json, b"<html>").broken(), ["http/json"]);
+    assert_eq!(request().responds(200, &json, b"\xff").broken(), ["http/utf-8"]);
+    assert_eq!(request().responds(200, &json, "\u{feff}{\"collections\":[]}".as_bytes()).broken(), ["http/no-bom"]);
+    assert_eq!(request().responds(200, &[], br#"{"collections":[]}"#).broken(), ["http/content-type"]);
+    assert_eq!(request().responds(307, &[("Location", "/collections/")], b"").broken(), ["http/no-redirect"]);
     let odd = Play::new().requests("PATCH", "/health").returns(200, &json!({}));
     assert_eq!(odd.broken(), ["http/client-endpoint", "http/method-not-allowed"]);
 }
