@@ -72,7 +72,7 @@ pub fn route(call: &str, params: &Value, encoding: Encoding) -> Option<Route> {
     Some(Route { call, method, target, body })
 }
 
-/// What the answer to a call has to have, if it is to be one.
+/// The member that the response to a call must have.
 pub fn essence(call: &str) -> &'static str {
     match call {
         "createSession" => "session_id",

@@ -18,7 +18,7 @@ const SPOILS: [&str; 12] = [
     "websocket/frames",
 ];
 
-/// Of servers.
+/// The attribution of missed expectations of servers.
 pub const SERVER: Attribution = Attribution {
     absent: &[
         Due {
@@ -77,19 +77,19 @@ pub const SERVER: Attribution = Attribution {
         ("events/approval-denied-", &["events/approval-required-options"]),
     ],
     follows: &[
-        // A prompt may take longer than its answer is waited for.
+        // A prompt may take longer than its response is waited for.
         ("http/answered", &["prompt/at-once"]),
         ("http/json", &["http/length", "http/encoding", "http/encoding-offered"]),
         ("http/keep-alive", &["http/length"]),
         ("http/utf-8", &["http/length"]),
         ("http/content-type", &["http/valid-head"]),
-        // A stream that does not say that it is one is taken for an answer that never ends.
+        // A stream that does not say that it is one is taken for a response that never ends.
         ("http/timely", &["stream/content-type"]),
-        // What is told in characters that cannot be read.
+        // Events with characters that cannot be read.
         ("events/", &["stream/utf-8"]),
         ("life/", &["stream/utf-8"]),
         ("stream/own-session", &["stream/utf-8"]),
-        // What is told of another session is taken for what this one does.
+        // Events of another session are taken for events of this one.
         ("safety/pending", &["stream/own-session"]),
         ("life/content-ended", &["life/content-once"]),
         ("life/content-once", &["life/stopped-no-work", "safety/stopped"]),
@@ -119,7 +119,7 @@ pub const SERVER: Attribution = Attribution {
         ("websocket/events", &["stream/order"]),
         ("life/one-at-a-time", &["prompt/refused-no-work", "life/submitted-once"]),
         ("life/submitted-prompt", &["prompt/unicode"]),
-        // What answers get mixed up when they are sent at the same time.
+        // Responses that get mixed up when they are sent at the same time.
         ("health/", &["robustness/concurrent"]),
         ("info/", &["robustness/concurrent"]),
         ("status/", &["robustness/concurrent"]),
@@ -130,7 +130,7 @@ pub const SERVER: Attribution = Attribution {
             &["robustness/bad-json", "robustness/bad-body", "robustness/bad-head", "robustness/wrong-length"],
         ),
         ("robustness/wrong-length", &["robustness/bad-json"]),
-        // Whether something goes on, told by a request that is not answered anyhow.
+        // Whether something goes on, shown by a request that is not answered anyhow.
         ("http/keep-alive", &["http/answered"]),
         ("http/extra-query", &["http/answered"]),
         ("http/encoding-offered", &["http/answered", "http/encoding"]),
@@ -162,7 +162,7 @@ pub const SERVER: Attribution = Attribution {
         // What a status says of approvals.
         ("status/idle", &["status/pending-approval"]),
         ("status/pending-approval-id", &["status/pending-approval-shown"]),
-        // Whether a session works is told by its status.
+        // The status shows whether a session works.
         ("robustness/stream-cut", &["status/processing", "stream/several"]),
         ("stream/subscriber-leaves", &["status/processing"]),
         ("stream/unbuffered", &["status/processing"]),
@@ -178,7 +178,7 @@ pub const SERVER: Attribution = Attribution {
         ("stop/prompt-refused", &["prompt/not-found"]),
         ("approval/still-pending", &["approval/decision-missing"]),
         ("robustness/odd-session-id", &["status/not-found"]),
-        // How events are told.
+        // How events are carried.
         ("prompt/unicode", &["stream/utf-8", "stream/content-type"]),
         ("life/content-joins", &["websocket/events"]),
         ("life/content-started", &["stream/several"]),
@@ -200,7 +200,7 @@ pub const SERVER: Attribution = Attribution {
         ("robustness/odd-session-id", &["stream/not-found"]),
         ("prompt/unicode", &["life/submitted-prompt", "events/prompt-submit-prompt", "life/one-at-a-time"]),
         ("life/approval-timed-out", &["life/approval-resolved", "safety/default-deny"]),
-        // A decision comes too late where the approval is told too late.
+        // A decision comes too late where the event of the approval comes too late.
         ("approval/status", &["stream/unbuffered"]),
         ("life/request-id-same", &["life/request-id"]),
         ("life/completed-once", &["life/request-id-same"]),
@@ -220,7 +220,7 @@ pub const SERVER: Attribution = Attribution {
         // What runs.
         ("safety/concurrent", &["safety/pending", "safety/denied", "safety/allowed", "robustness/concurrent"]),
         ("websocket/submit-approval", &["safety/allowed"]),
-        // What is told with the end of a prompt, or after it.
+        // What comes with the end of a prompt, or after it.
         ("prompt/unicode", &["life/completed"]),
         ("safety/no-key-in-events", &["life/completed"]),
         ("status/idle", &["life/completed"]),
@@ -228,7 +228,7 @@ pub const SERVER: Attribution = Attribution {
         ("stream/many", &["life/completed"]),
         ("stream/slow-reader", &["life/completed"]),
         ("websocket/events", &["life/completed"]),
-        // What is asked for by an event that never comes.
+        // What an event requires that never comes.
         ("life/approval-known", &["approval/required"]),
         ("robustness/concurrent-sessions", &["approval/required"]),
         ("websocket/submit-prompt", &["approval/required"]),
@@ -282,7 +282,7 @@ pub const SERVER: Attribution = Attribution {
             ],
             failing: false,
         },
-        // What is not answered after one of these need not be asked for.
+        // What is not answered after one of these is not required.
         Base { of: "http/answered", needs: &SURVIVES, failing: true },
         Base { of: "create/status", needs: &["http/base-path"], failing: false },
         Base { of: "http/valid-head", needs: &["http/base-path"], failing: false },

@@ -2,7 +2,7 @@
 
 use crate::protocol::{Aspect, Attribution, Base, Due, NOTHING_KNOWN};
 
-/// Of clients.
+/// The attribution of missed expectations of clients.
 pub const CLIENT: Attribution = Attribution {
     absent: &[Due { kind: "control", with: None, breaks: "websocket/client-action", unless: &["robustness/"] }],
     aspects: &[
@@ -43,11 +43,11 @@ pub const CLIENT: Attribution = Attribution {
         ("websocket/client-submit-prompt", &["events/client-at-once"]),
         ("list/client-status", &["list/client-status-known"]),
         ("approval/client-as-asked", &["approval/client-asked-only"]),
-        // Whoever decides what was not offered decides something else than was asked for.
+        // Whoever decides what was not offered decides something else than the caller wants.
         ("approval/client-as-asked", &["approval/client-offered"]),
         ("approval/client-once", &["approval/client-asked-only"]),
         ("approval/client-result", &["approval/client-asked-only"]),
-        // How an answer is carried.
+        // How a response is carried.
         ("http/client-charset", &["catalogs/client-health", "http/client-header-case"]),
         ("http/client-chunked", &["catalogs/client-health", "http/client-segments", "robustness/client-slow"]),
         ("http/client-compressed", &["catalogs/client-health", "http/client-chunked"]),
@@ -56,7 +56,7 @@ pub const CLIENT: Attribution = Attribution {
         ("http/client-interim", &["catalogs/client-health"]),
         ("http/client-segments", &["catalogs/client-health", "robustness/client-slow"]),
         ("http/client-until-close", &["catalogs/client-health"]),
-        // What is asked for once more, to see whether the client goes on.
+        // Calls that are made once more, to see whether the client goes on.
         ("robustness/", &["catalogs/client-health"]),
         ("robustness/client-after-bad-answer", &["robustness/client-after-error"]),
         ("robustness/client-after-bad-http", &["robustness/client-after-bad-answer"]),
@@ -65,7 +65,7 @@ pub const CLIENT: Attribution = Attribution {
         ("robustness/client-endless-line", &["robustness/client-stream-others"]),
         ("robustness/client-incomplete", &["robustness/client-closed"]),
         ("robustness/client-stream-others", &EVENTS),
-        // What is told of results and errors.
+        // What the caller gets of results and errors.
         ("catalogs/client-profile-minimal", &["catalogs/client-profile"]),
         ("list/client-empty", &["list/client-status", "list/client-limit"]),
         ("prompt/client-result", &["prompt/client-session", "robustness/client-stream-others"]),
@@ -130,7 +130,7 @@ pub const CLIENT: Attribution = Attribution {
         ("stream/client-reconnect-refused", &["stream/client-reconnect"]),
         ("stream/client-last-event-id", &["stream/client-reconnect", "stream/client-reconnect-ended"]),
         ("stream/client-retry-time", &["stream/client-reconnect", "stream/client-reconnect-ended"]),
-        // What is told of events.
+        // What the caller gets of events.
         ("events/client-at-once", &["stream/client-lf"]),
         ("events/client-late", &["stream/client-lf", "events/client-at-once"]),
         ("events/client-order", &["stream/client-lf", "events/client-at-once", "events/client-late"]),
@@ -165,7 +165,7 @@ pub const CLIENT: Attribution = Attribution {
     ..NOTHING_KNOWN
 };
 
-/// What has to work for any event to be told where it is waited for.
+/// What has to work for any event to reach the caller where a step waits for it.
 const EVENTS: [&str; 4] = ["stream/client-lf", "events/client-at-once", "events/client-late", "events/client-order"];
 
 const fn aspect(

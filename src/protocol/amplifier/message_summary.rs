@@ -1,4 +1,4 @@
-//! What a request, an answer or an event is in a few words.
+//! What a request, a response or an event is in a few words.
 
 use std::borrow::Cow;
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 use crate::protocol::{MessageSort, MessageSummary};
 use crate::trace::{Direction, Event, EventKind};
 
-use super::routes::{Endpoint, Route};
+use crate::protocol::amplifier::words::{Endpoint, Route};
 
 /// The summary of the head of a request, an error, an event in a stream, or what passes over a socket.
 pub fn summarize(event: &Event) -> Option<MessageSummary<'_>> {
     match &event.kind {
-        EventKind::HttpRequest(head) => asked(head.method(), head.target()),
+        EventKind::HttpRequest(head) => request_summary(head.method(), head.target()),
         EventKind::Handshake(head) if event.dir == Some(Direction::ToServer) => {
             let mut words = head.start.split(' ');
-            asked(words.next()?, words.next()?)
+            request_summary(words.next()?, words.next()?)
         }
         EventKind::Message(message) => {
             let json = message.json.as_ref()?;
@@ -41,7 +41,7 @@ pub fn summarize(event: &Event) -> Option<MessageSummary<'_>> {
     }
 }
 
-fn asked<'a>(method: &str, target: &str) -> Option<MessageSummary<'a>> {
+fn request_summary<'a>(method: &str, target: &str) -> Option<MessageSummary<'a>> {
     let endpoint = Route::of(method, target)?.endpoint;
     let name = match endpoint {
         Endpoint::Events | Endpoint::Socket => "subscribe",
@@ -58,18 +58,18 @@ mod tests {
     use crate::protocol::amplifier::testing::Play;
 
     fn names(play: &Play) -> Vec<String> {
-        let gists = play.events.iter().filter_map(summarize);
-        gists.map(|summary| format!("{:?} {}", summary.sort, summary.name.unwrap_or_default())).collect()
+        let summaries = play.events.iter().filter_map(summarize);
+        summaries.map(|summary| format!("{:?} {}", summary.sort, summary.name.unwrap_or_default())).collect()
     }
 
     #[test]
     fn endpoints_errors_and_events_have_names() {
         let error = json!({"error": {"code": "SESSION_BUSY", "message": "m"}});
-        let play = Play::new().posts("/sessions/a/prompt", &json!({"prompt": "p"})).gives(409, &error);
+        let play = Play::new().posts("/sessions/a/prompt", &json!({"prompt": "p"})).returns(409, &error);
         assert_eq!(names(&play), ["Request submitPrompt", "Failure SESSION_BUSY"]);
-        let play = Play::new().subscribes("s").sends("prompt:submit", json!({"request_id": "r"}));
+        let play = Play::new().subscribes("s").sends_event("prompt:submit", json!({"request_id": "r"}));
         assert_eq!(names(&play), ["Request subscribe", "Notification prompt:submit"]);
-        let play = Play::new().upgrades("s").socket_asks(&json!({"action": "stop"}));
+        let play = Play::new().upgrades("s").client_message(&json!({"action": "stop"}));
         assert_eq!(names(&play), ["Request subscribe", "Request stop"]);
     }
 }

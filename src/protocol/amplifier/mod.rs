@@ -9,7 +9,6 @@ mod message_summary;
 mod observer;
 mod requirements;
 mod role;
-mod routes;
 mod rules;
 mod samples;
 mod schemas;
@@ -20,8 +19,7 @@ mod words;
 
 use super::{Edition, Protocol};
 
-pub use routes::{Endpoint, Route};
-pub use words::{CODES, ENDPOINTS, EVENTS, STATUSES};
+pub use words::{CODES, ENDPOINTS, EVENTS, Endpoint, Route, STATUSES};
 
 /// Amplifier 2025-12-09.
 pub static PROTOCOL: Protocol = Protocol {

@@ -1,40 +1,35 @@
-//! What expectations can speak about, made from events.
+//! Observations: what expectations can speak about, made from events.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::protocol::amplifier::words::{Endpoint, Route};
+use crate::protocol::http::content::{BodyAssembler, Content};
+use crate::protocol::http::observation_draft::{ObservationDraft, how, lines};
+use crate::protocol::http::redirects;
+use crate::protocol::http::repeats::{self, RepeatedRequests};
 use crate::protocol::{Observation, Observer};
 use crate::trace::{
     Closed, Direction, End, Event, EventKind, Frame, HttpRequest, HttpResponse, Message, StreamEvent, read_json,
 };
 
-use super::routes::{Endpoint, Route};
-
-mod subscription;
-
-use crate::protocol::http::content::{BodyAssembler, Content};
-use crate::protocol::http::observation_draft::{ObservationDraft, how, lines};
-use crate::protocol::http::redirects;
-use crate::protocol::http::repeats::{self, RepeatedRequests};
-use subscription::Subscription;
-
 /// Makes observations of what one end does.
 ///
-/// It holds the heads of what is not whole yet, and of each subscription what was told of the prompt under way. Where a
-/// client follows a redirect, only what comes in the last exchange is seen, as an answer to the request.
+/// It keeps the heads of exchanges that are not complete, and for each subscription the events of the current prompt.
+/// Where a client follows a redirect, only what comes in the last exchange is observed, as the response to the request.
 pub struct AmplifierObserver {
     subject: End,
-    wholes: BodyAssembler,
+    bodies: BodyAssembler,
     requests: HashMap<String, HttpRequest>,
     responses: HashMap<String, HttpResponse>,
     subscriptions: HashMap<String, Subscription>,
     /// When the last subscription to a session ended, in microseconds.
     ended: HashMap<String, u64>,
     repeats: RepeatedRequests,
-    held: redirects::RedirectedObservations,
+    redirected: redirects::RedirectedObservations,
     /// The sessions of event streams that are redirected, by the exchange that the client began with.
-    moved: HashMap<String, Option<String>>,
+    redirected_sessions: HashMap<String, Option<String>>,
 }
 
 impl AmplifierObserver {
@@ -42,25 +37,25 @@ impl AmplifierObserver {
     pub fn new(subject: End) -> Self {
         Self {
             subject,
-            wholes: BodyAssembler::default(),
+            bodies: BodyAssembler::default(),
             requests: HashMap::new(),
             responses: HashMap::new(),
             subscriptions: HashMap::new(),
             ended: HashMap::new(),
             repeats: RepeatedRequests::default(),
-            held: redirects::RedirectedObservations::default(),
-            moved: HashMap::new(),
+            redirected: redirects::RedirectedObservations::default(),
+            redirected_sessions: HashMap::new(),
         }
     }
 
-    fn requested(&mut self, conn: &str, head: &HttpRequest) -> Vec<ObservationDraft> {
+    fn request_head(&mut self, conn: &str, head: &HttpRequest) -> Vec<ObservationDraft> {
         self.requests.insert(conn.to_owned(), head.clone());
         self.subscriptions.remove(conn);
         vec![]
     }
 
-    /// A client asks for events: by the head of a request, or that of a handshake.
-    fn subscribes(
+    /// A client subscribes to events: by the head of a request, or that of a handshake.
+    fn subscribe_request(
         &mut self,
         conn: &str,
         t: u64,
@@ -70,42 +65,43 @@ impl AmplifierObserver {
         let mut words = start.split(' ');
         let target = words.nth(1).unwrap_or_default();
         let method = start.split(' ').next().unwrap_or_default();
-        let (session, socket) = match (self.moved.get(redirects::asked(conn)), Route::of(method, target)) {
+        let (session, socket) = match (self.redirected_sessions.get(redirects::asked(conn)), Route::of(method, target))
+        {
             (Some(session), _) => (session.clone(), false),
             (None, Some(Route { endpoint: Endpoint::Events, name, .. })) => (name, false),
             (None, Some(Route { endpoint: Endpoint::Socket, name, .. })) => (name, true),
             _ => return None,
         };
-        let seen = ObservationDraft::new("subscribe")
+        let draft = ObservationDraft::new("subscribe")
             .choose("transport", if socket { "ws" } else { "sse" })
             .with("target", target)
             .with("headers", lines(headers))
             .with_some("session_id", session.clone());
         let ended = session.as_ref().and_then(|session| self.ended.get(session));
-        let seen = ended.iter().fold(seen, |seen, ended| seen.with("pause", t.saturating_sub(**ended) / 1000));
+        let draft = ended.iter().fold(draft, |draft, ended| draft.with("pause", t.saturating_sub(**ended) / 1000));
         let subscription = Subscription::new(session, socket);
         self.subscriptions.insert(conn.to_owned(), subscription);
-        Some(seen)
+        Some(draft)
     }
 
-    fn responded(&mut self, conn: &str, head: &HttpResponse) -> Option<ObservationDraft> {
+    fn response_head(&mut self, conn: &str, head: &HttpResponse) -> Option<ObservationDraft> {
         if matches!(head.status(), Some(100..=199)) {
             return None;
         }
         self.responses.insert(conn.to_owned(), head.clone());
         let moves = self.subject == End::Server && redirects::leads_to(head).is_some();
         if moves {
-            self.held.hold(conn);
+            self.redirected.hold(conn);
         }
         let subscription = self.subscriptions.get_mut(conn)?;
         if moves {
-            self.moved.insert(redirects::asked(conn).to_owned(), subscription.session.clone());
+            self.redirected_sessions.insert(redirects::asked(conn).to_owned(), subscription.session.clone());
         }
         subscription.open = matches!(head.status(), Some(200..=299));
         Some(subscribed(subscription, head.status(), &head.headers))
     }
 
-    fn whole(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Option<ObservationDraft> {
+    fn body_complete(&mut self, conn: &str, dir: Direction, content: &Content<'_>) -> Option<ObservationDraft> {
         match dir {
             Direction::ToClient => {
                 let head = self.responses.remove(conn)?;
@@ -143,25 +139,25 @@ impl AmplifierObserver {
         vec![ObservationDraft::new("closed").with("how", how)]
     }
 
-    fn streamed(&mut self, conn: &str, event: &StreamEvent) -> Vec<ObservationDraft> {
+    fn stream_event(&mut self, conn: &str, event: &StreamEvent) -> Vec<ObservationDraft> {
         let Some(data) = &event.data else {
             let comment = event.comment.clone();
             return vec![ObservationDraft::new("keep_alive").with_some("comment", comment)];
         };
-        let named = |seen: ObservationDraft| seen.with("type", event.event_type()).with_some("id", event.id.clone());
+        let named = |draft: ObservationDraft| draft.with("type", event.event_type()).with_some("id", event.id.clone());
         match read_json(data).map(|read| read.value) {
             Some(message) if message.get("event").is_some_and(Value::is_string) => {
-                self.told(conn, &message).into_iter().map(named).collect()
+                self.protocol_event(conn, &message).into_iter().map(named).collect()
             }
             _ => vec![named(ObservationDraft::new("keep_alive")).with("text", data.as_str())],
         }
     }
 
     /// A protocol event, however it came.
-    fn told(&mut self, conn: &str, message: &Value) -> Vec<ObservationDraft> {
+    fn protocol_event(&mut self, conn: &str, message: &Value) -> Vec<ObservationDraft> {
         let Some(name) = message.get("event").and_then(Value::as_str) else { return vec![] };
         let data = message.get("data").cloned().unwrap_or_default();
-        let completed = self.subscriptions.get_mut(conn).and_then(|subscription| subscription.told(name, &data));
+        let completed = self.subscriptions.get_mut(conn).and_then(|subscription| subscription.note_event(name, &data));
         let event =
             ObservationDraft::new("event").choose("event", name).with("data", data).with("json", message.clone());
         let completed = completed.map(|value| ObservationDraft { value, ..ObservationDraft::new("completed") });
@@ -173,39 +169,39 @@ impl AmplifierObserver {
             return vec![];
         }
         match self.subject {
-            End::Server => message.value().map(|json| self.told(conn, &json)).unwrap_or_default(),
+            End::Server => message.value().map(|json| self.protocol_event(conn, &json)).unwrap_or_default(),
             End::Client => {
                 let content = Content::of(Some(message));
                 let action = content.json().and_then(|json| json.get("action")).and_then(Value::as_str);
-                let seen = ObservationDraft::new("control");
-                let seen = match action {
-                    Some(action) => seen.choose("action", action),
-                    None => seen,
+                let draft = ObservationDraft::new("control");
+                let draft = match action {
+                    Some(action) => draft.choose("action", action),
+                    None => draft,
                 };
-                vec![seen.with_body(&content)]
+                vec![draft.with_body(&content)]
             }
         }
     }
 
-    fn seen(&mut self, conn: &str, event: &Event) -> Vec<ObservationDraft> {
+    fn event_drafts(&mut self, conn: &str, event: &Event) -> Vec<ObservationDraft> {
         match &event.kind {
             EventKind::HttpRequest(head) => {
-                let mut seen = self.requested(conn, head);
-                seen.extend(self.subscribes(conn, event.t, &head.start, &head.headers));
-                seen
+                let mut drafts = self.request_head(conn, head);
+                drafts.extend(self.subscribe_request(conn, event.t, &head.start, &head.headers));
+                drafts
             }
             EventKind::Handshake(head) if event.dir == Some(Direction::ToServer) => {
-                self.subscribes(conn, event.t, &head.start, &head.headers).into_iter().collect()
+                self.subscribe_request(conn, event.t, &head.start, &head.headers).into_iter().collect()
             }
             EventKind::Handshake(head) => {
                 let Some(subscription) = self.subscriptions.get_mut(conn) else { return vec![] };
                 subscription.open = head.status() == Some(101);
                 vec![subscribed(subscription, head.status(), &head.headers)]
             }
-            EventKind::HttpResponse(head) => self.responded(conn, head).into_iter().collect(),
-            EventKind::StreamEvent(event) => self.streamed(conn, event),
+            EventKind::HttpResponse(head) => self.response_head(conn, head).into_iter().collect(),
+            EventKind::StreamEvent(event) => self.stream_event(conn, event),
             EventKind::Message(message) => self.socket_message(conn, message),
-            EventKind::Frame(seen) => vec![frame(seen)],
+            EventKind::Frame(draft) => vec![frame(draft)],
             EventKind::Closed(how) => self.closed(conn, *how),
             _ => vec![],
         }
@@ -214,96 +210,156 @@ impl AmplifierObserver {
 
 impl Observer for AmplifierObserver {
     fn observe(&mut self, event: &Event) -> Vec<Observation> {
-        let whole = self.wholes.of(event);
+        let body = self.bodies.of(event);
         match (&event.kind, event.conn.as_deref(), self.subject) {
             (EventKind::Mark(mark), Some(conn), End::Client) if mark.mark == repeats::ALIKE => {
                 self.repeats.are_alike(conn)
             }
             (EventKind::Mark(mark), Some(conn), End::Server) if mark.mark == redirects::NOT_FOLLOWED => {
-                return self.held.release(conn);
+                return self.redirected.release(conn);
             }
-            (EventKind::HttpRequest(_), Some(conn), End::Server) => self.held.asks(conn),
+            (EventKind::HttpRequest(_), Some(conn), End::Server) => self.redirected.asks(conn),
             _ => {}
         }
         let (Some(conn), Some(dir)) = (event.conn.as_deref(), event.dir) else { return vec![] };
-        let over = matches!(event.kind, EventKind::Closed(_)) || matches!(whole, Some((Direction::ToClient, _)));
+        let over = matches!(event.kind, EventKind::Closed(_)) || matches!(body, Some((Direction::ToClient, _)));
         let followed = self.subscriptions.get(conn).and_then(|subscription| subscription.session.clone());
         if let (true, Some(session)) = (over, followed) {
             self.ended.insert(session, event.t);
         }
         if dir.sender() != self.subject {
-            // What the other end asks for says what the subject's answers belong to.
+            // The requests of the other end show what the subject's responses belong to.
             if let EventKind::HttpRequest(_) | EventKind::Handshake(_) = &event.kind {
-                self.seen(conn, event);
+                self.event_drafts(conn, event);
             }
             return vec![];
         }
-        if self.held.is_followed(conn) {
+        if self.redirected.is_followed(conn) {
             return vec![];
         }
         // What is cut leads nowhere.
         let cut = matches!(event.kind, EventKind::Closed(_)) && self.responses.contains_key(conn);
-        let mut before = if cut { self.held.release(conn) } else { vec![] };
-        let mut seen = self.seen(conn, event);
-        if let Some((dir, content)) = whole {
-            seen.extend(self.whole(conn, dir, &content));
+        let mut before = if cut { self.redirected.release(conn) } else { vec![] };
+        let mut drafts = self.event_drafts(conn, event);
+        if let Some((dir, content)) = body {
+            drafts.extend(self.body_complete(conn, dir, &content));
         }
-        let label = |seen: &ObservationDraft| if matches!(seen.kind, "response" | "closed") { "to" } else { "of" };
+        let label = |draft: &ObservationDraft| if matches!(draft.kind, "response" | "closed") { "to" } else { "of" };
         if self.subject == End::Server {
-            seen = seen
+            drafts = drafts
                 .into_iter()
-                .map(|seen| {
-                    let label = label(&seen);
-                    seen.choose(label, redirects::asked(conn))
+                .map(|draft| {
+                    let label = label(&draft);
+                    draft.choose(label, redirects::asked(conn))
                 })
                 .collect();
         }
-        before.extend(seen.into_iter().map(|seen| seen.on(event, conn)));
-        self.held.pass(conn, before)
+        before.extend(drafts.into_iter().map(|draft| draft.on(event, conn)));
+        self.redirected.pass(conn, before)
     }
 }
 
 fn subscribed(subscription: &Subscription, status: Option<u16>, headers: &[(String, String)]) -> ObservationDraft {
-    let seen = ObservationDraft::new("subscribed").with("headers", lines(headers));
-    seen.with_some("session_id", subscription.session.clone()).with_status(status)
+    let draft = ObservationDraft::new("subscribed").with("headers", lines(headers));
+    draft.with_some("session_id", subscription.session.clone()).with_status(status)
 }
 
 fn response(head: &HttpResponse, content: &Content<'_>) -> ObservationDraft {
-    let mut seen = ObservationDraft::new("response").with_body(content).with("headers", lines(&head.headers));
+    let mut draft = ObservationDraft::new("response").with_body(content).with("headers", lines(&head.headers));
     if let Some(error) = content.json().and_then(|json| json.get("error")) {
-        seen = seen.with("error", error.clone());
+        draft = draft.with("error", error.clone());
         if let Some(code) = error.get("code") {
-            seen = seen.with("code", code.clone());
+            draft = draft.with("code", code.clone());
         }
     }
-    seen.with_status(head.status())
+    draft.with_status(head.status())
 }
 
 fn request(head: &HttpRequest, route: Option<Route>, content: &Content<'_>) -> ObservationDraft {
-    let seen = ObservationDraft::new("request").with_body(content).with_request(head);
-    let Some(route) = route else { return seen };
+    let draft = ObservationDraft::new("request").with_body(content).with_request(head);
+    let Some(route) = route else { return draft };
     let mut params: Map<String, Value> = route.query.into_iter().map(|(key, value)| (key, value.into())).collect();
     if let Some(name) = route.name {
         let key = if route.endpoint == Endpoint::GetProfile { "name" } else { "session_id" };
         params.insert(key.to_owned(), name.into());
     }
-    let seen = seen.with("params", params);
+    let draft = draft.with("params", params);
     match route.endpoint.name() {
-        Some(name) => seen.choose("endpoint", name),
-        None => seen,
+        Some(name) => draft.choose("endpoint", name),
+        None => draft,
     }
 }
 
 fn frame(frame: &Frame) -> ObservationDraft {
-    let mut seen = ObservationDraft::new("frame")
+    let mut draft = ObservationDraft::new("frame")
         .with("fin", frame.fin)
         .with_some("text", frame.payload.as_text().map(str::to_owned));
     if let (8, [high, low, ..]) = (frame.opcode, frame.payload.as_bytes()) {
-        seen = seen.with("code", u16::from_be_bytes([*high, *low]));
+        draft = draft.with("code", u16::from_be_bytes([*high, *low]));
     }
-    seen.selectors.insert("opcode".to_owned(), json!(frame.opcode));
-    seen
+    draft.selectors.insert("opcode".to_owned(), json!(frame.opcode));
+    draft
 }
 
-#[cfg(test)]
-mod tests;
+/// So much text of a prompt is joined, in bytes.
+const MAX_JOINED: usize = 1 << 20;
+
+/// So many names of events are kept for a prompt.
+const MAX_NAMES: usize = 1000;
+
+/// A subscription that is in progress.
+#[derive(Default)]
+pub struct Subscription {
+    pub session: Option<String>,
+    pub socket: bool,
+    /// Whether the server has accepted it.
+    pub open: bool,
+    names: Vec<Value>,
+    joined: String,
+    thinking: String,
+    deltas: u64,
+}
+
+impl Subscription {
+    /// Asked for, and not yet accepted.
+    pub fn new(session: Option<String>, socket: bool) -> Self {
+        Self { session, socket, ..Self::default() }
+    }
+
+    /// Notes an event. Gives what is known of a prompt that it completes.
+    pub fn note_event(&mut self, name: &str, data: &Value) -> Option<Map<String, Value>> {
+        if name == "prompt:submit" {
+            (self.names, self.joined, self.thinking, self.deltas) = (vec![], String::new(), String::new(), 0);
+        }
+        if self.names.last().is_none_or(|last| last != name) && self.names.len() < MAX_NAMES {
+            self.names.push(name.into());
+        }
+        let delta = data.get("delta").and_then(Value::as_str).unwrap_or_default();
+        match name {
+            "content_block:delta" => {
+                self.deltas += 1;
+                append(&mut self.joined, delta);
+            }
+            "thinking:delta" => append(&mut self.thinking, delta),
+            "prompt:complete" => {
+                let mut all = Map::new();
+                for key in ["request_id", "response"] {
+                    data.get(key).map(|value| all.insert(key.to_owned(), value.clone()));
+                }
+                all.insert("joined".to_owned(), std::mem::take(&mut self.joined).into());
+                all.insert("thinking".to_owned(), std::mem::take(&mut self.thinking).into());
+                all.insert("deltas".to_owned(), std::mem::take(&mut self.deltas).into());
+                all.insert("events".to_owned(), std::mem::take(&mut self.names).into());
+                return Some(all);
+            }
+            _ => {}
+        }
+        None
+    }
+}
+
+fn append(text: &mut String, delta: &str) {
+    if text.len() + delta.len() <= MAX_JOINED {
+        text.push_str(delta);
+    }
+}

@@ -7,13 +7,13 @@ use super::words::{CODES, EVENTS, STATUSES};
 use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Samples, Script, whole};
 use crate::trace::End;
 
-/// What the protocol says of whole messages.
+/// What the protocol says of complete messages.
 pub const SAMPLES: Samples = Samples { types, around, flows };
 
 /// The session in examples.
 const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
 
-/// The endpoints: name, method, target, status of the answer.
+/// The endpoints: name, method, target, status of the response.
 const ROUTES: [(&str, &str, &str, u16); 12] = [
     ("createSession", "POST", "/sessions", 201),
     ("submitPrompt", "POST", "/sessions/{session_id}/prompt", 202),
@@ -130,9 +130,9 @@ fn realistic(name: &str, mut schema: Value) -> Value {
             at("/properties/data/properties/input", "examples", json!([{"path": "/home/ada/project/README.md"}, {}]));
         }
         "tool-post.event" => {
-            let said = json!({"type": "object", "required": ["success"], "properties": {"success": {"type": "boolean"}},
+            let result_schema = json!({"type": "object", "required": ["success"], "properties": {"success": {"type": "boolean"}},
                 "if": {"properties": {"success": {"const": true}}, "required": ["success"]}, "then": {"required": ["output"]}});
-            at("/properties/data/properties", "result", said);
+            at("/properties/data/properties", "result", result_schema);
         }
         _ => {}
     }
@@ -154,16 +154,16 @@ fn session_in(body: &Value) -> String {
     named.filter(|id| !id.is_empty() && id.is_ascii()).unwrap_or(SESSION).to_owned()
 }
 
-/// An exchange: the request for an endpoint, as it fits the answer.
-fn ask(script: Script, name: &str, answer: &Value, example: Example<'_>) -> Script {
+/// An exchange: the request for an endpoint, as it fits the response.
+fn request_for(script: Script, name: &str, response: &Value, example: Example<'_>) -> Script {
     let (method, template, _) = route(name);
-    let profile = answer.get("name").and_then(Value::as_str).filter(|name| !name.contains(' ')).unwrap_or("dev");
+    let profile = response.get("name").and_then(Value::as_str).filter(|name| !name.contains(' ')).unwrap_or("dev");
     let title = format!("{name}.request");
     let mut body = (method == "POST").then(|| example(&title));
-    if let (Some(body), Some(profile)) = (&mut body, answer.get("profile").filter(|profile| profile.is_string())) {
+    if let (Some(body), Some(profile)) = (&mut body, response.get("profile").filter(|profile| profile.is_string())) {
         body["profile"] = profile.clone();
     }
-    script.request(&title, method, &target(template, &session_in(answer), profile), body)
+    script.request(&title, method, &target(template, &session_in(response), profile), body)
 }
 
 fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep> {
@@ -175,11 +175,11 @@ fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<
         Carrier::ResponseBody { status } => {
             let code = body.pointer("/error/code").and_then(Value::as_str);
             let known = code.and_then(|code| CODES.iter().find(|(name, ..)| *name == code));
-            let (status, asked) = match known {
+            let (status, endpoint) = match known {
                 Some((code, status, _)) => (*status, fails(code)),
                 None => (*status, message.answers.first().map_or("health", |name| name.trim_end_matches(".request"))),
             };
-            ask(Script::new(), asked, body, example).response(&message.name, status, body.clone()).turns()
+            request_for(Script::new(), endpoint, body, example).response(&message.name, status, body.clone()).turns()
         }
         Carrier::EventData {} => {
             let (script, on) = Script::new().subscribe(&format!("/sessions/{}/events", session_in(body)));
@@ -203,19 +203,19 @@ fn fails(code: &str) -> &'static str {
     }
 }
 
-/// An exchange with its answer.
+/// An exchange with its response.
 fn exchange(script: Script, name: &str, edit: impl FnOnce(&mut Value), example: Example<'_>) -> Script {
     let title = format!("{name}.response");
-    let mut answer = example(&title);
-    if let Some(id) = answer.get_mut("session_id") {
+    let mut response = example(&title);
+    if let Some(id) = response.get_mut("session_id") {
         *id = SESSION.into();
     }
-    edit(&mut answer);
-    ask(script, name, &answer, example).response(&title, route(name).2, answer)
+    edit(&mut response);
+    request_for(script, name, &response, example).response(&title, route(name).2, response)
 }
 
 /// An event of the session, with some members as they have to be.
-fn tell(script: Script, on: &str, event: &str, members: Value, example: Example<'_>) -> Script {
+fn event_in(script: Script, on: &str, event: &str, members: Value, example: Example<'_>) -> Script {
     let title = format!("{}.event", event.replace(':', "-"));
     let mut message = example(&title);
     message["data"]["session_id"] = SESSION.into();
@@ -236,10 +236,10 @@ fn flows(_edition: &str, example: Example<'_>) -> Vec<Flow> {
     for (code, status, _) in CODES {
         let mut body = example("error.response");
         body["error"]["code"] = (*code).into();
-        let asked = fails(code);
-        let script = ask(Script::new(), asked, &body, example).response("error.response", *status, body);
+        let endpoint = fails(code);
+        let script = request_for(Script::new(), endpoint, &body, example).response("error.response", *status, body);
         let name = code.to_ascii_lowercase().replace('_', "-");
-        flows.push(script.flow(&format!("error.{name}"), &format!("`{asked}` fails with {code}.")));
+        flows.push(script.flow(&format!("error.{name}"), &format!("`{endpoint}` fails with {code}.")));
     }
     flows.push(prompt(example));
     flows.push(approval(true, example));
@@ -249,52 +249,56 @@ fn flows(_edition: &str, example: Example<'_>) -> Vec<Flow> {
 }
 
 /// A session with a subscription, and a prompt that was posted.
-fn begun(text: &str, example: Example<'_>) -> (Script, String) {
+fn started(text: &str, example: Example<'_>) -> (Script, String) {
     let script = exchange(Script::new(), "createSession", |_| {}, example);
     let (script, on) = script.subscribe(&format!("/sessions/{SESSION}/events"));
     let profile = example("createSession.response")["profile"].clone();
-    let script = tell(script, &on, "session:start", json!({"profile": profile}), example);
+    let script = event_in(script, &on, "session:start", json!({"profile": profile}), example);
     let mut request = example("submitPrompt.request");
     request["prompt"] = text.into();
     let path = format!("/sessions/{SESSION}/prompt");
     let script = script.request("submitPrompt.request", "POST", &path, Some(request));
-    let mut answer = example("submitPrompt.response");
-    answer["request_id"] = "req-123".into();
-    let script = script.response("submitPrompt.response", 202, answer);
-    let script = tell(script, &on, "prompt:submit", json!({"request_id": "req-123", "prompt": text}), example);
+    let mut response = example("submitPrompt.response");
+    response["request_id"] = "req-123".into();
+    let script = script.response("submitPrompt.response", 202, response);
+    let script = event_in(script, &on, "prompt:submit", json!({"request_id": "req-123", "prompt": text}), example);
     (script, on)
 }
 
 /// A text in two deltas, and the end of the prompt, the session and the stream.
 fn finished(script: Script, on: &str, example: Example<'_>) -> Script {
     let block = json!({"block_index": 0, "block_type": "text"});
-    let mut script = tell(script, on, "content_block:start", block, example);
+    let mut script = event_in(script, on, "content_block:start", block, example);
     for delta in ["The parser is tidy, ", "including 🦀 and «naïve» names."] {
-        script = tell(script, on, "content_block:delta", json!({"block_index": 0, "delta": delta}), example);
+        script = event_in(script, on, "content_block:delta", json!({"block_index": 0, "delta": delta}), example);
     }
-    let script = tell(script, on, "content_block:end", json!({"block_index": 0}), example);
+    let script = event_in(script, on, "content_block:end", json!({"block_index": 0}), example);
     let response = "The parser is tidy, including 🦀 and «naïve» names.";
-    let script = tell(script, on, "prompt:complete", json!({"request_id": "req-123", "response": response}), example);
-    let answer = example("deleteSession.response");
-    let path = format!("/sessions/{SESSION}");
     let script =
-        script.request("deleteSession.request", "DELETE", &path, None).response("deleteSession.response", 200, answer);
-    tell(script, on, "session:end", json!({"reason": "user_stopped"}), example).end_of_stream(on)
+        event_in(script, on, "prompt:complete", json!({"request_id": "req-123", "response": response}), example);
+    let response = example("deleteSession.response");
+    let path = format!("/sessions/{SESSION}");
+    let script = script.request("deleteSession.request", "DELETE", &path, None).response(
+        "deleteSession.response",
+        200,
+        response,
+    );
+    event_in(script, on, "session:end", json!({"reason": "user_stopped"}), example).end_of_stream(on)
 }
 
 fn prompt(example: Example<'_>) -> Flow {
-    let (script, on) = begun("Tidy up the parser", example);
-    let script = tell(script, &on, "status:update", json!({"status": "processing"}), example);
-    let script = tell(script, &on, "thinking:delta", json!({"delta": "Let me look "}), example);
-    let script = tell(script, &on, "thinking:delta", json!({"delta": "at it."}), example);
-    let script = tell(script, &on, "thinking:final", json!({"thinking": "Let me look at it."}), example);
+    let (script, on) = started("Tidy up the parser", example);
+    let script = event_in(script, &on, "status:update", json!({"status": "processing"}), example);
+    let script = event_in(script, &on, "thinking:delta", json!({"delta": "Let me look "}), example);
+    let script = event_in(script, &on, "thinking:delta", json!({"delta": "at it."}), example);
+    let script = event_in(script, &on, "thinking:final", json!({"thinking": "Let me look at it."}), example);
     let tool = json!({"tool_name": "filesystem", "operation": "read_file"});
-    let script = tell(script, &on, "tool:pre", tool.clone(), example);
-    let script = tell(script, &on, "tool:post", tool.clone(), example);
-    let script = tell(script, &on, "tool:pre", tool.clone(), example);
-    let script = tell(script, &on, "tool:error", tool, example);
-    let script = tell(script, &on, "diagnostic:add", json!({}), example);
-    let script = tell(script, &on, "diagnostic:clear", json!({}), example);
+    let script = event_in(script, &on, "tool:pre", tool.clone(), example);
+    let script = event_in(script, &on, "tool:post", tool.clone(), example);
+    let script = event_in(script, &on, "tool:pre", tool.clone(), example);
+    let script = event_in(script, &on, "tool:error", tool, example);
+    let script = event_in(script, &on, "diagnostic:add", json!({}), example);
+    let script = event_in(script, &on, "diagnostic:clear", json!({}), example);
     finished(script, &on, example).flow(
         "prompt",
         "A session is created, its events are followed, and a prompt is answered with thinking, tools and text; then the session is stopped.",
@@ -302,20 +306,20 @@ fn prompt(example: Example<'_>) -> Flow {
 }
 
 fn approval(granted: bool, example: Example<'_>) -> Flow {
-    let (script, on) = begun("Write the README", example);
+    let (script, on) = started("Write the README", example);
     let action = json!({"tool_name": "filesystem", "operation": "write_file"});
     let asked = json!({"approval_id": "appr-456", "options": ["Allow", "Deny", "Allow All"], "default": "deny", "timeout": 300,
         "context": {"tool": "filesystem", "operation": "write_file"}});
-    let script = tell(script, &on, "approval:required", asked, example);
+    let script = event_in(script, &on, "approval:required", asked, example);
     let decision = if granted { "Allow" } else { "Deny" };
     let path = format!("/sessions/{SESSION}/approval");
     let body = json!({ "decision": decision });
-    let mut answer = example("submitApproval.response");
-    answer["status"] = if granted { "approved" } else { "denied" }.into();
+    let mut response = example("submitApproval.response");
+    response["status"] = if granted { "approved" } else { "denied" }.into();
     let script = script.request("submitApproval.request", "POST", &path, Some(body)).response(
         "submitApproval.response",
         200,
-        answer,
+        response,
     );
     let (name, about) = if granted {
         ("approval-granted", "A tool needs an approval, which the user gives.")
@@ -324,23 +328,23 @@ fn approval(granted: bool, example: Example<'_>) -> Flow {
     };
     let script = if granted {
         let decided = json!({"approval_id": "appr-456", "decision": decision});
-        let script = tell(script, &on, "approval:granted", decided, example);
-        let script = tell(script, &on, "tool:pre", action.clone(), example);
-        tell(script, &on, "tool:post", action, example)
+        let script = event_in(script, &on, "approval:granted", decided, example);
+        let script = event_in(script, &on, "tool:pre", action.clone(), example);
+        event_in(script, &on, "tool:post", action, example)
     } else {
         let decided = json!({"approval_id": "appr-456", "decision": decision, "reason": "user_denied"});
-        tell(script, &on, "approval:denied", decided, example)
+        event_in(script, &on, "approval:denied", decided, example)
     };
     finished(script, &on, example).flow(name, about)
 }
 
-/// The same over a WebSocket.
+/// A flow over a WebSocket.
 fn socket(example: Example<'_>) -> Flow {
     let script = exchange(Script::new(), "createSession", |_| {}, example);
     let mut script = script.socket("socket", &format!("/sessions/{SESSION}/ws"));
     let text = "Tidy up the parser";
     script = script.text("socket", End::Client, "control", json!({"action": "submit_prompt", "prompt": text}));
-    let mut say = |event: &str, members: Value| {
+    let mut send = |event: &str, members: Value| {
         let title = format!("{}.event", event.replace(':', "-"));
         let mut message = example(&title);
         message["data"]["session_id"] = SESSION.into();
@@ -349,11 +353,11 @@ fn socket(example: Example<'_>) -> Flow {
         }
         script = std::mem::take(&mut script).text("socket", End::Server, &title, message);
     };
-    say("prompt:submit", json!({"request_id": "req-123", "prompt": text}));
-    say("content_block:start", json!({"block_index": 0, "block_type": "text"}));
-    say("content_block:delta", json!({"block_index": 0, "delta": "Done."}));
-    say("content_block:end", json!({"block_index": 0}));
-    say("prompt:complete", json!({"request_id": "req-123", "response": "Done."}));
+    send("prompt:submit", json!({"request_id": "req-123", "prompt": text}));
+    send("content_block:start", json!({"block_index": 0, "block_type": "text"}));
+    send("content_block:delta", json!({"block_index": 0, "delta": "Done."}));
+    send("content_block:end", json!({"block_index": 0}));
+    send("prompt:complete", json!({"request_id": "req-123", "response": "Done."}));
     script
         .text("socket", End::Client, "control", json!({"action": "stop"}))
         .close("socket")

@@ -1,8 +1,8 @@
 //! The JSON Schemas (draft-07) of the edition: `schemas/2025-12-09/<name>.json`.
 //!
 //! `<endpoint>.request` and `<endpoint>.response` are bodies, `<event>.event` are messages (with `-` for the colon of the
-//! event's name), `control` is a message of a client over a WebSocket, `error` the body of any error. They are strict where the
-//! document is, and allow every accepted reading where it is not.
+//! event's name), `control` is a message of a client over a WebSocket, `error` the body of any error. They are strict
+//! where the document is, and allow every accepted reading where it is not.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -7,11 +7,11 @@ use crate::protocol::http::testing::{self, lines};
 use crate::trace::{Direction, EventKind, Frame, Head, Message, Payload, StreamEvent};
 
 /// A trace in the making, one exchange after the other.
-pub type Play = testing::Play<Subscribed>;
+pub type Play = testing::Play<SubscribedSession>;
 
 /// The session that was last subscribed to.
 #[derive(Default)]
-pub struct Subscribed {
+pub struct SubscribedSession {
     session: String,
 }
 
@@ -34,16 +34,16 @@ impl Play {
         broken
     }
 
-    /// A whole request without a body.
+    /// A complete request without a body.
     pub fn gets(self, target: &str) -> Self {
-        self.asks("GET", target)
+        self.requests("GET", target)
     }
 
-    pub fn asks(self, method: &str, target: &str) -> Self {
+    pub fn requests(self, method: &str, target: &str) -> Self {
         self.request_head(&format!("{method} {target} HTTP/1.1"), &[("Host", "127.0.0.1:1")]).client_body("", true)
     }
 
-    /// A whole POST request with this body.
+    /// A complete POST request with this body.
     pub fn posts(self, target: &str, body: &Value) -> Self {
         self.posts_bytes(target, body.to_string().as_bytes())
     }
@@ -53,18 +53,18 @@ impl Play {
         self.request(&format!("POST {target} HTTP/1.1"), &headers, body)
     }
 
-    pub fn gives(self, status: u16, body: &Value) -> Self {
+    pub fn returns(self, status: u16, body: &Value) -> Self {
         self.responds(status, &[("Content-Type", "application/json")], body.to_string().as_bytes())
     }
 
-    pub fn fails(self, status: u16, code: &str) -> Self {
-        self.gives(status, &json!({"error": {"code": code, "message": "m", "details": {}}}))
+    pub fn returns_error(self, status: u16, code: &str) -> Self {
+        self.returns(status, &json!({"error": {"code": code, "message": "m", "details": {}}}))
     }
 
     /// A session with this id.
     pub fn session(self, id: &str) -> Self {
         self.posts("/sessions", &json!({"profile": "dev", "credentials": {"anthropic_api_key": "sk-ant-0123456789"}}))
-            .gives(
+            .returns(
                 201,
                 &json!({"session_id": id, "status": "created", "profile": "dev", "created_at": "2025-12-09T10:30:00Z"}),
             )
@@ -72,8 +72,8 @@ impl Play {
 
     /// A prompt that is accepted.
     pub fn prompt(self, session: &str, request: &str, prompt: &str) -> Self {
-        let answer = json!({"request_id": request, "status": "processing", "message": "m"});
-        self.posts(&format!("/sessions/{session}/prompt"), &json!({ "prompt": prompt })).gives(202, &answer)
+        let response = json!({"request_id": request, "status": "processing", "message": "m"});
+        self.posts(&format!("/sessions/{session}/prompt"), &json!({ "prompt": prompt })).returns(202, &response)
     }
 
     /// An event stream that is accepted.
@@ -91,7 +91,7 @@ impl Play {
     }
 
     /// An event of the session that was last subscribed to, in the present stream.
-    pub fn sends(self, name: &str, data: Value) -> Self {
+    pub fn sends_event(self, name: &str, data: Value) -> Self {
         let message = json!({"event": name, "data": with_session(data, &self.own.session)});
         self.streams(&StreamEvent::data(message.to_string()))
     }
@@ -132,11 +132,11 @@ impl Play {
         )
     }
 
-    pub fn socket_tells(self, message: &Value) -> Self {
+    pub fn server_message(self, message: &Value) -> Self {
         self.socket_text(Direction::ToClient, &message.to_string())
     }
 
-    pub fn socket_asks(self, message: &Value) -> Self {
+    pub fn client_message(self, message: &Value) -> Self {
         self.socket_text(Direction::ToServer, &message.to_string())
     }
 

@@ -1,6 +1,8 @@
-//! Parameters that the steps of both roles have in common, and the words of the document.
+//! The words of the document: endpoints and the routes to them, events, statuses and error codes; and the fields that
+//! the steps of both roles share.
 
 use crate::protocol::{Field, Shape};
+use crate::uri::decode;
 
 /// How a frame is made, where it is no ordinary one.
 pub const FRAMES: [Field; 5] = [
@@ -69,3 +71,154 @@ pub const CODES: &[(&str, u16, &str)] = &[
     ("PROVIDER_ERROR", 502, "errors/provider-error"),
     ("PROVIDER_UNAVAILABLE", 503, "errors/provider-unavailable"),
 ];
+
+/// An endpoint: one of the twelve, or a way to follow events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    CreateSession,
+    SubmitPrompt,
+    GetSession,
+    SubmitApproval,
+    DeleteSession,
+    ListSessions,
+    ListProfiles,
+    GetProfile,
+    ListCollections,
+    ListAgents,
+    Health,
+    Info,
+    /// The event stream.
+    Events,
+    /// The WebSocket.
+    Socket,
+}
+
+impl Endpoint {
+    /// The one that the driver contract names so.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [
+            Self::CreateSession,
+            Self::SubmitPrompt,
+            Self::GetSession,
+            Self::SubmitApproval,
+            Self::DeleteSession,
+            Self::ListSessions,
+            Self::ListProfiles,
+            Self::GetProfile,
+            Self::ListCollections,
+            Self::ListAgents,
+            Self::Health,
+            Self::Info,
+        ];
+        all.into_iter().find(|endpoint| endpoint.name() == Some(name))
+    }
+
+    /// The name that the driver contract gives it; none for what follows events.
+    pub fn name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::CreateSession => "createSession",
+            Self::SubmitPrompt => "submitPrompt",
+            Self::GetSession => "getSession",
+            Self::SubmitApproval => "submitApproval",
+            Self::DeleteSession => "deleteSession",
+            Self::ListSessions => "listSessions",
+            Self::ListProfiles => "listProfiles",
+            Self::GetProfile => "getProfile",
+            Self::ListCollections => "listCollections",
+            Self::ListAgents => "listAgents",
+            Self::Health => "health",
+            Self::Info => "info",
+            Self::Events | Self::Socket => return None,
+        })
+    }
+
+    /// Whether it takes a body.
+    pub fn has_body(self) -> bool {
+        matches!(self, Self::CreateSession | Self::SubmitPrompt | Self::SubmitApproval)
+    }
+}
+
+/// What a request line means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Route {
+    pub endpoint: Endpoint,
+    /// The session or profile that its path names, decoded.
+    pub name: Option<String>,
+    /// The parameters of its query, decoded, in order.
+    pub query: Vec<(String, String)>,
+}
+
+impl Route {
+    /// The route of a method and a target; none where there is no such endpoint.
+    pub fn of(method: &str, target: &str) -> Option<Self> {
+        let target = target.strip_prefix("http://").map_or(target, |rest| rest.find('/').map_or("/", |at| &rest[at..]));
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let segments: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+        let (endpoint, name) = match (method, segments.as_slice()) {
+            ("POST", ["sessions"]) => (Endpoint::CreateSession, None),
+            ("GET", ["sessions"]) => (Endpoint::ListSessions, None),
+            ("GET", ["sessions", id]) => (Endpoint::GetSession, Some(*id)),
+            ("DELETE", ["sessions", id]) => (Endpoint::DeleteSession, Some(*id)),
+            ("POST", ["sessions", id, "prompt"]) => (Endpoint::SubmitPrompt, Some(*id)),
+            ("POST", ["sessions", id, "approval"]) => (Endpoint::SubmitApproval, Some(*id)),
+            ("GET", ["sessions", id, "events"]) => (Endpoint::Events, Some(*id)),
+            ("GET", ["sessions", id, "ws"]) => (Endpoint::Socket, Some(*id)),
+            ("GET", ["profiles"]) => (Endpoint::ListProfiles, None),
+            ("GET", ["profiles", name]) => (Endpoint::GetProfile, Some(*name)),
+            ("GET", ["collections"]) => (Endpoint::ListCollections, None),
+            ("GET", ["agents"]) => (Endpoint::ListAgents, None),
+            ("GET", ["health"]) => (Endpoint::Health, None),
+            ("GET", ["info"]) => (Endpoint::Info, None),
+            _ => return None,
+        };
+        if name.is_some_and(str::is_empty) {
+            return None;
+        }
+        let pairs = query.split('&').filter(|pair| !pair.is_empty());
+        let query = pairs.map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(key.replace('+', " ")), decode(value.replace('+', " ")))
+        });
+        Some(Self { endpoint, name: name.map(decode), query: query.collect() })
+    }
+
+    /// The first value of a query parameter.
+    pub fn param(&self, key: &str) -> Option<&str> {
+        self.query.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(method: &str, target: &str) -> Option<(Endpoint, Option<String>)> {
+        Route::of(method, target).map(|route| (route.endpoint, route.name))
+    }
+
+    #[test]
+    fn every_endpoint_is_found_by_method_and_path() {
+        assert_eq!(of("POST", "/sessions"), Some((Endpoint::CreateSession, None)));
+        assert_eq!(of("GET", "/sessions/a%2Fb"), Some((Endpoint::GetSession, Some("a/b".to_owned()))));
+        assert_eq!(of("GET", "http://a:1/profiles/x:y"), Some((Endpoint::GetProfile, Some("x:y".to_owned()))));
+        assert_eq!(of("GET", "/sessions/a/events?x"), Some((Endpoint::Events, Some("a".to_owned()))));
+        for (method, target) in [
+            ("PUT", "/sessions"),
+            ("GET", "/api/v1/health"),
+            ("GET", "/sessions/"),
+            ("POST", "/health"),
+            ("GET", "health"),
+            ("POST", "/sessions/a/b/prompt"),
+        ] {
+            assert_eq!(of(method, target), None, "{method} {target}");
+        }
+    }
+
+    #[test]
+    fn a_query_is_decoded() {
+        let route = Route::of("GET", "/sessions?status=idle&limit=%35&x&a+b=c%20d").unwrap();
+        assert_eq!(route.param("limit"), Some("5"));
+        assert_eq!(route.param("a b"), Some("c d"));
+        assert_eq!((route.param("x"), route.param("y")), (Some(""), None));
+    }
+}

@@ -1,11 +1,25 @@
-//! The reference client as a mock.
+//! The reference client as a mock: each call becomes a task, and its outcome a line.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::peer::amplifier::routes::text;
+use crate::peer::driven::{self, ClientOutput, DrivenClient, OutputWriter};
+use crate::peer::fetch::{Failure, Kind};
 use crate::peer::http_url::HttpUrl;
+use crate::peer::lines::Call;
 use crate::peer::quirks::QuirkRegistry;
-use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
+use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
+use crate::trace::Recorder;
 
-use super::quirks::{Effect, Quirks};
-use super::{flaws, freedoms, run};
+use super::follow::{self, EventStreamFollower, SubscribeError};
+use super::quirks::{AmplifierClientEffect, ClientMemory, Quirks, Switch};
+use super::request::RequestClient;
+use super::subscriptions::{Connection, ConnectionSlot, EventReporter, Subscription, Subscriptions, subscription};
+use super::{flaws, freedoms};
 
 /// The reference client.
 pub static MOCK: MockKind = MockKind {
@@ -17,7 +31,8 @@ pub static MOCK: MockKind = MockKind {
     scripted: false,
 };
 
-const KNOWN: QuirkRegistry<'static, Effect> = QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
+const KNOWN: QuirkRegistry<'static, AmplifierClientEffect> =
+    QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
 
 async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     if options.edition != "2025-12-09" {
@@ -27,9 +42,210 @@ async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     let url = options.url.or_else(|| std::env::var("WIRECERT_URL").ok());
     let url = url.ok_or_else(|| MockError::Option("no server is known: say --url, or set WIRECERT_URL".to_owned()))?;
     let url = HttpUrl::parse(&url).map_err(MockError::Option)?;
-    Ok(run::run(url, quirks, options.recorder, lines).await)
+    Ok(run(url, quirks, options.recorder, lines).await)
 }
 
 fn names() -> Vec<&'static str> {
     flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
+}
+
+/// How long a flaw waits before it subscribes again to what it was refused.
+const IMPATIENT_RETRY: Duration = Duration::from_millis(20);
+
+/// A client.
+struct ReferenceClient {
+    requester: Arc<RequestClient>,
+    quirks: Quirks,
+    output: OutputWriter,
+    subscriptions: Subscriptions,
+    serial: tokio::sync::Mutex<()>,
+}
+
+/// Runs a client to its end.
+async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
+    let junk = quirks.has(Switch::Junk);
+    if junk {
+        eprintln!("starting");
+    }
+    driven::drive(lines, |output| {
+        if junk {
+            let text = "an extension, ready when you are\n{\"log\":\"starting\"}\n";
+            output.at_once(ClientOutput::Text(text.to_owned()));
+        }
+        let requester = RequestClient::new(url, quirks.clone(), Arc::new(ClientMemory::default()), recorder);
+        ReferenceClient {
+            requester: Arc::new(requester),
+            quirks,
+            output,
+            subscriptions: Subscriptions::default(),
+            serial: tokio::sync::Mutex::default(),
+        }
+    })
+    .await
+}
+
+impl DrivenClient for ReferenceClient {
+    fn call(self: Arc<Self>, call: Call) -> BoxFuture<'static, Option<ClientOutput>> {
+        Box::pin(async move { self.outcome(call).await })
+    }
+
+    fn leave(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let mut ending = tokio::task::JoinSet::new();
+            for subscription in self.subscriptions.take_all() {
+                ending.spawn(subscription.end());
+            }
+            ending.join_all().await;
+        })
+    }
+}
+
+impl ReferenceClient {
+    fn has(&self, switch: Switch) -> bool {
+        self.quirks.has(switch)
+    }
+
+    /// What becomes of a call; nothing where a flaw lets it never come to its end.
+    async fn outcome(&self, call: Call) -> Option<ClientOutput> {
+        self.quirks.course().message();
+        if self.requester.memory.lock().unresponsive {
+            return None;
+        }
+        let outcome = match call.name.as_str() {
+            "subscribe" => self.subscribe(&call.params).await,
+            "unsubscribe" => self.unsubscribe(&call.params).await,
+            "control" => self.control(call.params).await,
+            name => match self.request(name, call.params).await {
+                Some(outcome) => outcome,
+                None => return Some(ClientOutput::Line(json!({"id": call.id, "unsupported": true}))),
+            },
+        };
+        let mut line = match outcome {
+            Ok(result) => {
+                if self.has(Switch::DeafAfterHuge) && RequestClient::is_huge(&result) {
+                    self.requester.memory.lock().unresponsive = true;
+                }
+                json!({"id": call.id, "result": self.changed_result(&call.name, result)})
+            }
+            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(ClientOutput::Died),
+            Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
+            Err(failure) => {
+                if self.has(Switch::DeafAfter(failure.kind)) {
+                    self.requester.memory.lock().unresponsive = true;
+                }
+                self.quirks.course().error();
+                json!({"id": call.id, "error": failure.told()})
+            }
+        };
+        let change = |effect| if let AmplifierClientEffect::Line(change) = effect { Some(change) } else { None };
+        self.quirks.rewrite(&mut line, change);
+        Some(ClientOutput::Line(line))
+    }
+
+    /// A call that makes one request; none where there is no such call.
+    async fn request(&self, name: &str, params: Value) -> Option<Result<Value, Failure>> {
+        let _serial = if self.has(Switch::Serial) { Some(self.serial.lock().await) } else { None };
+        if self.has(Switch::CallsWaitForStreams) && self.subscriptions.any() {
+            std::future::pending::<()>().await;
+        }
+        if self.has(Switch::DecidesTwice) && name == "submitApproval" {
+            let outcome = self.requester.call(name, params.clone()).await;
+            if let Some(Ok(_)) = outcome {
+                let requester = self.requester.clone();
+                tokio::spawn(async move { requester.call("submitApproval", params).await });
+            }
+            return outcome;
+        }
+        if !self.has(Switch::Shares) {
+            return self.requester.call(name, params).await;
+        }
+        let known = ["createSession", "submitPrompt", "getSession", "getProfile", "listAgents", "listProfiles"];
+        let Some(name) = known.into_iter().find(|known| *known == name) else {
+            return self.requester.call(name, params).await;
+        };
+        let first = {
+            let mut memory = self.requester.memory.lock();
+            let first = memory.in_flight.iter().find(|(of, _)| *of == name).map(|(_, params)| params.clone());
+            memory.in_flight.push((name, params.clone()));
+            first
+        };
+        let response = self.requester.call(name, first.unwrap_or_else(|| params.clone())).await;
+        let mut memory = self.requester.memory.lock();
+        let at = memory.in_flight.iter().position(|in_flight| *in_flight == (name, params.clone()));
+        at.map(|at| memory.in_flight.remove(at));
+        response
+    }
+
+    /// Follows the events of a session. Returns once the server has responded, so that nothing is missed after it.
+    async fn subscribe(&self, params: &Value) -> Result<Value, Failure> {
+        let session = text(params, "session_id").to_owned();
+        let number = self.subscriptions.number();
+        let reporter = EventReporter::new(self.requester.clone(), self.output.clone(), session.clone(), number);
+        let slot = ConnectionSlot::default();
+        let task = if text(params, "transport") == "ws" {
+            match follow::open_socket(&self.requester, &session).await {
+                Ok(socket) => {
+                    slot.set_socket(socket.sender);
+                    let (requester, slot) = (self.requester.clone(), slot.clone());
+                    tokio::spawn(
+                        async move { follow::follow_socket(&requester, reporter, slot, socket.incoming).await },
+                    )
+                }
+                Err(_) if self.has(Switch::SilentClose) => tokio::spawn(std::future::ready(())),
+                Err(failure) => return Err(failure),
+            }
+        } else {
+            let exchange = loop {
+                match follow::open_stream(&self.requester, &session, "").await {
+                    Ok(exchange) => break exchange,
+                    Err(SubscribeError::Refused(_)) if self.has(Switch::SubscribesForever) => {
+                        sleep(IMPATIENT_RETRY).await
+                    }
+                    Err(refusal) => return Err(refusal.into()),
+                }
+            };
+            tokio::spawn(EventStreamFollower::new(self.requester.clone(), reporter, slot.clone()).follow(exchange))
+        };
+        self.requester.memory.lock().newest_subscription = number;
+        self.subscriptions.keep(number, Subscription { slot, task: task.abort_handle() });
+        Ok(json!({"subscription": subscription(&self.quirks, number)}))
+    }
+
+    async fn unsubscribe(&self, params: &Value) -> Result<Value, Failure> {
+        if !self.has(Switch::LeavesOpen)
+            && let Some(subscription) = self.subscriptions.take(self.number(params)?)
+        {
+            subscription.end().await;
+        }
+        Ok(Value::Null)
+    }
+
+    async fn control(&self, mut params: Value) -> Result<Value, Failure> {
+        match self.subscriptions.connection(self.number(&params)?) {
+            Some(Connection::Socket(sender)) => {
+                follow::control(&self.requester, &sender, params["message"].take()).await
+            }
+            Some(Connection::Stream(_)) => Err(Failure::new(Kind::Flaw, "control messages go over WebSockets only")),
+            Some(Connection::None) if self.has(Switch::SilentClose) => Ok(Value::Null),
+            Some(Connection::None) => Err(Failure::new(Kind::Closed, "the subscription has come to its end")),
+            None => Err(Failure::new(Kind::Closed, "there is no such subscription")),
+        }
+    }
+
+    /// The number of the subscription that is meant.
+    fn number(&self, params: &Value) -> Result<u64, Failure> {
+        let given = params.get("subscription").unwrap_or(&Value::Null);
+        let named = || given.as_str()?.strip_prefix("subscription-")?.parse().ok();
+        given.as_u64().or_else(named).ok_or_else(|| Failure::new(Kind::Flaw, "there is no such subscription"))
+    }
+
+    /// A result as the caller gets it.
+    fn changed_result(&self, call: &str, mut result: Value) -> Value {
+        let change = |effect| match effect {
+            AmplifierClientEffect::Result(of, change) if of == call || of.is_empty() => Some(change),
+            _ => None,
+        };
+        self.quirks.rewrite(&mut result, change);
+        result
+    }
 }

@@ -1,19 +1,16 @@
 //! The reference client: plays `amplifier-client`, driven by lines on stdin and stdout.
 //!
-//! `run` is the whole of it: each call is a task of its own. A request goes out by `ask`, as `routes` says; a subscription
-//! is followed by `stream` or `socket`, and `tell` says what comes. Flaws and freedoms make it different in small ways.
+//! `mock` runs it: each call is a task of its own. `request` sends what [`routes`](super::routes) gives for a call. `follow`
+//! reads the event stream or WebSocket of a subscription with `reader`, and `subscriptions` passes the events on to the
+//! caller. Flaws and freedoms change it in small ways, which `quirks` lists.
 
-mod ask;
 mod flaws;
+mod follow;
 mod freedoms;
-mod memory;
 mod mock;
 mod quirks;
 mod reader;
-mod run;
-mod socket;
-mod stream;
+mod request;
 mod subscriptions;
-mod tell;
 
 pub use mock::MOCK;

@@ -1,7 +1,9 @@
-//! What can be different about a client: the hooks that flaws and freedoms hang on.
+//! What can be different about a client: the effects of flaws and freedoms, and what flaws remember between calls.
 //!
-//! Most effects are data: functions that rewrite what is asked, how it is sent, what comes in or what the caller is told.
-//! The rest are [`Switch`]es, asked for at the one place where the behaviour is decided.
+//! Most effects are data: functions that rewrite what is requested, how it is sent, what comes in or what the caller
+//! gets. The rest are [`Switch`]es, which the code checks at the one place where the behaviour is decided.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -11,15 +13,15 @@ use crate::wire::http::Request;
 use crate::wire::websocket::{ClientRequest, FrameSpec};
 
 /// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<Effect>;
+pub type Quirk = crate::peer::quirks::Quirk<AmplifierClientEffect>;
 
 /// The quirks that are switched on.
-pub type Quirks = crate::peer::quirks::Quirks<Effect>;
+pub type Quirks = crate::peer::quirks::Quirks<AmplifierClientEffect>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
-pub enum Effect {
-    /// Asked for where the behaviour is decided.
+pub enum AmplifierClientEffect {
+    /// Checked for where the behaviour is decided.
     Switch(Switch),
     /// Rewrites the parameters of a call.
     Params(&'static str, fn(&mut Value)),
@@ -37,13 +39,13 @@ pub enum Effect {
     Control(fn(&mut Value)),
     /// Rewrites its frame.
     Frame(fn(&mut FrameSpec)),
-    /// Fails at answers of this kind.
+    /// Fails at responses of this kind.
     Fails(fn(&FetchedResponse) -> bool),
-    /// Never comes back from answers of this kind.
+    /// Never comes back from responses of this kind.
     Hangs(fn(&FetchedResponse) -> bool),
     /// Takes failures of this kind for a result.
     Takes(fn(&FetchedResponse) -> bool),
-    /// Gives a stream up at such a line: nothing more is told.
+    /// Gives a stream up at such a line: no more events are reported.
     EndsAtLine(fn(&[u8]) -> bool),
     /// Rewrites an event of a stream.
     Stream(fn(&mut StreamEvent)),
@@ -51,19 +53,19 @@ pub enum Effect {
     Skips(fn(&StreamEvent) -> bool),
     /// Gives a stream up at such an event.
     EndsAt(fn(&StreamEvent) -> bool),
-    /// Rewrites a message before it is told, whichever way it came.
+    /// Rewrites a message before it is reported, whichever way it came.
     Message(fn(&mut Value)),
-    /// Does not tell such messages.
+    /// Does not report such messages.
     Drops(fn(&Value) -> bool),
     /// Gives a subscription up at such a message.
     EndsAtMessage(fn(&Value) -> bool),
-    /// Rewrites what the caller is told of the result of a call.
+    /// Rewrites the result that the caller gets of a call.
     Result(&'static str, fn(&mut Value)),
     /// Rewrites a line on its way out.
     Line(fn(&mut Value)),
 }
 
-/// Behaviour that is decided by asking.
+/// Behaviour that the code checks for where it decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     // Calls.
@@ -144,11 +146,39 @@ pub enum Switch {
 impl Quirks {
     /// Whether a behaviour is switched on.
     pub fn has(&self, switch: Switch) -> bool {
-        self.any(|effect| matches!(effect, Effect::Switch(s) if s == switch))
+        self.any(|effect| matches!(effect, AmplifierClientEffect::Switch(s) if s == switch))
     }
 
     /// The name of a flaw that does not take this answer.
-    pub fn fails(&self, seen: &FetchedResponse) -> Option<&'static str> {
-        self.named(|effect| matches!(effect, Effect::Fails(fails) if fails(seen)))
+    pub fn fails(&self, response: &FetchedResponse) -> Option<&'static str> {
+        self.named(|effect| matches!(effect, AmplifierClientEffect::Fails(fails) if fails(response)))
+    }
+}
+
+/// Shared by all that a client does.
+#[derive(Debug, Default)]
+pub struct ClientMemory(Mutex<ClientMemoryState>);
+
+/// What is remembered.
+#[derive(Debug, Default)]
+pub struct ClientMemoryState {
+    /// An API key that was given for a session.
+    pub key: Option<String>,
+    /// The last prompt that was accepted: its parameters.
+    pub last_prompt: Option<Value>,
+    /// The parameters of calls that are in progress, each with its name.
+    pub in_flight: Vec<(&'static str, Value)>,
+    /// How many prompts wait for their responses.
+    pub pending_prompts: usize,
+    /// A flaw has made the client unresponsive: no call returns any more.
+    pub unresponsive: bool,
+    /// The newest subscription.
+    pub newest_subscription: u64,
+}
+
+impl ClientMemory {
+    /// To look into and to write.
+    pub fn lock(&self) -> MutexGuard<'_, ClientMemoryState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,15 +3,15 @@
 use crate::trace::StreamEvent;
 use crate::wire::http::{BYTE_ORDER_MARK, EventReader};
 
-use super::quirks::{Effect, Quirks, Switch};
+use super::quirks::{AmplifierClientEffect, Quirks, Switch};
 
 /// How many bytes of one event are kept.
-const MOST: usize = 16 << 20;
+const MAX_EVENT: usize = 16 << 20;
 /// A line beyond this, in bytes, would make a fragile client die.
-const LONG: usize = 512 << 10;
+const LONG_LINE: usize = 512 << 10;
 
 /// Reads one stream. It is as good as its quirks let it be.
-pub struct Reader {
+pub struct EventStreamReader {
     quirks: Quirks,
     events: EventReader,
     first: bool,
@@ -24,49 +24,52 @@ pub struct Reader {
 
 /// What a piece of a stream brings.
 #[derive(Debug, Default)]
-pub struct Read {
+pub struct ReadOutcome {
     /// The events that it completes.
     pub events: Vec<StreamEvent>,
     /// A flaw gives the stream up after it.
     pub gives_up: bool,
-    /// A flaw makes the client answer nothing any more.
-    pub deafens: bool,
+    /// A flaw makes the client respond to no calls any more.
+    pub stops_responding: bool,
     /// A flaw makes the client die of it.
-    pub dies: bool,
+    pub exits: bool,
 }
 
-impl Reader {
+impl EventStreamReader {
     /// At the beginning of a stream.
     pub fn new(quirks: Quirks) -> Self {
-        let events = EventReader::new(MOST);
+        let events = EventReader::new(MAX_EVENT);
         Self { quirks, events, first: true, after_cr: false, line: vec![], length: 0 }
     }
 
     /// Takes in the next piece.
-    pub fn read(&mut self, piece: &[u8]) -> Read {
+    pub fn read(&mut self, piece: &[u8]) -> ReadOutcome {
         let bad = || std::str::from_utf8(piece).is_err_and(|error| error.error_len().is_some());
         let too_long = self.is_too_long(piece);
-        let deafens = self.has(Switch::DeafAfterBadText) && bad() || self.has(Switch::DeafAfterLongLine) && too_long;
-        let dies = self.has(Switch::DiesAtLongLine) && too_long;
-        let mut read = Read { deafens, dies, gives_up: self.ends(piece), ..Read::default() };
+        let stops_responding =
+            self.has(Switch::DeafAfterBadText) && bad() || self.has(Switch::DeafAfterLongLine) && too_long;
+        let exits = self.has(Switch::DiesAtLongLine) && too_long;
+        let mut outcome = ReadOutcome { stops_responding, exits, gives_up: self.ends(piece), ..ReadOutcome::default() };
         if self.has(Switch::StreamPiecesApart) {
-            self.events = EventReader::new(MOST);
+            self.events = EventReader::new(MAX_EVENT);
         }
         let bytes = self.misread(piece);
-        read.events = self.events.read(&bytes);
-        read.events.retain(|event| !self.quirks.any(|effect| matches!(effect, Effect::Skips(skips) if skips(event))));
-        for event in &mut read.events {
-            let change = |effect| if let Effect::Stream(change) = effect { Some(change) } else { None };
+        outcome.events = self.events.read(&bytes);
+        outcome.events.retain(|event| {
+            !self.quirks.any(|effect| matches!(effect, AmplifierClientEffect::Skips(skips) if skips(event)))
+        });
+        for event in &mut outcome.events {
+            let change = |effect| if let AmplifierClientEffect::Stream(change) = effect { Some(change) } else { None };
             self.quirks.rewrite(event, change);
         }
         if self.has(Switch::FirstOfPiece) {
-            read.events.truncate(1);
+            outcome.events.truncate(1);
         }
-        read
+        outcome
     }
 
     /// What a flaw takes for an event when the stream ends in the middle of one.
-    pub fn rest(&mut self) -> Vec<StreamEvent> {
+    pub fn incomplete_events(&mut self) -> Vec<StreamEvent> {
         if self.has(Switch::TellsPending) { self.events.read(b"\n\n") } else { vec![] }
     }
 
@@ -80,12 +83,12 @@ impl Reader {
             Some(at) => piece.len() - at - 1,
             None => self.length.saturating_add(piece.len()),
         };
-        self.length > LONG
+        self.length > LONG_LINE
     }
 
     /// Whether a line ends in this piece at which a flaw gives the stream up.
     fn ends(&mut self, piece: &[u8]) -> bool {
-        if !self.quirks.any(|effect| matches!(effect, Effect::EndsAtLine(_))) {
+        if !self.quirks.any(|effect| matches!(effect, AmplifierClientEffect::EndsAtLine(_))) {
             return false;
         }
         let mut found = false;
@@ -95,7 +98,7 @@ impl Reader {
                 continue;
             }
             let line = std::mem::take(&mut self.line);
-            found |= self.quirks.any(|effect| matches!(effect, Effect::EndsAtLine(ends) if ends(&line)));
+            found |= self.quirks.any(|effect| matches!(effect, AmplifierClientEffect::EndsAtLine(ends) if ends(&line)));
         }
         found
     }
@@ -143,11 +146,11 @@ mod tests {
     use super::*;
 
     fn read(switch: Option<Switch>, pieces: &[&str]) -> Vec<String> {
-        let quirk = |switch| Quirk::flaw("one", Effect::Switch(switch));
-        let mut reader = Reader::new(switch.map(quirk).into_iter().collect());
+        let quirk = |switch| Quirk::flaw("one", AmplifierClientEffect::Switch(switch));
+        let mut reader = EventStreamReader::new(switch.map(quirk).into_iter().collect());
         let mut events: Vec<StreamEvent> =
             pieces.iter().flat_map(|piece| reader.read(piece.as_bytes()).events).collect();
-        events.extend(reader.rest());
+        events.extend(reader.incomplete_events());
         events.into_iter().filter_map(|event| event.data).collect()
     }
 

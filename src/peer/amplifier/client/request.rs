@@ -1,18 +1,27 @@
-//! What the step `request` sends.
+//! Requests: what the step `request` sends, what new sessions are created with by default, and what a refusal of that
+//! says about the description of the subject.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::config::Described;
 use crate::peer::amplifier::routes::{Encoding, Route, route};
+use crate::peer::asking::{Watch, failed, one, shown};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{given, headers};
-use crate::peer::{PeerError, Setting};
-use crate::wire::http::{Content, Request};
+use crate::peer::{Answer, Detected, PeerError, Setting};
+use crate::protocol::Lock;
+use crate::protocol::amplifier::ENDPOINTS;
+use crate::trace::{Clock, Message, Recorder};
+use crate::wire::http::{Content, Incoming, Request, Whole};
 
-/// A key that nobody has given out, and that does not look like one.
+use super::verbs::PROVES;
+
+/// An invalid key that does not look like a key.
 const BAD_KEY: &str = "wirecert-made-this-up-it-is-no-key";
 
 /// The step `request`.
@@ -58,11 +67,12 @@ impl RequestStep {
     }
 
     /// Whether the step itself says this member of the body.
-    pub fn says(&self, member: &str) -> bool {
+    pub fn sets(&self, member: &str) -> bool {
         self.body.as_ref().is_some_and(|body| !body.is_object() || body.get(member).is_some())
     }
 
-    /// The request. `filled` is what the step leaves to be filled in: a prompt, or a decision; of a new session, its profile.
+    /// The request. `generated` is what the step leaves to be filled in: a prompt, or a decision; of a new session, its
+    /// profile.
     ///
     /// # Errors
     /// [`PeerError::Lacking`] where the subject is not described with what it takes.
@@ -70,20 +80,20 @@ impl RequestStep {
         &self,
         url: &HttpUrl,
         setting: &Setting,
-        filled: Map<String, Value>,
+        generated: Map<String, Value>,
         deliberate: Option<String>,
     ) -> Result<Request, PeerError> {
-        let usual = match self.endpoint.as_str() {
-            "createSession" => session(filled, &setting.described, setting.folder.as_deref(), self.key)?,
-            _ => filled,
+        let defaults = match self.endpoint.as_str() {
+            "createSession" => session(generated, &setting.described, setting.folder.as_deref(), self.key)?,
+            _ => generated,
         };
-        let body = merged(usual, self.body.clone());
+        let body = merge(defaults, self.body.clone());
         let encoding = Encoding { every: self.encode.is_some(), ..Encoding::default() };
-        let asked = route(&self.endpoint, &Value::Object(self.params.clone()), encoding);
-        let asked = asked.ok_or_else(|| PeerError::Scenario(format!("there is no endpoint `{}`", self.endpoint)))?;
-        let mut request = request(url, Route { body: body.or(asked.body.map(|_| json!({}))), ..asked });
+        let route = route(&self.endpoint, &Value::Object(self.params.clone()), encoding);
+        let route = route.ok_or_else(|| PeerError::Scenario(format!("there is no endpoint `{}`", self.endpoint)))?;
+        let mut request = request(url, Route { body: body.or(route.body.map(|_| json!({}))), ..route });
         for (name, value) in headers(&self.headers) {
-            request.headers.retain(|(usual, _)| !usual.eq_ignore_ascii_case(&name));
+            request.headers.retain(|(present, _)| !present.eq_ignore_ascii_case(&name));
             request.headers.push((name, value));
         }
         request.manner.deliberate = deliberate;
@@ -92,14 +102,14 @@ impl RequestStep {
 }
 
 /// The route of an endpoint, with its parameters.
-pub fn asked(endpoint: &str, params: &Value) -> Option<Route> {
+pub fn route_for(endpoint: &str, params: &Value) -> Option<Route> {
     route(endpoint, params, Encoding::default())
 }
 
 /// The request of a route.
-pub fn request(url: &HttpUrl, asked: Route) -> Request {
-    let mut request = Request::new(asked.method, below(url, &asked.target));
-    if let Some(body) = asked.body {
+pub fn request(url: &HttpUrl, route: Route) -> Request {
+    let mut request = Request::new(route.method, below(url, &route.target));
+    if let Some(body) = route.body {
         request =
             request.header("Content-Type", "application/json").content(Content::Whole(body.to_string().into_bytes()));
     }
@@ -134,20 +144,20 @@ fn session(
     Ok(body)
 }
 
-/// The usual members with those given in their place; null leaves one out. What is no object is the whole body.
-fn merged(mut usual: Map<String, Value>, given: Option<Value>) -> Option<Value> {
-    match given {
-        None if usual.is_empty() => None,
-        None => Some(usual.into()),
+/// The default members with those given in their place; null leaves one out. What is no object is the complete body.
+fn merge(mut defaults: Map<String, Value>, overrides: Option<Value>) -> Option<Value> {
+    match overrides {
+        None if defaults.is_empty() => None,
+        None => Some(defaults.into()),
         Some(Value::Object(members)) => {
             for (name, value) in members {
                 if value.is_null() {
-                    usual.remove(&name);
+                    defaults.remove(&name);
                 } else {
-                    usual.insert(name, value);
+                    defaults.insert(name, value);
                 }
             }
-            Some(usual.into())
+            Some(defaults.into())
         }
         Some(other) => Some(other),
     }
@@ -170,22 +180,171 @@ pub fn prompt(setting: &Setting, what: &str) -> Result<String, PeerError> {
     Ok(prompt.replace(WORKSPACE, &folder.to_string_lossy()))
 }
 
-/// What stands for the session's folder in prompts.
+/// The placeholder for the session's folder in prompts.
 const WORKSPACE: &str = "{workspace}";
+
+/// The profile of new sessions, where none is described and the server lists none.
+const PROFILE: &str = "dev";
+/// How long a server may take to list its profiles.
+const LIST_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The profile for new sessions of a subject that is described with none: the one of the document's examples where the
+/// server lists it, else the first that it lists, best of those that belong to no collection. The look is no part of
+/// the play, and in no trace.
+pub async fn default_profile(setting: &Setting) -> String {
+    let untraced =
+        Setting { recorder: Recorder::new(Clock::start(), vec![]), patience: LIST_TIMEOUT, ..setting.clone() };
+    let listed = one(&untraced, PROVES, "listProfiles", |url| Request::new("GET", below(url, "/profiles"))).await;
+    let message = listed.ok().and_then(|response| response.message);
+    let json = message.as_ref().and_then(Message::value);
+    json.and_then(|json| preferred(&json)).unwrap_or_else(|| PROFILE.to_owned())
+}
+
+/// The profile to be taken of a list of them.
+fn preferred(list: &Value) -> Option<String> {
+    let profiles = list.get("profiles")?.as_array()?;
+    let named = |profile: &Value| profile.get("name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    let own = |profile: &&Value| profile.get("collection").is_none_or(Value::is_null);
+    let all: Vec<&Value> = profiles.iter().filter(|profile| named(profile)).collect();
+    let defaults = all.iter().find(|profile| profile["name"] == PROFILE);
+    let first = defaults.or_else(|| all.iter().find(|profile| own(profile))).or_else(|| all.first());
+    first.and_then(|profile| profile["name"].as_str()).map(str::to_owned)
+}
+
+/// A refusal, noted by a watch. Clones share it.
+#[derive(Clone, Default)]
+pub struct RefusalWatch(Arc<Mutex<Option<(u16, String)>>>);
+
+impl RefusalWatch {
+    /// A watch that notes a refusal, and passes everything on to `next`.
+    pub fn watch(&self, mut next: Watch) -> Watch {
+        let own = self.clone();
+        Box::new(move |incoming| {
+            next(incoming);
+            let mut refusal = own.0.lock().unwrap_or_else(PoisonError::into_inner);
+            match incoming {
+                Incoming::Head(head) => {
+                    *refusal = head.status().filter(|status| *status >= 400).map(|status| (status, String::new()));
+                }
+                Incoming::Message(message) => {
+                    let json = message.value();
+                    let code = json.as_ref().and_then(|json| json.pointer("/error/code")).and_then(Value::as_str);
+                    if let (Some((_, known)), Some(code)) = (refusal.as_mut(), code) {
+                        code.clone_into(known);
+                    }
+                }
+                _ => {}
+            }
+        })
+    }
+
+    /// What the subject has to be described with, where the server refused a default request for lack of it.
+    pub fn missing_description(&self, requested: DefaultRequest, described: &Described) -> Option<String> {
+        let refusal = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (status, code) = refusal?;
+        let summary = if code.is_empty() { status.to_string() } else { format!("{status} {code}") };
+        let keyless = match requested {
+            DefaultRequest::Session { .. } => status == 401 || code == "MISSING_CREDENTIALS",
+            DefaultRequest::Prompt => code == "MISSING_CREDENTIALS",
+        };
+        if keyless && described.secret("credentials.good").is_none() {
+            return Some(format!(
+                "the server asks for an API key ({summary}): name the environment variable that has one, in wirecert.yaml as \
+                 `credentials: {{ good: VARIABLE }}`"
+            ));
+        }
+        let profile = matches!(requested, DefaultRequest::Session { own_profile: true }) && code == "PROFILE_NOT_FOUND";
+        (profile && described.text("profiles.good").is_none()).then(|| {
+            format!(
+                "the server does not have the profile that sessions are created with ({summary}): name one that it has, in \
+                 wirecert.yaml as `profiles: {{ good: NAME }}`"
+            )
+        })
+    }
+}
+
+/// What a server grants by default, if it is given what it needs for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum DefaultRequest {
+    /// A session with the good key, and with the profile chosen here or one that the step names.
+    Session { own_profile: bool },
+    /// A prompt in such a session.
+    Prompt,
+}
+
+impl DefaultRequest {
+    /// What a step asks for that may be refused because the subject is not described with what it needs; none where it
+    /// cannot be. `odd_key`: a session was created with another key than the good one.
+    pub fn of(step: &RequestStep, described: &Described, odd_key: bool) -> Option<Self> {
+        let keyless = described.secret("credentials.good").is_none();
+        let defaults = match step.endpoint.as_str() {
+            "createSession" if step.key == Key::Good && !step.sets("credentials") => {
+                let own_profile = !step.sets("profile");
+                let chosen = own_profile && described.text("profiles.good").is_none();
+                (keyless || chosen).then_some(Self::Session { own_profile })?
+            }
+            "submitPrompt" if step.provokes.is_some() && keyless && !odd_key => Self::Prompt,
+            _ => return None,
+        };
+        step.read.unwrap_or(true).then_some(defaults)
+    }
+}
+
+/// The edition of every server: there is one.
+pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
+    Detected { edition: "2025-12-09", how: "there is no other".to_owned() }
+}
+
+/// Makes one request to the server of `setting`, to an endpoint by its name, and waits for the response. Of the
+/// parameters, `session_id` and `name` go into the path, the others into the body or the query. A new session has no
+/// API key where its `credentials` are not said.
+///
+/// # Errors
+/// [`PeerError::Subject`] where the server is not there, does not answer within the patience, or gives a response that
+/// is none of the protocol; [`PeerError::Scenario`] where there is no such endpoint, or the setting names no server.
+pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, PeerError> {
+    let route = route_for(&method, &params).ok_or_else(|| {
+        PeerError::Scenario(format!("there is no endpoint `{method}`; there are: {}", ENDPOINTS.join(", ")))
+    })?;
+    let body = route.body.clone().map(|mut body| {
+        if method == "createSession" && body.get("credentials").is_none() {
+            body["credentials"] = json!({});
+        }
+        body
+    });
+    let route = Route { body, ..route };
+    let response = one(&setting, PROVES, &method, |url| request(url, route)).await?;
+    answer_of(&method, &response)
+}
+
+/// What a response gives a client: its body, or the error in it.
+fn answer_of(method: &str, response: &Whole) -> Result<Answer, PeerError> {
+    let status = response.head.status().unwrap_or_default();
+    let json = response.message.as_ref().and_then(|message| Some(message.value()?.into_owned()));
+    match (status, json) {
+        (200..=299, Some(json)) => Ok(Answer::Result(json)),
+        (400..=599, Some(json)) if json.get("error").is_some_and(Value::is_object) => {
+            Ok(Answer::Error(json["error"].clone()))
+        }
+        _ => Err(failed(format!("`{method}` was answered with the status {status}: {}", shown(&response.body)))),
+    }
+}
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn members_that_are_given_take_the_place_of_the_usual_ones() {
-        let Value::Object(usual) = json!({"profile": "dev", "credentials": {}}) else { panic!("an object") };
+        let Value::Object(defaults) = json!({"profile": "dev", "credentials": {}}) else { panic!("an object") };
         assert_eq!(
-            merged(usual.clone(), Some(json!({"credentials": null, "model": "m"}))),
+            merge(defaults.clone(), Some(json!({"credentials": null, "model": "m"}))),
             Some(json!({"profile": "dev", "model": "m"}))
         );
-        assert_eq!(merged(usual, Some(json!([]))), Some(json!([])));
-        assert_eq!(merged(Map::new(), None), None);
+        assert_eq!(merge(defaults, Some(json!([]))), Some(json!([])));
+        assert_eq!(merge(Map::new(), None), None);
     }
 
     #[test]
@@ -193,5 +352,18 @@ mod tests {
         let url = HttpUrl::parse("http://127.0.0.1:1/base/").unwrap();
         assert_eq!(below(&url, "/health"), "/base/health");
         assert_eq!(below(&HttpUrl::parse("http://127.0.0.1:1").unwrap(), "/health"), "/health");
+    }
+
+    #[test]
+    fn the_profile_of_the_examples_comes_first_and_then_one_of_no_collection() {
+        let of = |names: &[(&str, Value)]| {
+            let profiles: Vec<Value> = names.iter().map(|(n, c)| json!({"name": n, "collection": c})).collect();
+            preferred(&json!({ "profiles": profiles }))
+        };
+        assert_eq!(of(&[("base", json!(null)), ("dev", json!(null))]).as_deref(), Some("dev"));
+        assert_eq!(of(&[("a:b", json!("a")), ("base", json!(null))]).as_deref(), Some("base"));
+        assert_eq!(of(&[("", json!(null)), ("a:b", json!("a"))]).as_deref(), Some("a:b"));
+        assert_eq!(of(&[]), None);
+        assert_eq!(preferred(&json!({"error": {}})), None);
     }
 }

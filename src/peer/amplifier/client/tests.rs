@@ -2,40 +2,41 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::config::Described;
-use crate::peer::Answer;
+use crate::peer::{Answer, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::Lock;
 use crate::trace::{Clock, End, Event, EventKind, Recorder, Sink, StreamEvent};
 use crate::wire::http::{Exchanges, Handler, Limits as HttpLimits, Received, Responder, Response, Server};
 
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<Event>>>);
+struct EventLog(Arc<Mutex<Vec<Event>>>);
 
-impl Sink for Kept {
+impl Sink for EventLog {
     fn event(&mut self, event: &Event) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
     }
 }
 
-/// Tells back what it is asked; has one session `s`, whose stream asks for an approval.
+/// Keeps the requests that it gets; has one session `s`, whose stream requires an approval.
 #[derive(Clone, Default)]
 struct Echo {
-    asked: Arc<Mutex<Vec<(String, Value)>>>,
+    requests: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
 impl Handler for Echo {
-    async fn handle(&self, request: Received, answer: Responder) {
+    async fn handle(&self, request: Received, responder: Responder) {
         let body = request.message.and_then(|message| message.json).unwrap_or_default();
         let line = format!("{} {}", request.head.method(), request.head.target());
         let keyless = body["profile"] == "p" && body["credentials"]["anthropic_api_key"].is_null();
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push((line.clone(), body));
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push((line.clone(), body));
         if line.ends_with("/events") {
             let required = json!({"event": "approval:required", "data": {"options": ["Allow", "Deny"]}});
-            let Ok(mut stream) = answer.start(&Response::event_stream()).await else { return };
+            let Ok(mut stream) = responder.start(&Response::event_stream()).await else { return };
             let _ = stream.event(&StreamEvent::data(required.to_string())).await;
             return std::future::pending::<()>().await;
         }
@@ -51,7 +52,7 @@ impl Handler for Echo {
             }
             _ => Response::new("200 OK").json(&json!({})),
         };
-        let _ = answer.send(&response).await;
+        let _ = responder.send(&response).await;
     }
 }
 
@@ -59,7 +60,7 @@ struct Play {
     client: AmplifierClient,
     setting: Setting,
     echo: Echo,
-    trace: Kept,
+    trace: EventLog,
     _server: Server,
 }
 
@@ -73,14 +74,14 @@ impl Play {
 
     async fn described(described: Value) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let nowhere = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Server);
+        let untraced = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Server);
         let echo = Echo::default();
-        let server = Server::start(listener, Arc::new(echo.clone()), nowhere, HttpLimits::default()).unwrap();
+        let server = Server::start(listener, Arc::new(echo.clone()), untraced, HttpLimits::default()).unwrap();
         let port = server.address().port;
         let lock = Lock { port, token: String::new(), pid: None, folders: vec![], content: Value::Null, url: None };
         let Value::Object(described) = described else { panic!("an object") };
         let secrets = BTreeMap::from([("KEY".to_owned(), "sk-hush".to_owned())]);
-        let trace = Kept::default();
+        let trace = EventLog::default();
         let setting = Setting {
             edition: "2025-12-09".to_owned(),
             recorder: Recorder::new(Clock::start(), vec![Box::new(trace.clone())]),
@@ -104,9 +105,9 @@ impl Play {
         self.client.barrier(None, Duration::from_secs(5)).await.unwrap();
     }
 
-    /// What the server was asked last.
+    /// The last request that the server got.
     fn last(&self) -> (String, Value) {
-        self.echo.asked.lock().unwrap_or_else(PoisonError::into_inner).last().cloned().unwrap_or_default()
+        self.echo.requests.lock().unwrap_or_else(PoisonError::into_inner).last().cloned().unwrap_or_default()
     }
 }
 
@@ -182,11 +183,11 @@ async fn sessions_are_stopped_when_the_play_is_over_and_that_is_no_part_of_it() 
 #[tokio::test]
 async fn a_single_call_gives_the_answer_or_its_error() {
     let play = Play::new().await;
-    let ask = |endpoint: &str, params: Value| call(play.setting.clone(), endpoint.to_owned(), params);
-    let created = ask("createSession", json!({"profile": "dev"})).await.unwrap();
+    let call_endpoint = |endpoint: &str, params: Value| call(play.setting.clone(), endpoint.to_owned(), params);
+    let created = call_endpoint("createSession", json!({"profile": "dev"})).await.unwrap();
     assert_eq!(created, Answer::Result(json!({"session_id": "s"})));
     assert_eq!(play.last().1, json!({"profile": "dev", "credentials": {}}));
-    let missing = ask("getSession", json!({"session_id": "none"})).await.unwrap();
+    let missing = call_endpoint("getSession", json!({"session_id": "none"})).await.unwrap();
     assert_eq!(missing, Answer::Error(json!({"code": "SESSION_NOT_FOUND"})));
-    assert!(matches!(ask("nothing", json!({})).await, Err(PeerError::Scenario(_))));
+    assert!(matches!(call_endpoint("nothing", json!({})).await, Err(PeerError::Scenario(_))));
 }

@@ -1,18 +1,24 @@
-//! Where requests arrive: answered by the agent at once, or held until a step says what becomes of them.
+//! Where requests arrive: the agent answers them at once, or they are pending until a step answers them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::peer::amplifier::server::model::Feed;
-use crate::peer::hosting::{DropMode, OutgoingResponse, PendingRequest, PendingRequests};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::diagnostic::{Source, Style, render_all};
+use crate::peer::amplifier::server::context::ServerContext;
+use crate::peer::amplifier::server::model::{EndpointRequest, Feed, FeedEnd, Model, Refusal, Workspace};
+use crate::peer::amplifier::server::quirks::Quirks;
+use crate::peer::amplifier::server::script::{Script, example};
+use crate::peer::hosting::{DropMode, PendingRequest, OutgoingResponse, PendingRequests, line};
 use crate::protocol::amplifier::{Endpoint, Route};
-use crate::trace::{HttpRequest, Message};
-use crate::wire::http::{Content, Handler, OnHead, Received, Responder, Response};
-use crate::wire::websocket::{Incoming, Reply, Request, SendOptions, Socket};
+use crate::trace::{HttpRequest, Message, StreamEvent};
+use crate::wire::http::{Content, EventWriter, Handler, OnHead, Received, Responder, Response};
+use crate::wire::websocket::{FrameSpec, Incoming, Reply, Request, SendOptions, Socket};
 use crate::wire::{http_head, websocket};
 
-use super::agent::Agent;
-use super::steps::Refuses;
-use super::streams::{StreamSink, Streams};
+use super::steps::SubscriptionRefusal;
+use super::streams::{CutHow, OpenSubscriptions, PacedBytes, StreamSink};
 
 /// The name under which subscriptions are withheld.
 pub const SUBSCRIBE: &str = "subscribe";
@@ -20,87 +26,87 @@ pub const SUBSCRIBE: &str = "subscribe";
 /// The queue of one server, over all its restarts.
 #[derive(Default)]
 pub struct RequestQueue {
-    plan: Mutex<Plan>,
-    /// What waits for steps.
+    policy: Mutex<ResponsePolicy>,
+    /// Requests that wait for steps.
     pub waiting: PendingRequests<PendingExchange>,
     /// Subscriptions that are open.
-    pub streams: Arc<Streams>,
+    pub streams: Arc<OpenSubscriptions>,
 }
 
 /// What a server does by itself. Nothing, where it has no agent.
 #[derive(Default, Clone)]
-pub struct Plan {
-    /// Answers, and tells what happens.
-    pub agent: Option<Agent>,
+pub struct ResponsePolicy {
+    /// Responds to requests and sends the events.
+    pub agent: Option<HostAgent>,
     /// Whether all requests but subscriptions are left to steps.
     pub silent: bool,
-    /// Endpoints that are.
+    /// Endpoints that are left to steps.
     pub withheld: Vec<String>,
     /// Subscriptions that are refused.
-    pub refuses: Option<Refuses>,
+    pub refuses: Option<SubscriptionRefusal>,
 }
 
-/// A request that waits for its answer.
+/// A request that waits for its response.
 pub enum PendingExchange {
-    /// Of HTTP, and what it asks for.
+    /// An HTTP request, and the endpoint that it is for.
     Plain(Box<PendingRequest>, Option<Endpoint>),
-    /// For a WebSocket. It can only be refused: what accepts it depends on its key.
+    /// A handshake for a WebSocket. It can only be refused: what accepts it depends on its key.
     Socket(Box<Request>),
 }
 
 impl RequestQueue {
-    /// From now on requests are answered so.
-    pub fn open(&self, plan: Plan) {
-        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
+    /// Sets the policy for requests from now on.
+    pub fn open(&self, policy: ResponsePolicy) {
+        *self.policy.lock().unwrap_or_else(PoisonError::into_inner) = policy;
     }
 
-    fn plan(&self) -> Plan {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn policy(&self) -> ResponsePolicy {
+        self.policy.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The refusal of a subscription, where it is to be refused.
-    fn refusal(&self, plan: &Plan) -> Option<Response> {
-        let refuses = plan.refuses.filter(|refuses| self.streams.count() >= refuses.after)?;
-        let why = plan.agent.as_ref().and_then(Agent::why);
+    fn refusal(&self, policy: &ResponsePolicy) -> Option<Response> {
+        let refuses = policy.refuses.filter(|refuses| self.streams.count() >= refuses.after)?;
+        let why = policy.agent.as_ref().and_then(HostAgent::why);
         Some(refuses.response().deliberate(why))
     }
 
-    /// Opens an event stream, and tells what happens in its session until it is over.
-    async fn stream(&self, agent: &Agent, conn: &str, session: &str, answer: Responder) {
+    /// Opens an event stream, and sends the events of its session until it is over.
+    async fn stream(&self, agent: &HostAgent, conn: &str, session: &str, responder: Responder) {
         // Fails only where the client is gone, which is in the trace.
         let feed = match agent.subscribe(session) {
             Ok(feed) => feed,
-            Err(refusal) => return drop(answer.send(&refusal).await),
+            Err(refusal) => return drop(responder.send(&refusal).await),
         };
-        let Ok(body) = answer.start(&Response::event_stream()).await else { return };
-        let (outlet, writing) = self.streams.open(conn, session, body);
-        let telling = async {
+        let Ok(body) = responder.start(&Response::event_stream()).await else { return };
+        let (sink, writing) = self.streams.open(conn, session, body);
+        let feeding = async {
             if let Some(feed) = feed {
-                agent.tell(feed, &outlet).await;
+                agent.send_feed(feed, &sink).await;
             }
         };
         tokio::pin!(writing);
         tokio::select! {
             () = &mut writing => {}
-            () = telling => writing.await,
+            () = feeding => writing.await,
         }
     }
 
     /// Follows a WebSocket that is open, until it is over.
-    async fn follow(&self, agent: &Agent, socket: Socket, session: &str, feed: Option<Feed>) {
-        let Socket { sender, mut incoming } = socket;
+    async fn follow(&self, agent: &HostAgent, socket: Socket, session: &str, feed: Option<Feed>) {
+        let Socket { sender, incoming: mut receiver } = socket;
         let conn = sender.conn().to_owned();
-        let outlet = StreamSink::Socket(sender);
-        self.streams.add(&conn, session, outlet.clone());
-        let telling = async {
+        let sink = StreamSink::Socket(sender);
+        self.streams.add(&conn, session, sink.clone());
+        let feeding = async {
             if let Some(feed) = feed {
-                agent.tell(feed, &outlet).await;
+                agent.send_feed(feed, &sink).await;
             }
         };
         let listening = async {
-            while let Some(came) = incoming.recv().await {
-                match came {
-                    Incoming::Message(message) => agent.control(session, &text(&message), &outlet).await,
+            while let Some(incoming) = receiver.recv().await {
+                match incoming {
+                    Incoming::Message(message) => agent.control(session, &text(&message), &sink).await,
                     Incoming::Closed(_) => return,
                     _ => {}
                 }
@@ -109,12 +115,12 @@ impl RequestQueue {
         tokio::pin!(listening);
         tokio::select! {
             () = &mut listening => {}
-            () = telling => listening.await,
+            () = feeding => listening.await,
         }
     }
 
     /// Lets a client in by a WebSocket, or refuses it.
-    async fn upgraded(&self, agent: &Agent, request: Request, session: &str) {
+    async fn accept_socket(&self, agent: &HostAgent, request: Request, session: &str) {
         if let Some(fault) = request.fault() {
             return self.refuse(request, &Reply::refusing("400 Bad Request", fault)).await;
         }
@@ -138,9 +144,9 @@ impl RequestQueue {
     }
 }
 
-impl Plan {
+impl ResponsePolicy {
     /// Whether a request is left to steps.
-    fn leaves(&self, endpoint: Option<Endpoint>) -> bool {
+    fn leaves_to_steps(&self, endpoint: Option<Endpoint>) -> bool {
         match endpoint {
             Some(endpoint @ (Endpoint::Events | Endpoint::Socket)) => self.withholds(name(endpoint)),
             Some(endpoint) => self.silent || self.withholds(name(endpoint)),
@@ -170,55 +176,55 @@ impl Handler for RequestQueue {
         }
     }
 
-    async fn handle(&self, received: Received, answer: Responder) {
+    async fn handle(&self, received: Received, responder: Responder) {
         if let Some(treatment) = self.waiting.repeats(&received) {
             let _busy = self.waiting.begin();
-            return treatment.apply(answer).await;
+            return treatment.apply(responder).await;
         }
-        let plan = self.plan();
+        let policy = self.policy();
         let route = route(&received.head);
         let endpoint = route.as_ref().map(|route| route.endpoint);
-        if plan.leaves(endpoint) {
+        if policy.leaves_to_steps(endpoint) {
             let conn = received.conn.clone();
-            let door = PendingExchange::Plain(Box::new(PendingRequest::new(received, answer)), endpoint);
-            return self.waiting.add(conn, door);
+            let pending = PendingExchange::Plain(Box::new(PendingRequest::new(received, responder)), endpoint);
+            return self.waiting.add(conn, pending);
         }
-        let Some(agent) = &plan.agent else { return answer.close(Some("nobody is there to answer")) };
+        let Some(agent) = &policy.agent else { return responder.close(Some("nobody is there to answer")) };
         if let (Some(Endpoint::Events), Some(route)) = (endpoint, &route) {
-            if let Some(refusal) = self.refusal(&plan) {
+            if let Some(refusal) = self.refusal(&policy) {
                 // Fails only where the client is gone, which is in the trace.
-                return drop(answer.send(&refusal).await);
+                return drop(responder.send(&refusal).await);
             }
             let session = route.name.as_deref().unwrap_or_default();
-            return self.stream(agent, &received.conn, session, answer).await;
+            return self.stream(agent, &received.conn, session, responder).await;
         }
         let _busy = self.waiting.begin();
         // Fails only where the client is gone, which is in the trace.
-        let _ = answer.send(&agent.answer(route, &received.content)).await;
+        let _ = responder.send(&agent.respond(route, &received.content)).await;
     }
 
     async fn upgrade(&self, request: Request) {
-        let plan = self.plan();
+        let policy = self.policy();
         let session = Route::of("GET", request.target()).and_then(|route| route.name).unwrap_or_default();
-        if plan.leaves(Some(Endpoint::Socket)) {
+        if policy.leaves_to_steps(Some(Endpoint::Socket)) {
             let conn = request.conn().to_owned();
             return self.waiting.add(conn, PendingExchange::Socket(Box::new(request)));
         }
-        if let Some(refusal) = self.refusal(&plan) {
+        if let Some(refusal) = self.refusal(&policy) {
             return self.refuse(request, &reply(&refusal)).await;
         }
-        match plan.agent {
-            Some(agent) => self.upgraded(&agent, request, &session).await,
+        match policy.agent {
+            Some(agent) => self.accept_socket(&agent, request, &session).await,
             None => request.hang_up(Some("nobody is there to answer")).await,
         }
     }
 }
 
 impl RequestQueue {
-    /// Sends an answer: before the next step, unless that takes its time.
-    pub async fn send(&self, door: PendingExchange, sending: OutgoingResponse) {
-        match door {
-            PendingExchange::Plain(held, _) => self.waiting.send(*held, sending).await,
+    /// Sends a response: before the next step, unless that takes its time.
+    pub async fn send(&self, pending: PendingExchange, sending: OutgoingResponse) {
+        match pending {
+            PendingExchange::Plain(request, _) => self.waiting.send(*request, sending).await,
             PendingExchange::Socket(request) => self.refuse(*request, &reply(&sending.response)).await,
         }
     }
@@ -228,12 +234,12 @@ impl PendingExchange {
     /// The head of the request.
     pub fn head(&self) -> HttpRequest {
         match self {
-            Self::Plain(held, _) => held.head.clone(),
+            Self::Plain(request, _) => request.head.clone(),
             Self::Socket(request) => HttpRequest::new(request.head.clone(), 0),
         }
     }
 
-    /// What it asks for.
+    /// The endpoint that it is for.
     pub fn endpoint(&self) -> Option<Endpoint> {
         match self {
             Self::Plain(_, endpoint) => *endpoint,
@@ -241,10 +247,10 @@ impl PendingExchange {
         }
     }
 
-    /// Ends its connection without an answer; `why` says why that is wrong on purpose.
+    /// Ends its connection without a response; `why` says why that is wrong on purpose.
     pub async fn drop(self, how: DropMode, why: &str) {
         match (self, how) {
-            (Self::Plain(held, _), how) => held.hang_up(how, why),
+            (Self::Plain(request, _), how) => request.hang_up(how, why),
             (Self::Socket(request), DropMode::Eof) => request.hang_up(Some(why)).await,
             (Self::Socket(request), DropMode::Reset) => {
                 request.leave_unanswered(websocket::Options::default()).sender.reset(Some(why)).await;
@@ -262,7 +268,7 @@ fn text(message: &Message) -> String {
     }
 }
 
-/// The answer to a request for a WebSocket.
+/// The response to a request for a WebSocket.
 fn reply(response: &Response) -> Reply {
     let body = match &response.content {
         Content::None => vec![],
@@ -281,4 +287,113 @@ fn reply(response: &Response) -> Reply {
         cut: response.manner.cut,
     };
     Reply { head, body, manner }
+}
+
+/// How many events are written at a time.
+const MAX_BATCH: usize = 256;
+
+/// Actions leave nothing behind: the client under test is not to be found out by files.
+struct NoWorkspace;
+
+impl Workspace for NoWorkspace {
+    fn append(&self, _: Option<&str>, _: &str, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// An agent behind a server, and its sessions.
+#[derive(Clone)]
+pub struct HostAgent {
+    context: Arc<ServerContext>,
+    /// Whether its events are left to steps.
+    quiet: bool,
+    /// Why what it does is wrong on purpose, if it is.
+    why: Option<String>,
+}
+
+impl HostAgent {
+    /// An agent that goes by a script, or by the example of the mock server where there is none.
+    ///
+    /// # Errors
+    /// What is wrong with the script, for the scenario's author.
+    pub fn new(script: Option<&Value>, port: u16, quiet: bool, why: Option<String>) -> Result<Self, String> {
+        let script = match script {
+            None => example().clone(),
+            Some(script) => read(script)?,
+        };
+        let model = Model::new(Arc::new(script), Quirks::default(), Box::new(NoWorkspace), Timestamp::now(), port);
+        Ok(Self { context: ServerContext::new(model), quiet, why })
+    }
+
+    /// Why what it does is wrong on purpose, if it is.
+    pub fn why(&self) -> Option<&str> {
+        self.why.as_deref()
+    }
+
+    /// The response to a request.
+    pub fn respond(&self, route: Option<Route>, body: &[u8]) -> Response {
+        let (status, body) = match route {
+            Some(route) => {
+                let reply = self.context.handle(EndpointRequest::read(route, body));
+                (reply.status, reply.body)
+            }
+            None => (404, Refusal::invalid("there is no such endpoint").body()),
+        };
+        Response::new(line(status)).json(&body).deliberate(self.why.as_deref())
+    }
+
+    /// The head of the stream of a session, and its events; none where these are left to steps. A refusal where there
+    /// is no such session.
+    pub fn subscribe(&self, session: &str) -> Result<Option<Feed>, Response> {
+        // Steps write into the streams of sessions that only they know.
+        if self.quiet {
+            return Ok(None);
+        }
+        let refused = |refusal: Refusal| Response::new(line(refusal.status)).json(&refusal.body());
+        self.context.subscribe(session).map(Some).map_err(refused)
+    }
+
+    /// Does what a message over a WebSocket says; the sender learns of a refusal.
+    pub async fn control(&self, session: &str, message: &str, sink: &StreamSink) {
+        if self.quiet {
+            return;
+        }
+        if let Err(refusal) = self.context.control(session, message) {
+            sink.frame(&FrameSpec::text(refusal.body().to_string()), &SendOptions::deliberate(self.why.as_deref()))
+                .await;
+        }
+    }
+
+    /// Sends a subscriber the events of its session, to the end.
+    pub async fn send_feed(&self, mut feed: Feed, sink: &StreamSink) {
+        let why = self.why.as_deref();
+        loop {
+            match feed.next(MAX_BATCH).await {
+                Ok(messages) if sink.is_socket() => {
+                    for message in messages {
+                        sink.frame(&FrameSpec::text(message.json.clone()), &SendOptions::deliberate(why)).await;
+                    }
+                }
+                Ok(messages) => {
+                    let events =
+                        messages.iter().map(|message| EventWriter::default().write(&StreamEvent::data(&*message.json)));
+                    let bytes = events.collect::<Vec<_>>().concat();
+                    sink.write(PacedBytes { bytes, ..PacedBytes::default() }, why).await;
+                }
+                Err(FeedEnd::Over | FeedEnd::Slow | FeedEnd::Cut { reset: false }) => {
+                    return sink.end(CutHow::End, why).await;
+                }
+                Err(FeedEnd::Cut { reset: true }) => return sink.end(CutHow::Reset, why).await,
+            }
+        }
+    }
+}
+
+/// Reads a script of a scenario: in the format of a file, whose version need not be given.
+fn read(script: &Value) -> Result<Script, String> {
+    let mut script = script.clone();
+    if let Value::Object(script) = &mut script {
+        script.entry("wirecert").or_insert_with(|| 1.into());
+    }
+    Script::parse(&Source::new("script", script.to_string())).map_err(|wrong| render_all(&wrong, Style::Plain))
 }

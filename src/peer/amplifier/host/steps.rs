@@ -13,12 +13,12 @@ use crate::trace::StreamEvent;
 use crate::wire::http::{EventWriter, LineEnd, Response};
 use crate::wire::websocket::{FrameSpec, Mask};
 
-use super::streams::{Bytes, CutHow};
+use super::streams::{CutHow, PacedBytes};
 
 /// How much of an event that is repeated is written at a time, in bytes.
-const AT_ONCE: usize = 64 << 10;
+const MAX_WRITE: usize = 64 << 10;
 
-/// Of `serve`.
+/// The parameters of `serve`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServeStep {
@@ -26,14 +26,14 @@ pub struct ServeStep {
     pub answers: Answers,
     pub withholds: Vec<String>,
     pub quiet: bool,
-    pub refuses: Option<Refuses>,
+    pub refuses: Option<SubscriptionRefusal>,
     pub deliberate: Option<String>,
 }
 
 /// Which subscriptions are refused.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Refuses {
+pub struct SubscriptionRefusal {
     /// How many are accepted before.
     #[serde(default)]
     pub after: usize,
@@ -41,7 +41,7 @@ pub struct Refuses {
     pub status: u16,
 }
 
-impl Refuses {
+impl SubscriptionRefusal {
     /// The refusal.
     pub fn response(self) -> Response {
         let code = CODES.iter().find(|(_, status, _)| *status == self.status).map_or("SERVER_ERROR", |(code, ..)| code);
@@ -62,7 +62,7 @@ pub enum Answers {
     None,
 }
 
-/// Of `answer`.
+/// The parameters of `answer`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AnswerStep {
@@ -77,7 +77,7 @@ pub struct AnswerStep {
     pub deliberate: Option<String>,
 }
 
-/// An error of an answer.
+/// An error of a response.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorStep {
@@ -92,22 +92,22 @@ impl AnswerStep {
     ///
     /// # Errors
     /// What is wrong with it, as a fragment.
-    pub fn carried(&self, endpoint: Option<Endpoint>) -> Result<(BodyDelivery, Vec<u8>), String> {
-        let usual = match &self.error {
+    pub fn delivery(&self, endpoint: Option<Endpoint>) -> Result<(BodyDelivery, Vec<u8>), String> {
+        let default_status = match &self.error {
             Some(error) => error.status(),
             None => success(endpoint),
         };
-        let status = self.status.clone().unwrap_or_else(|| usual.into());
-        let mut carried = json!({ "status": status, "headers": self.headers });
+        let status = self.status.clone().unwrap_or_else(|| default_status.into());
+        let mut delivery = json!({ "status": status, "headers": self.headers });
         if let Some(after) = &self.after {
-            carried["after"] = after.clone().into();
+            delivery["after"] = after.clone().into();
         }
-        let carried = serde_json::from_value(carried).map_err(|e| e.to_string())?;
+        let delivery = serde_json::from_value(delivery).map_err(|e| e.to_string())?;
         let body = match &self.error {
             Some(error) => error.body(),
             None => self.json.clone().unwrap_or_default(),
         };
-        Ok((carried, body.to_string().into_bytes()))
+        Ok((delivery, body.to_string().into_bytes()))
     }
 }
 
@@ -138,7 +138,7 @@ pub fn success(endpoint: Option<Endpoint>) -> u16 {
     }
 }
 
-/// Of `event`.
+/// The parameters of `event`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EventStep {
@@ -150,7 +150,7 @@ pub struct EventStep {
     kind: Option<String>,
     id: Option<String>,
     retry: Option<u64>,
-    line_end: Ends,
+    line_end: LineEndChoice,
     lines: Option<usize>,
     space: Option<bool>,
     repeat: Option<usize>,
@@ -163,14 +163,14 @@ pub struct EventStep {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Ends {
+enum LineEndChoice {
     #[default]
     Lf,
     Crlf,
     Cr,
 }
 
-/// What becomes of a `pace` that is no time was told when the scenario was read.
+/// A `pace` that is no time was reported when the scenario was read.
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_duration(&text).map_err(serde::de::Error::custom)
@@ -189,9 +189,9 @@ impl EventStep {
     }
 
     /// What to write into an event stream, piece by piece.
-    pub fn pieces(&self, session: &str) -> Vec<Bytes> {
+    pub fn pieces(&self, session: &str) -> Vec<PacedBytes> {
         let data = match self.lines {
-            Some(lines) => broken(&self.message(session), lines),
+            Some(lines) => with_line_feeds(&self.message(session), lines),
             None => self.message(session),
         };
         let event = StreamEvent {
@@ -202,17 +202,17 @@ impl EventStep {
             comment: None,
         };
         let line_end = match self.line_end {
-            Ends::Lf => LineEnd::Lf,
-            Ends::Crlf => LineEnd::CrLf,
-            Ends::Cr => LineEnd::Cr,
+            LineEndChoice::Lf => LineEnd::Lf,
+            LineEndChoice::Crlf => LineEnd::CrLf,
+            LineEndChoice::Cr => LineEnd::Cr,
         };
         let bytes = EventWriter { line_end, space: self.space.unwrap_or(true) }.write(&event);
-        let at_once = (AT_ONCE / bytes.len().max(1)).max(1);
+        let at_once = (MAX_WRITE / bytes.len().max(1)).max(1);
         let mut left = self.repeat.unwrap_or(1);
         let mut pieces = vec![];
         while left > 0 {
             let times = left.min(at_once);
-            pieces.push(Bytes { bytes: bytes.repeat(times), split: self.split, pace: self.pace });
+            pieces.push(PacedBytes { bytes: bytes.repeat(times), split: self.split, pace: self.pace });
             left -= times;
         }
         pieces
@@ -234,17 +234,17 @@ impl EventStep {
     /// Whether it says something that only an event stream has.
     pub fn is_for_streams(&self) -> bool {
         let fields = self.kind.is_some() || self.id.is_some() || self.retry.is_some();
-        fields || self.lines.is_some() || self.space.is_some() || !matches!(self.line_end, Ends::Lf)
+        fields || self.lines.is_some() || self.space.is_some() || !matches!(self.line_end, LineEndChoice::Lf)
     }
 
-    /// Of how many bytes its segments are, where it is sent in several.
+    /// The size of the TCP segments in bytes, where it is sent in several.
     pub fn split(&self) -> Option<usize> {
         self.split
     }
 }
 
 /// JSON with line feeds where blanks are allowed, so that it has so many lines, or as many as can be.
-fn broken(json: &str, lines: usize) -> String {
+fn with_line_feeds(json: &str, lines: usize) -> String {
     let mut text = String::new();
     let (mut inside, mut escaped, mut breaks) = (false, false, 1);
     for c in json.chars() {
@@ -263,7 +263,7 @@ fn broken(json: &str, lines: usize) -> String {
     text
 }
 
-/// Of `stream`.
+/// The parameters of `stream`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StreamStep {
@@ -287,12 +287,12 @@ impl StreamStep {
     ///
     /// # Errors
     /// What is wrong with it, as a fragment.
-    pub fn bytes(&self) -> Result<Bytes, String> {
+    pub fn bytes(&self) -> Result<PacedBytes, String> {
         let frame = [self.opcode.is_some(), self.rsv.is_some(), self.masked.is_some(), self.code.is_some()];
         if self.fin.is_some() || frame.contains(&true) {
             return Err("an event stream has no frames".to_owned());
         }
-        Ok(Bytes { bytes: self.payload()?, split: self.split, pace: self.pace })
+        Ok(PacedBytes { bytes: self.payload()?, split: self.split, pace: self.pace })
     }
 
     /// The frame to send over a WebSocket.
@@ -329,7 +329,7 @@ impl StreamStep {
     }
 }
 
-/// Of `cut`.
+/// The parameters of `cut`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CutStep {

@@ -10,56 +10,56 @@ use crate::wire::http::{BodyWriter, Broken};
 use crate::wire::websocket::{FrameSpec, SendOptions, Sender};
 
 /// How many orders wait for a stream that is slow.
-const ORDERS: usize = 64;
+const MAX_ORDERS: usize = 64;
 
 /// How large chunks are.
-const LARGE: usize = 64 << 10;
+const CHUNK: usize = 64 << 10;
 
 /// How long the other end of a WebSocket has for its close frame.
-const FAREWELL: Duration = Duration::from_millis(500);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// All subscriptions of a play, those that are over among them.
-pub struct Streams {
-    list: Mutex<Vec<Stream>>,
-    /// Counts them.
+pub struct OpenSubscriptions {
+    list: Mutex<Vec<OpenSubscription>>,
+    /// How many were opened.
     opened: watch::Sender<usize>,
 }
 
 /// A subscription.
 #[derive(Clone)]
-pub struct Stream {
+pub struct OpenSubscription {
     conn: String,
     /// The session whose events it is for.
     pub session: String,
-    /// The way to the client.
-    pub outlet: StreamSink,
+    /// The sink for its events.
+    pub sink: StreamSink,
 }
 
-/// The way to a subscriber.
+/// A sink for the events of a subscription.
 #[derive(Clone)]
 pub enum StreamSink {
-    /// By an event stream.
-    Events(mpsc::Sender<Order>),
-    /// By a WebSocket.
+    /// An event stream.
+    Events(mpsc::Sender<StreamOrder>),
+    /// A WebSocket.
     Socket(Sender),
 }
 
 /// Something to be done with an event stream.
-pub struct Order {
-    what: StreamCommand,
+pub struct StreamOrder {
+    command: StreamCommand,
     why: Option<String>,
-    /// Told once it is done.
+    /// Notified once it is done.
     done: oneshot::Sender<()>,
 }
 
 enum StreamCommand {
-    Write(Bytes),
+    Write(PacedBytes),
     End(CutHow),
 }
 
 /// Bytes, and how they are cut.
 #[derive(Clone, Debug, Default)]
-pub struct Bytes {
+pub struct PacedBytes {
     pub bytes: Vec<u8>,
     pub split: Option<usize>,
     /// The time between the pieces; with it, each is a chunk of its own.
@@ -76,38 +76,38 @@ pub enum CutHow {
     Reset,
 }
 
-impl Default for Streams {
+impl Default for OpenSubscriptions {
     fn default() -> Self {
         Self { list: Mutex::default(), opened: watch::Sender::new(0) }
     }
 }
 
-impl Streams {
-    fn list(&self) -> MutexGuard<'_, Vec<Stream>> {
+impl OpenSubscriptions {
+    fn list(&self) -> MutexGuard<'_, Vec<OpenSubscription>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An event stream is open: gives the way to it, and what writes into it, which is done when it is over.
     pub fn open(&self, conn: &str, session: &str, body: BodyWriter) -> (StreamSink, impl Future<Output = ()> + use<>) {
-        let (orders, taken) = mpsc::channel(ORDERS);
-        let outlet = StreamSink::Events(orders);
-        self.add(conn, session, outlet.clone());
-        (outlet, write(body, taken))
+        let (orders, receiver) = mpsc::channel(MAX_ORDERS);
+        let sink = StreamSink::Events(orders);
+        self.add(conn, session, sink.clone());
+        (sink, write(body, receiver))
     }
 
     /// A subscription is open.
-    pub fn add(&self, conn: &str, session: &str, outlet: StreamSink) {
-        self.list().push(Stream { conn: conn.to_owned(), session: session.to_owned(), outlet });
+    pub fn add(&self, conn: &str, session: &str, sink: StreamSink) {
+        self.list().push(OpenSubscription { conn: conn.to_owned(), session: session.to_owned(), sink });
         self.opened.send_modify(|opened| *opened += 1);
     }
 
-    /// How many there have been.
+    /// How many subscriptions there have been.
     pub fn count(&self) -> usize {
         self.list().len()
     }
 
     /// The subscription of this exchange, or the newest one, for which the client has so long.
-    pub async fn find(&self, of: Option<&str>, within: Duration) -> Option<Stream> {
+    pub async fn find(&self, of: Option<&str>, within: Duration) -> Option<OpenSubscription> {
         let mut opened = self.opened.subscribe();
         let waiting = async {
             loop {
@@ -123,12 +123,12 @@ impl Streams {
         timeout(within, waiting).await.ok().flatten()
     }
 
-    /// Ends all of them.
+    /// Ends all subscriptions.
     pub async fn end_all(&self, how: CutHow, why: Option<&str>, within: Duration) {
         let all = self.list().clone();
         for stream in all {
             // What takes too long is cut with the server.
-            let _ = timeout(within, stream.outlet.end(how, why)).await;
+            let _ = timeout(within, stream.sink.end(how, why)).await;
         }
     }
 }
@@ -140,19 +140,19 @@ impl StreamSink {
     }
 
     /// Writes into an event stream; returns when it is done, or the client is gone.
-    pub async fn write(&self, bytes: Bytes, why: Option<&str>) {
+    pub async fn write(&self, bytes: PacedBytes, why: Option<&str>) {
         self.order(StreamCommand::Write(bytes), why).await;
     }
 
     /// Sends a frame over a WebSocket.
-    pub async fn frame(&self, frame: &FrameSpec, manner: &SendOptions) {
+    pub async fn frame(&self, frame: &FrameSpec, options: &SendOptions) {
         if let Self::Socket(sender) = self {
             // Fails only where the client is gone, which is in the trace.
-            let _ = sender.send_in(frame, manner).await;
+            let _ = sender.send_in(frame, options).await;
         }
     }
 
-    /// Ends it.
+    /// Ends the subscription.
     pub async fn end(&self, how: CutHow, why: Option<&str>) {
         let Self::Socket(sender) = self else { return self.order(StreamCommand::End(how), why).await };
         match (how, why) {
@@ -160,7 +160,7 @@ impl StreamSink {
                 let sent = sender.send_unless_closing(&FrameSpec::close(Some(1000), ""), why).await;
                 if sent.is_ok() {
                     // One that does not answer is left alone.
-                    let _ = timeout(FAREWELL, sender.ended()).await;
+                    let _ = timeout(CLOSE_TIMEOUT, sender.ended()).await;
                 }
             }
             (CutHow::Eof, Some(why)) => sender.shutdown_deliberately(why).await,
@@ -169,11 +169,11 @@ impl StreamSink {
         }
     }
 
-    async fn order(&self, what: StreamCommand, why: Option<&str>) {
+    async fn order(&self, command: StreamCommand, why: Option<&str>) {
         let Self::Events(orders) = self else { return };
         let (done, is_done) = oneshot::channel();
         // Fails only where the client is gone, which is in the trace.
-        if orders.send(Order { what, why: why.map(str::to_owned), done }).await.is_ok() {
+        if orders.send(StreamOrder { command, why: why.map(str::to_owned), done }).await.is_ok() {
             tokio::select! {
                 _ = is_done => {}
                 // What is sent just when the other end goes may stay in between, and is never done.
@@ -183,18 +183,18 @@ impl StreamSink {
     }
 }
 
-/// Writes into an event stream what it is told to, until it is told to end it, or the client leaves.
-async fn write(mut body: BodyWriter, mut orders: mpsc::Receiver<Order>) {
+/// Carries out the orders for an event stream, until one ends it, or the client leaves.
+async fn write(mut body: BodyWriter, mut orders: mpsc::Receiver<StreamOrder>) {
     loop {
         let order = tokio::select! {
             biased;
             order = orders.recv() => order,
             _ = body.gone() => return,
         };
-        let Some(Order { what, why, done }) = order else { return };
+        let Some(StreamOrder { command, why, done }) = order else { return };
         let why = why.as_deref();
         // Fails only where the client is gone, which is in the trace.
-        let goes_on = match what {
+        let goes_on = match command {
             StreamCommand::Write(bytes) => bytes.write(&mut body, why).await.is_ok(),
             StreamCommand::End(how) => {
                 end(body, how, why).await;
@@ -218,12 +218,12 @@ async fn end(body: BodyWriter, how: CutHow, why: Option<&str>) {
     }
 }
 
-impl Bytes {
+impl PacedBytes {
     async fn write(&self, body: &mut BodyWriter, why: Option<&str>) -> Result<(), Broken> {
         match self.split {
             Some(split) if self.pace.is_zero() => body.write_split(&self.bytes, split, why).await,
             split => {
-                for piece in self.bytes.chunks(split.unwrap_or(LARGE)) {
+                for piece in self.bytes.chunks(split.unwrap_or(CHUNK)) {
                     sleep(self.pace).await;
                     body.write(piece, why).await?;
                 }

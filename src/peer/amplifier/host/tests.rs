@@ -1,11 +1,16 @@
 //! The server of plays against our own client.
 
-use serde_json::Value;
+use std::time::Duration;
 
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::streams::CutHow;
 use super::*;
 use crate::peer::http_url::HttpUrl;
-use crate::trace::{Clock, Recorder, StreamEvent};
-use crate::wire::http::{Broken, Client, Exchange, Incoming, Request, Whole};
+use crate::peer::{Peer, PeerError, Performed, Setting, VerbCall};
+use crate::trace::{Clock, End, Recorder, StreamEvent};
+use crate::wire::http::{Broken, Client, Exchange, Exchanges, Incoming, Limits, Request, Whole};
 use crate::wire::websocket::{ClientRequest, Socket, connect, opcode};
 
 const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
@@ -41,17 +46,22 @@ impl Play {
         self.host.perform(VerbCall { verb, params: &params, step: "step 1" }).await
     }
 
-    /// A request whose answer comes later.
-    fn ask(&self, method: &str, target: &str, body: Option<&Value>) -> tokio::task::JoinHandle<Result<Whole, Broken>> {
+    /// A request whose response comes later.
+    fn request(
+        &self,
+        method: &str,
+        target: &str,
+        body: Option<&Value>,
+    ) -> tokio::task::JoinHandle<Result<Whole, Broken>> {
         let request = Request::new(method, target);
         let request = body.map_or(request.clone(), |body| request.json(body));
         let client = self.client.clone();
         tokio::spawn(async move { client.send(None, &request).await.unwrap().whole().await })
     }
 
-    async fn asked(&self, method: &str, target: &str, body: Option<&Value>) -> (Option<u16>, Value) {
-        let whole = self.ask(method, target, body).await.unwrap().unwrap();
-        (whole.head.status(), whole.message.and_then(|message| message.json).unwrap_or_default())
+    async fn response(&self, method: &str, target: &str, body: Option<&Value>) -> (Option<u16>, Value) {
+        let complete = self.request(method, target, body).await.unwrap().unwrap();
+        (complete.head.status(), complete.message.and_then(|message| message.json).unwrap_or_default())
     }
 
     async fn subscribed(&self) -> Exchange {
@@ -96,24 +106,24 @@ async fn its_agent_answers_and_tells() {
     let script = json!({"prompts": [{"do": [{"say": "hello"}]}], "profiles": [{"name": "dev", "description": "d"}]});
     let mut play = Play::serving(json!({"script": script, "withholds": ["health"]})).await;
     let body = json!({"profile": "dev", "credentials": {"anthropic_api_key": "sk"}});
-    let (status, session) = play.asked("POST", "/sessions", Some(&body)).await;
+    let (status, session) = play.response("POST", "/sessions", Some(&body)).await;
     assert_eq!(status, Some(201));
     let path = format!("/sessions/{}", session["session_id"].as_str().unwrap());
     let mut stream = play.client.send(None, &Request::new("GET", format!("{path}/events"))).await.unwrap();
     stream.head().await.unwrap();
-    assert_eq!(play.asked("POST", &format!("{path}/prompt"), Some(&json!({"prompt": "x"}))).await.0, Some(202));
+    assert_eq!(play.response("POST", &format!("{path}/prompt"), Some(&json!({"prompt": "x"}))).await.0, Some(202));
     let mut names = vec![];
     while names.last().is_none_or(|name| name != "prompt:complete") {
         let message: Value = serde_json::from_str(&next(&mut stream).await.unwrap().data.unwrap()).unwrap();
         names.push(message["event"].as_str().unwrap().to_owned());
     }
     assert_eq!((&*names[0], &*names[1]), ("session:start", "prompt:submit"));
-    assert_eq!(play.asked("GET", "/sessions/other/events", None).await.0, Some(404));
-    assert_eq!(play.asked("GET", "/nothing", None).await.0, Some(404));
-    let health = play.ask("GET", "/health", None);
+    assert_eq!(play.response("GET", "/sessions/other/events", None).await.0, Some(404));
+    assert_eq!(play.response("GET", "/nothing", None).await.0, Some(404));
+    let health = play.request("GET", "/health", None);
     play.act("answer", json!({"json": {"status": "healthy"}})).await.unwrap();
     assert_eq!(health.await.unwrap().unwrap().head.status(), Some(200));
-    play.asked("DELETE", &path, None).await;
+    play.response("DELETE", &path, None).await;
     while next(&mut stream).await.is_some() {}
 }
 
@@ -127,16 +137,16 @@ async fn an_answer_has_the_status_of_its_endpoint_or_of_its_code() {
         (json!({"error": {"code": "SESSION_BUSY"}, "status": 400}), 400),
         (json!({"error": {"code": "UNKNOWN", "details": null}}), 500),
     ] {
-        let asked = play.ask("POST", &prompt, Some(&json!({"prompt": "x"})));
+        let response = play.request("POST", &prompt, Some(&json!({"prompt": "x"})));
         play.act("answer", params.clone()).await.unwrap();
-        assert_eq!(asked.await.unwrap().unwrap().head.status(), Some(status), "{params}");
+        assert_eq!(response.await.unwrap().unwrap().head.status(), Some(status), "{params}");
     }
-    let asked = play.ask("POST", &prompt, Some(&json!({"prompt": "x"})));
+    let response = play.request("POST", &prompt, Some(&json!({"prompt": "x"})));
     play.act("respond", json!({"text": "<html>", "headers": {"content-type": "text/html"}})).await.unwrap();
-    assert_eq!(asked.await.unwrap().unwrap().head.status(), Some(202));
-    let asked = play.ask("GET", "/health", None);
+    assert_eq!(response.await.unwrap().unwrap().head.status(), Some(202));
+    let response = play.request("GET", "/health", None);
     play.act("drop", json!({"how": "reset"})).await.unwrap();
-    assert!(asked.await.unwrap().is_err());
+    assert!(response.await.unwrap().is_err());
 }
 
 #[tokio::test]
@@ -154,11 +164,11 @@ async fn steps_write_into_streams_in_every_way() {
         json!({"id": "7", "type": "message", "retry": 5}),
     ] {
         play.act("event", with(delta("größe"), more.clone())).await.unwrap();
-        // Only what follows tells whether a carriage return was the whole line end.
+        // Only what follows shows whether a carriage return was the complete line end.
         play.act("stream", json!({"text": ":\n\n"})).await.unwrap();
         let event = next(&mut stream).await.unwrap();
-        let told: Value = serde_json::from_str(event.data.as_deref().unwrap()).unwrap();
-        assert_eq!(told, message, "{more}");
+        let received: Value = serde_json::from_str(event.data.as_deref().unwrap()).unwrap();
+        assert_eq!(received, message, "{more}");
         assert_eq!(event.id.is_some(), more.get("id").is_some());
         assert!(next(&mut stream).await.unwrap().comment.is_some());
     }
@@ -175,14 +185,14 @@ async fn steps_write_into_streams_in_every_way() {
 #[tokio::test]
 async fn a_stream_ends_as_the_step_says() {
     let mut play = Play::serving(json!({"quiet": true})).await;
-    for (params, whole) in [(json!({}), true), (json!({"how": "eof"}), false), (json!({"how": "reset"}), false)] {
+    for (params, complete) in [(json!({}), true), (json!({"how": "eof"}), false), (json!({"how": "reset"}), false)] {
         let mut stream = play.subscribed().await;
         play.act("cut", params.clone()).await.unwrap();
         let mut last = None;
         while let Some(incoming) = stream.recv().await {
             last = Some(incoming);
         }
-        assert_eq!(!matches!(last, Some(Incoming::Broken(_))), whole, "{params}");
+        assert_eq!(!matches!(last, Some(Incoming::Broken(_))), complete, "{params}");
         // Whoever has left is written to in vain, and that is no fault of the scenario.
         play.act("event", delta("x")).await.unwrap();
     }
@@ -210,7 +220,7 @@ async fn a_web_socket_carries_the_same() {
 async fn subscriptions_are_refused_from_some_on() {
     let play = Play::serving(json!({"quiet": true, "refuses": {"after": 1, "status": 404}})).await;
     let _first = play.subscribed().await;
-    let (status, body) = play.asked("GET", &format!("/sessions/{SESSION}/events"), None).await;
+    let (status, body) = play.response("GET", &format!("/sessions/{SESSION}/events"), None).await;
     assert_eq!((status, &body["error"]["code"]), (Some(404), &json!("SESSION_NOT_FOUND")));
 }
 
@@ -225,7 +235,7 @@ async fn it_stops_and_starts_again_at_the_same_url() {
         assert!(matches!(play.act("event", delta("x")).await, Err(PeerError::Scenario(_))));
         play.client.close_idle();
         play.act("serve", json!({"quiet": true})).await.unwrap();
-        assert_eq!((play.host.url(), play.asked("GET", "/health", None).await.0), (url.clone(), Some(200)));
+        assert_eq!((play.host.url(), play.response("GET", "/health", None).await.0), (url.clone(), Some(200)));
     }
     play.host.finish().await;
 }
@@ -234,7 +244,7 @@ async fn it_stops_and_starts_again_at_the_same_url() {
 async fn a_client_that_does_not_come_is_found_out() {
     let mut play = Play::serving(json!({"answers": "none", "quiet": true})).await;
     play.host.setting.patience = Duration::from_millis(20);
-    let proves = |trouble| match trouble {
+    let proves = |error| match error {
         Err(PeerError::Subject { proves, .. }) => proves.unwrap_or_default(),
         _ => panic!("nobody came"),
     };
@@ -246,10 +256,10 @@ async fn a_client_that_does_not_come_is_found_out() {
 
 #[tokio::test]
 async fn an_order_that_nobody_takes_any_more_is_not_waited_for() {
-    let (orders, mut taken) = tokio::sync::mpsc::channel(1);
-    let outlet = streams::StreamSink::Events(orders);
+    let (orders, mut receiver) = tokio::sync::mpsc::channel(1);
+    let sink = streams::StreamSink::Events(orders);
     // It is there, and stays there.
-    let leaving = async { taken.close() };
-    let ending = async { tokio::join!(outlet.end(CutHow::Reset, None), leaving) };
+    let leaving = async { receiver.close() };
+    let ending = async { tokio::join!(sink.end(CutHow::Reset, None), leaving) };
     timeout(Duration::from_secs(60), ending).await.expect("it ends");
 }

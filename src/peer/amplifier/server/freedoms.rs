@@ -1,5 +1,5 @@
-//! Ways in which a mock server can differ from the next and be right all the same: each reading of the document that can
-//! be defended, and each way in which the standards let answers and event streams be written.
+//! Ways in which a mock server can differ from the next and be right all the same: each reading of the document that
+//! can be defended, and each way in which the standards let responses and event streams be written.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use crate::wire::http::{Content, Ending, LineEnd, Piece, Response};
 use crate::wire::websocket::FrameSpec;
 
 use super::EDITION;
-use super::form::{Kind, TellMode};
+use super::format::{EventTypeChoice, RefusalReport};
 use super::model::{Refusal, Reply};
-use super::quirks::{Effect, FailsBy, Instead, Quirk, Switch};
+use super::quirks::{AmplifierServerEffect, FailsBy, Instead, Quirk, Switch};
 
-struct Entry {
+struct AmplifierServerFreedom {
     freedom: Freedom,
-    effects: &'static [Effect],
+    effects: &'static [AmplifierServerEffect],
 }
 
 macro_rules! freedom {
     ($name:literal $(forgoes $forgoes:tt)? $about:literal $($effect:expr),+ $(,)?) => {
-        Entry {
+        AmplifierServerFreedom {
             freedom: Freedom {
                 name: $name,
                 about: $about,
@@ -43,211 +43,211 @@ macro_rules! freedom {
     };
 }
 
-const TABLES: [&[Entry]; 3] = [READINGS, CARRIED, STREAMS];
+const TABLES: [&[AmplifierServerFreedom]; 3] = [READINGS, CARRIED, STREAMS];
 
 /// Readings of the document, in the order of `docs/amplifier.md`.
-const READINGS: &[Entry] = &[
+const READINGS: &[AmplifierServerFreedom] = &[
     freedom!("late-408" "A decision that comes too late is refused with the status 408."
-        Effect::Failed(|r| if (r.code(), r.status) == ("APPROVAL_TIMEOUT", 409) { r.status = 408 })),
+        AmplifierServerEffect::Failed(|r| if (r.code(), r.status) == ("APPROVAL_TIMEOUT", 409) { r.status = 408 })),
     freedom!("late-400" "A decision that comes too late is refused as where none is pending."
-    Effect::Failed(|r| if r.code() == "APPROVAL_TIMEOUT" { none_pending(r) })),
+    AmplifierServerEffect::Failed(|r| if r.code() == "APPROVAL_TIMEOUT" { none_pending(r) })),
     freedom!("late-invalid" "A decision that comes too late is refused with the status 409 and as invalid."
-    Effect::Failed(|r| if r.code() == "APPROVAL_TIMEOUT" { r.body["error"]["code"] = "APPROVAL_INVALID".into() })),
+    AmplifierServerEffect::Failed(|r| if r.code() == "APPROVAL_TIMEOUT" { r.body["error"]["code"] = "APPROVAL_INVALID".into() })),
     freedom!("again-400" "A second decision is refused as where none is pending."
-        Effect::Failed(|r| if (r.code(), r.status) == ("APPROVAL_INVALID", 409) { none_pending(r) })),
+        AmplifierServerEffect::Failed(|r| if (r.code(), r.status) == ("APPROVAL_INVALID", 409) { none_pending(r) })),
     freedom!("again-timeout" "A second decision is refused with the status 408."
-    Effect::Failed(|r| if (r.code(), r.status) == ("APPROVAL_INVALID", 409) {
+    AmplifierServerEffect::Failed(|r| if (r.code(), r.status) == ("APPROVAL_INVALID", 409) {
         *r = Reply { status: 408, ..Refusal::new("APPROVAL_TIMEOUT", "The approval is over").into() };
     })),
     freedom!("again-busy" "A second decision is refused with the code SESSION_BUSY, which is the one that has the status 409."
-    Effect::Failed(|r| if (r.code(), r.status) == ("APPROVAL_INVALID", 409) { r.body["error"]["code"] = "SESSION_BUSY".into() })),
+    AmplifierServerEffect::Failed(|r| if (r.code(), r.status) == ("APPROVAL_INVALID", 409) { r.body["error"]["code"] = "SESSION_BUSY".into() })),
     freedom!("bad-profile-400" "A profile that does not exist is refused with the status 400."
-    Effect::Reply(Some(CreateSession), |r| if r.code() == "PROFILE_NOT_FOUND" { r.status = 400 })),
+    AmplifierServerEffect::Reply(Some(CreateSession), |r| if r.code() == "PROFILE_NOT_FOUND" { r.status = 400 })),
     freedom!("bad-profile-invalid" "A profile that does not exist is refused as an invalid request."
-    Effect::Reply(Some(CreateSession), |r| if r.code() == "PROFILE_NOT_FOUND" {
+    AmplifierServerEffect::Reply(Some(CreateSession), |r| if r.code() == "PROFILE_NOT_FOUND" {
         *r = Refusal::invalid("Invalid profile name").into();
     })),
     freedom!("default-of-options" "The default of an approval is one of its options."
-        Effect::Data("approval:required", |d| {
+        AmplifierServerEffect::Data("approval:required", |d| {
             let allows = d["default"] == "allow";
             let options = d["options"].as_array().cloned().unwrap_or_default();
             if let Some(option) = options.iter().find(|option| allowing(option) == allows) {
                 d["default"] = option.clone();
             }
         }),
-        Effect::Data("approval:granted", |d| if d["decision"] == "allow" { d["decision"] = "Allow".into() }),
-        Effect::Data("approval:denied", |d| if d["decision"] == "deny" { d["decision"] = "Deny".into() })),
+        AmplifierServerEffect::Data("approval:granted", |d| if d["decision"] == "allow" { d["decision"] = "Allow".into() }),
+        AmplifierServerEffect::Data("approval:denied", |d| if d["decision"] == "deny" { d["decision"] = "Deny".into() })),
     freedom!("total-of-answer" "The `total` counts the sessions in the answer."
-        Effect::Result(ListSessions, |b| b["total"] = b["sessions"].as_array().map_or(0, Vec::len).into())),
-    freedom!("created-idle" "The status of a new session is `idle`." Effect::Result(CreateSession, |b| b["status"] = "idle".into())),
-    freedom!("ids-readable" forgoes ["create/session-id-uuid"] "The ids of sessions are no UUIDs." Effect::Switch(Switch::ShortIds)),
+        AmplifierServerEffect::Result(ListSessions, |b| b["total"] = b["sessions"].as_array().map_or(0, Vec::len).into())),
+    freedom!("created-idle" "The status of a new session is `idle`." AmplifierServerEffect::Result(CreateSession, |b| b["status"] = "idle".into())),
+    freedom!("ids-readable" forgoes ["create/session-id-uuid"] "The ids of sessions are no UUIDs." AmplifierServerEffect::Switch(Switch::ShortIds)),
     freedom!("ids-to-be-encoded" forgoes ["create/session-id-uuid"] "The ids of sessions have characters that mean something in URLs."
-        Effect::Switch(Switch::OddIds)),
-    freedom!("prompts-of-one-id" forgoes ["prompt/request-id-unique"] "All prompts have the same id." Effect::Switch(Switch::SameRequestId)),
+        AmplifierServerEffect::Switch(Switch::OddIds)),
+    freedom!("prompts-of-one-id" forgoes ["prompt/request-id-unique"] "All prompts have the same id." AmplifierServerEffect::Switch(Switch::SameRequestId)),
     freedom!("decision-recorded" forgoes ["approval/value-approved"] "The answer to any decision is `recorded`."
-        Effect::Result(SubmitApproval, |b| b["status"] = "recorded".into())),
-    freedom!("denial-approved" "The answer to any decision is `approved`." Effect::Result(SubmitApproval, |b| b["status"] = "approved".into())),
+        AmplifierServerEffect::Result(SubmitApproval, |b| b["status"] = "recorded".into())),
+    freedom!("denial-approved" "The answer to any decision is `approved`." AmplifierServerEffect::Result(SubmitApproval, |b| b["status"] = "approved".into())),
     freedom!("decisions-untold" forgoes ["life/approval-resolved", "life/approval-timed-out"] "Nobody is told how an approval was decided."
-        Effect::Told("approval:granted", Vec::clear),
-        Effect::Told("approval:denied", Vec::clear)),
+        AmplifierServerEffect::Messages("approval:granted", Vec::clear),
+        AmplifierServerEffect::Messages("approval:denied", Vec::clear)),
     freedom!("quiet" forgoes ["life/submitted"] "Of a prompt nothing is told but approvals, and that it is complete."
-        Effect::Told("prompt:submit", Vec::clear),
-        Effect::Told("content_block:start", Vec::clear),
-        Effect::Told("content_block:delta", Vec::clear),
-        Effect::Told("content_block:end", Vec::clear),
-        Effect::Told("thinking:delta", Vec::clear),
-        Effect::Told("thinking:final", Vec::clear),
-        Effect::Told("tool:pre", Vec::clear),
-        Effect::Told("tool:post", Vec::clear),
-        Effect::Told("tool:error", Vec::clear),
-        Effect::Told("status:update", Vec::clear)),
+        AmplifierServerEffect::Messages("prompt:submit", Vec::clear),
+        AmplifierServerEffect::Messages("content_block:start", Vec::clear),
+        AmplifierServerEffect::Messages("content_block:delta", Vec::clear),
+        AmplifierServerEffect::Messages("content_block:end", Vec::clear),
+        AmplifierServerEffect::Messages("thinking:delta", Vec::clear),
+        AmplifierServerEffect::Messages("thinking:final", Vec::clear),
+        AmplifierServerEffect::Messages("tool:pre", Vec::clear),
+        AmplifierServerEffect::Messages("tool:post", Vec::clear),
+        AmplifierServerEffect::Messages("tool:error", Vec::clear),
+        AmplifierServerEffect::Messages("status:update", Vec::clear)),
     freedom!("deltas-alone" forgoes ["life/content-started"] "Blocks are told by their deltas alone."
-        Effect::Told("content_block:start", Vec::clear),
-        Effect::Told("content_block:end", Vec::clear)),
-    freedom!("start-untold" "Who subscribes is not told of the start of the session." Effect::Told("session:start", Vec::clear)),
-    freedom!("fails-by-status" "Errors after the answer to a prompt are told by the status alone." Effect::Switch(Switch::FailsBy(FailsBy::Status))),
-    freedom!("fails-by-completion" "Errors after the answer to a prompt are told by its completion." Effect::Switch(Switch::FailsBy(FailsBy::Completion))),
-    freedom!("fails-by-end" "Errors after the answer to a prompt end the session." Effect::Switch(Switch::FailsBy(FailsBy::End))),
+        AmplifierServerEffect::Messages("content_block:start", Vec::clear),
+        AmplifierServerEffect::Messages("content_block:end", Vec::clear)),
+    freedom!("start-untold" "Who subscribes is not told of the start of the session." AmplifierServerEffect::Messages("session:start", Vec::clear)),
+    freedom!("fails-by-status" "Errors after the answer to a prompt are told by the status alone." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Status))),
+    freedom!("fails-by-completion" "Errors after the answer to a prompt are told by its completion." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Completion))),
+    freedom!("fails-by-end" "Errors after the answer to a prompt end the session." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::End))),
     freedom!("fails-by-message" "Errors after the answer to a prompt are told by a message in the format of an error."
-        Effect::Switch(Switch::FailsBy(FailsBy::Message))),
-    freedom!("fails-by-event" "Errors after the answer to a prompt are told by an event `error`." Effect::Switch(Switch::FailsBy(FailsBy::Event))),
-    freedom!("keys-at-prompt" "API keys are looked at with the first prompt." Effect::Switch(Switch::KeysLate)),
+        AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Message))),
+    freedom!("fails-by-event" "Errors after the answer to a prompt are told by an event `error`." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Event))),
+    freedom!("keys-at-prompt" "API keys are looked at with the first prompt." AmplifierServerEffect::Switch(Switch::KeysLate)),
     freedom!("no-credentials-400" "A body without `credentials` is refused as an invalid request."
-    Effect::Refuse(|ask, _| {
-        let without = ask.body.as_ref().is_ok_and(|body| !body.contains_key("credentials"));
-        (ask.route.endpoint == CreateSession && without).then(|| Refusal::invalid("`credentials` are needed"))
+    AmplifierServerEffect::Refuse(|request, _| {
+        let without = request.body.as_ref().is_ok_and(|body| !body.contains_key("credentials"));
+        (request.route.endpoint == CreateSession && without).then(|| Refusal::invalid("`credentials` are needed"))
     })),
-    freedom!("response-last-block" "The response is the last block." Effect::Switch(Switch::LastResponse)),
+    freedom!("response-last-block" "The response is the last block." AmplifierServerEffect::Switch(Switch::LastResponse)),
     freedom!("response-trimmed" "The response has no white space at its ends."
-        Effect::Data("prompt:complete", |d| d["response"] = d["response"].as_str().unwrap_or_default().trim().into())),
-    freedom!("blocks-anew" "Blocks are counted anew after a tool." Effect::Switch(Switch::BlocksAnew)),
+        AmplifierServerEffect::Data("prompt:complete", |d| d["response"] = d["response"].as_str().unwrap_or_default().trim().into())),
+    freedom!("blocks-anew" "Blocks are counted anew after a tool." AmplifierServerEffect::Switch(Switch::BlocksAnew)),
     freedom!("socket-deltas-bare" "Deltas over a WebSocket have no index."
-    Effect::Frames(|f| f.text = Some(|text| if let Ok(mut message) = serde_json::from_str::<Value>(text)
+    AmplifierServerEffect::Frames(|f| f.text = Some(|text| if let Ok(mut message) = serde_json::from_str::<Value>(text)
         && message["event"] == "content_block:delta" {
         if let Some(data) = message["data"].as_object_mut() {
             data.shift_remove("block_index");
         }
         *text = message.to_string();
     }))),
-    freedom!("stop-ends-prompt" "The action `stop` ends the prompt, and not the session." Effect::Switch(Switch::StopEndsPrompt)),
-    freedom!("stopped-shown" "A session that was stopped is still shown, as such." Effect::Switch(Switch::StoppedShown)),
-    freedom!("approval-first" "An approval is asked for before its tool is announced." Effect::Switch(Switch::ApprovalFirst)),
-    freedom!("denied-silent" "A tool that was denied does not end." Effect::Switch(Switch::DeniedSilent)),
-    freedom!("denied-post" "A tool that was denied ends without success." Effect::Switch(Switch::DeniedPost)),
-    freedom!("filter-unknown-empty" "A list filtered by a status that does not exist is empty." Effect::Switch(Switch::FilterUnknownEmpty)),
+    freedom!("stop-ends-prompt" "The action `stop` ends the prompt, and not the session." AmplifierServerEffect::Switch(Switch::StopEndsPrompt)),
+    freedom!("stopped-shown" "A session that was stopped is still shown, as such." AmplifierServerEffect::Switch(Switch::StoppedShown)),
+    freedom!("approval-first" "An approval is asked for before its tool is announced." AmplifierServerEffect::Switch(Switch::ApprovalFirst)),
+    freedom!("denied-silent" "A tool that was denied does not end." AmplifierServerEffect::Switch(Switch::DeniedSilent)),
+    freedom!("denied-post" "A tool that was denied ends without success." AmplifierServerEffect::Switch(Switch::DeniedPost)),
+    freedom!("filter-unknown-empty" "A list filtered by a status that does not exist is empty." AmplifierServerEffect::Switch(Switch::FilterUnknownEmpty)),
     freedom!("collection-unknown-404" "A list filtered by a collection that does not exist is refused."
-    Effect::Refuse(|ask, model| {
-        let wanted = ask.route.param("collection")?;
-        let lists = [ListProfiles, ListAgents].contains(&ask.route.endpoint);
+    AmplifierServerEffect::Refuse(|request, model| {
+        let wanted = request.route.param("collection")?;
+        let lists = [ListProfiles, ListAgents].contains(&request.route.endpoint);
         let known = model.script().collections.iter().any(|one| one.get("name").and_then(Value::as_str) == Some(wanted));
         (lists && !known).then(|| Refusal::new("PROFILE_NOT_FOUND", "There is no such collection"))
     })),
-    freedom!("limit-odd-empty" "A limit of zero or less gives an empty list." Effect::Switch(Switch::LimitOddEmpty)),
+    freedom!("limit-odd-empty" "A limit of zero or less gives an empty list." AmplifierServerEffect::Switch(Switch::LimitOddEmpty)),
     freedom!("updates-bare" "A `status:update` has its status alone."
-    Effect::Data("status:update", |d| if let Some(data) = d.as_object_mut() {
+    AmplifierServerEffect::Data("status:update", |d| if let Some(data) = d.as_object_mut() {
         data.retain(|key, _| ["session_id", "status"].contains(&key.as_str()));
     })),
     freedom!("progress-null" "The progress of a `status:update` is null."
-        Effect::Data("status:update", |d| d["progress"] = Value::Null)),
+        AmplifierServerEffect::Data("status:update", |d| d["progress"] = Value::Null)),
     freedom!("uptime-fraction" "The uptime has a fraction."
-        Effect::Result(Health, |b| b["uptime_seconds"] = (b["uptime_seconds"].as_f64().unwrap_or_default() + 0.25).into())),
-    freedom!("healthy-otherwise" forgoes ["health/healthy"] "The status of the health is another word." Effect::Result(Health, |b| b["status"] = "ok".into())),
+        AmplifierServerEffect::Result(Health, |b| b["uptime_seconds"] = (b["uptime_seconds"].as_f64().unwrap_or_default() + 0.25).into())),
+    freedom!("healthy-otherwise" forgoes ["health/healthy"] "The status of the health is another word." AmplifierServerEffect::Result(Health, |b| b["status"] = "ok".into())),
     freedom!("profiles-in-detail" "The list of profiles has all that there is of them."
-        Effect::EachOf(ListProfiles, "profiles", |one| for list in ["providers", "tools", "hooks", "agents"] { one[list] = json!([]) })),
+        AmplifierServerEffect::EachOf(ListProfiles, "profiles", |one| for list in ["providers", "tools", "hooks", "agents"] { one[list] = json!([]) })),
     freedom!("profile-bare" forgoes ["profiles/detail-modules"] "A profile has only what it has to."
-    Effect::Result(GetProfile, |b| if let Some(members) = b.as_object_mut() {
+    AmplifierServerEffect::Result(GetProfile, |b| if let Some(members) = b.as_object_mut() {
         members.retain(|key, _| ["name", "collection", "description", "extends"].contains(&key.as_str()));
     })),
     freedom!("moments-with-offset" "Times have an offset from UTC in hours."
-        Effect::Result(CreateSession, offset),
-        Effect::EachOf(ListSessions, "sessions", offset)),
+        AmplifierServerEffect::Result(CreateSession, offset),
+        AmplifierServerEffect::EachOf(ListSessions, "sessions", offset)),
     freedom!("error-details-left-out" "Errors have no details."
-    Effect::Failed(|r| if let Some(error) = r.body["error"].as_object_mut() {
+    AmplifierServerEffect::Failed(|r| if let Some(error) = r.body["error"].as_object_mut() {
         error.shift_remove("details");
     })),
     freedom!("outside-plain" forgoes ["errors/outside"] "What is no endpoint is refused with a page."
-    Effect::Instead(|s| s.ask.is_none().then(|| {
+    AmplifierServerEffect::Instead(|s| s.request.is_none().then(|| {
         Instead::Respond(Box::new(Response::new("404 Not Found").header("Content-Type", "text/html").content(Content::Whole(b"<h1>Not Found</h1>".to_vec()))))
     }))),
     freedom!("extra-members" "Everything has a member that nobody knows."
-        Effect::Reply(None, |r| extra(&mut r.body)),
-        Effect::Data("", extra)),
+        AmplifierServerEffect::Reply(None, |r| extra(&mut r.body)),
+        AmplifierServerEffect::Data("", extra)),
 ];
 
-/// Ways in which answers are carried.
-const CARRIED: &[Entry] = &[
+/// Ways in which responses are carried.
+const CARRIED: &[AmplifierServerFreedom] = &[
     freedom!("http-1-0" "Answers are HTTP/1.0, and end with the connection."
-    Effect::Carried(|r| {
+    AmplifierServerEffect::Response(|r| {
         r.version = "HTTP/1.0".to_owned();
         until_close(r);
     })),
-    freedom!("until-close" "Bodies and streams have no length, and end with the connection." Effect::Carried(until_close), Effect::Stream(|f| until_close(&mut f.head))),
-    freedom!("closes-announced" "The connection is closed after each answer, and the head says so." Effect::Carried(|r| r.ending = Ending::Close)),
+    freedom!("until-close" "Bodies and streams have no length, and end with the connection." AmplifierServerEffect::Response(until_close), AmplifierServerEffect::Stream(|f| until_close(&mut f.head))),
+    freedom!("closes-announced" "The connection is closed after each answer, and the head says so." AmplifierServerEffect::Response(|r| r.ending = Ending::Close)),
     freedom!("chunked" "Bodies are chunked, a few bytes each, also within characters."
-    Effect::Carried(|r| if let Content::Whole(body) = &r.content {
+    AmplifierServerEffect::Response(|r| if let Content::Whole(body) = &r.content {
         let pieces = body.chunks(body.len().div_ceil(50).max(7)).map(Piece::now).collect();
         r.content = Content::Chunked { pieces, trailers: vec![("X-Checksum".to_owned(), "none".to_owned())] };
     })),
     freedom!("in-segments" "Answers come in several TCP segments."
-    Effect::Carried(|r| if let Content::Whole(body) = &r.content {
+    AmplifierServerEffect::Response(|r| if let Content::Whole(body) = &r.content {
         r.manner.split = Some(body.len().div_ceil(4).max(250));
     })),
-    freedom!("headers-in-lower-case" "Header names are in lower case." Effect::Carried(|r| names(r, str::to_lowercase))),
+    freedom!("headers-in-lower-case" "Header names are in lower case." AmplifierServerEffect::Response(|r| names(r, str::to_lowercase))),
     freedom!("more-headers" "Answers have more headers, some of them several times."
-    Effect::Carried(|r| for (name, value) in [
+    AmplifierServerEffect::Response(|r| for (name, value) in [
         ("Server", "uvicorn"), ("Set-Cookie", "a=1; Path=/"), ("Set-Cookie", "b=2"), ("X-Empty", ""),
         ("Access-Control-Allow-Origin", "*"), ("X-Accel-Buffering", "no"),
     ] {
         r.headers.push((name.to_owned(), Some(value.to_owned())));
     })),
     freedom!("charset-named" "Content types name the charset."
-    Effect::Carried(|r| for (name, value) in &mut r.headers {
+    AmplifierServerEffect::Response(|r| for (name, value) in &mut r.headers {
         if let (true, Some(value)) = (name == "Content-Type", value) {
             *value += "; charset=utf-8";
         }
     })),
-    freedom!("no-reason" "The status line has no reason." Effect::Carried(|r| r.status = r.status[..3].to_owned() + " ")),
+    freedom!("no-reason" "The status line has no reason." AmplifierServerEffect::Response(|r| r.status = r.status[..3].to_owned() + " ")),
     freedom!("pretty-json" "Bodies have white space between their tokens."
-    Effect::Body(|b| if let Ok(value) = serde_json::from_slice::<Value>(b) {
+    AmplifierServerEffect::Body(|b| if let Ok(value) = serde_json::from_slice::<Value>(b) {
         *b = format!("\t{value:#}\r\n ").into_bytes();
     })),
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped in bodies."
-        Effect::Body(|b| *b = escape(&String::from_utf8_lossy(b)).into_bytes())),
+        AmplifierServerEffect::Body(|b| *b = escape(&String::from_utf8_lossy(b)).into_bytes())),
     freedom!("half-surrogates" "Texts of answers begin with the escape of half a surrogate pair."
-    Effect::Body(|b| for member in ["message", "description", "version"] {
+    AmplifierServerEffect::Body(|b| for member in ["message", "description", "version"] {
         *b = String::from_utf8_lossy(b).replace(&format!("\"{member}\":\""), &format!("\"{member}\":\"\\ud800")).into_bytes();
     })),
     freedom!("deep-members" "Answers and events have a member that nobody knows, and that is nested deep."
-        Effect::Reply(None, |r| deep(&mut r.body)),
-        Effect::Data("", deep)),
-    freedom!("keys-reversed" "The members of bodies come in another order." Effect::Reply(None, |r| reverse(&mut r.body))),
+        AmplifierServerEffect::Reply(None, |r| deep(&mut r.body)),
+        AmplifierServerEffect::Data("", deep)),
+    freedom!("keys-reversed" "The members of bodies come in another order." AmplifierServerEffect::Reply(None, |r| reverse(&mut r.body))),
 ];
 
 /// Ways in which events are written.
-const STREAMS: &[Entry] = &[
-    freedom!("lines-cr" "Lines of event streams end in CR." Effect::Stream(|f| f.writer.line_end = LineEnd::Cr)),
-    freedom!("lines-crlf" "Lines of event streams end in CR LF." Effect::Stream(|f| f.writer.line_end = LineEnd::CrLf)),
-    freedom!("stream-mark" "Event streams begin with a byte order mark." Effect::Stream(|f| f.mark = true)),
-    freedom!("fields-tight" "No blank follows the colon of a field." Effect::Stream(|f| f.writer.space = false)),
-    freedom!("events-commented" "A comment comes before each event." Effect::Stream(|f| f.comment = Some(" comment: {\"event\": 1}"))),
-    freedom!("events-with-id" "Events have an `id`." Effect::Stream(|f| f.id = true)),
-    freedom!("events-with-retry" "Events have a `retry`." Effect::Stream(|f| f.retry = Some(50))),
-    freedom!("events-of-message" "Events say that they are of the type `message`." Effect::Stream(|f| f.kind = Kind::Named("message"))),
-    freedom!("data-over-lines" "The data of events goes over several lines." Effect::Stream(|f| f.lines = true)),
-    freedom!("stream-in-segments" "Event streams come in segments of a few bytes, also within characters." Effect::Stream(|f| f.split = Some(61))),
-    freedom!("keep-alives" "Comments keep event streams alive, often." Effect::Stream(|f| f.alive = (Duration::from_millis(20), ":\n\n"))),
+const STREAMS: &[AmplifierServerFreedom] = &[
+    freedom!("lines-cr" "Lines of event streams end in CR." AmplifierServerEffect::Stream(|f| f.writer.line_end = LineEnd::Cr)),
+    freedom!("lines-crlf" "Lines of event streams end in CR LF." AmplifierServerEffect::Stream(|f| f.writer.line_end = LineEnd::CrLf)),
+    freedom!("stream-mark" "Event streams begin with a byte order mark." AmplifierServerEffect::Stream(|f| f.bom = true)),
+    freedom!("fields-tight" "No blank follows the colon of a field." AmplifierServerEffect::Stream(|f| f.writer.space = false)),
+    freedom!("events-commented" "A comment comes before each event." AmplifierServerEffect::Stream(|f| f.comment = Some(" comment: {\"event\": 1}"))),
+    freedom!("events-with-id" "Events have an `id`." AmplifierServerEffect::Stream(|f| f.id = true)),
+    freedom!("events-with-retry" "Events have a `retry`." AmplifierServerEffect::Stream(|f| f.retry = Some(50))),
+    freedom!("events-of-message" "Events say that they are of the type `message`." AmplifierServerEffect::Stream(|f| f.kind = EventTypeChoice::Named("message"))),
+    freedom!("data-over-lines" "The data of events goes over several lines." AmplifierServerEffect::Stream(|f| f.lines = true)),
+    freedom!("stream-in-segments" "Event streams come in segments of a few bytes, also within characters." AmplifierServerEffect::Stream(|f| f.split = Some(61))),
+    freedom!("keep-alives" "Comments keep event streams alive, often." AmplifierServerEffect::Stream(|f| f.keep_alive = (Duration::from_millis(20), ":\n\n"))),
     freedom!("keep-alive-events" "Events of the type `ping` keep event streams alive, often."
-        Effect::Stream(|f| f.alive = (Duration::from_millis(20), "event: ping\ndata: 2025-12-09 10:30:00\n\n"))),
-    freedom!("keep-alive-empty" "Events with empty data keep event streams alive." Effect::Stream(|f| f.alive = (Duration::from_millis(20), "data:\n\n"))),
-    freedom!("stream-begins-with-comment" "Event streams begin with a long comment." Effect::Stream(|f| f.first = PADDING)),
-    freedom!("fields-unknown" "Event streams have fields that nobody knows." Effect::Stream(|f| f.first = "foo: bar\nbaz\n\n")),
+        AmplifierServerEffect::Stream(|f| f.keep_alive = (Duration::from_millis(20), "event: ping\ndata: 2025-12-09 10:30:00\n\n"))),
+    freedom!("keep-alive-empty" "Events with empty data keep event streams alive." AmplifierServerEffect::Stream(|f| f.keep_alive = (Duration::from_millis(20), "data:\n\n"))),
+    freedom!("stream-begins-with-comment" "Event streams begin with a long comment." AmplifierServerEffect::Stream(|f| f.first = PADDING)),
+    freedom!("fields-unknown" "Event streams have fields that nobody knows." AmplifierServerEffect::Stream(|f| f.first = "foo: bar\nbaz\n\n")),
     freedom!("socket-fragments" "Messages over WebSockets come in several frames, with pings between them."
-    Effect::Frames(|f| f.frames = Some(|frames| frames.into_iter().flat_map(|frame| {
+    AmplifierServerEffect::Frames(|f| f.frames = Some(|frames| frames.into_iter().flat_map(|frame| {
         let (first, rest) = frame.payload.split_at(frame.payload.len() / 2);
         [FrameSpec::new(frame.opcode, first).unfinished(), FrameSpec::ping(*b"hi"), FrameSpec::continuation(rest)]
     }).collect()))),
-    freedom!("socket-refusals-untold" "Nothing is told of a control message that is refused." Effect::Frames(|f| f.tells = TellMode::Nothing)),
-    freedom!("socket-refusals-close" "A control message that is refused closes the WebSocket." Effect::Frames(|f| f.tells = TellMode::Closes)),
+    freedom!("socket-refusals-untold" "Nothing is told of a control message that is refused." AmplifierServerEffect::Frames(|f| f.refusal_report = RefusalReport::Nothing)),
+    freedom!("socket-refusals-close" "A control message that is refused closes the WebSocket." AmplifierServerEffect::Frames(|f| f.refusal_report = RefusalReport::Closes)),
 ];
 
 /// A comment of two kibibytes, which some servers send because old browsers waited for so much.

@@ -1,4 +1,4 @@
-//! The mock server as [`crate::peer::Mock`].
+//! The mock server as [`crate::peer::Mock`], and the commands that it takes while it serves.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,17 +15,16 @@ use crate::config::Described;
 use crate::diagnostic::yaml;
 use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
+use crate::protocol::amplifier::{CODES, ENDPOINTS, Endpoint};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
 
+use super::context::{Folder, ServerContext};
 use super::model::Model;
-use super::place::Folder;
-use super::quirks::{Effect, Quirks};
-use super::script::{EFFECT_FILE, KEYS, PROMPTS, Script, example};
+use super::quirks::{AmplifierServerEffect, Quirks};
+use super::script::{EFFECT_FILE, KEYS, PROMPTS, Script, ScriptedError, example};
 use super::service::Service;
-use super::stage::ServerContext;
-use super::steer::{self, Command, Source};
 use super::{EDITION, flaws, freedoms};
 
 /// The mock server.
@@ -38,8 +37,8 @@ pub static MOCK: MockKind = MockKind {
     scripted: true,
 };
 
-/// How long subscribers may take to get what is still told to them at the end.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long subscribers may take to get the last events at the end.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many connections it holds at once: streams, and requests beside them.
 const CONNECTIONS: usize = 16_384;
 
@@ -49,7 +48,7 @@ struct MockServer {
     server: Mutex<Option<Server>>,
 }
 
-/// What a certification of this mock is told: the prompts and keys of the example.
+/// The description of this mock for its certification: the prompts and keys of the example.
 fn described() -> Described {
     let prompts: Map<String, Value> =
         PROMPTS.iter().map(|(key, prompt)| ((*key).to_owned(), (*prompt).into())).collect();
@@ -113,38 +112,38 @@ fn allow_many_files() {
 }
 
 impl MockServer {
-    fn obey(&self, command: Command) -> Result<Value, String> {
-        let stage = &self.service.stage;
-        let now = stage.now();
-        let mut model = stage.model();
+    fn execute(&self, command: SteerCommand) -> Result<Value, String> {
+        let context = &self.service.context;
+        let now = context.now();
+        let mut model = context.model();
         let known = |model: &Model, session: Option<&String>| match session {
             Some(id) if model.session(id).is_none() => Err(format!("there is no session `{id}`")),
             _ => Ok(()),
         };
         match command {
-            Command::Script(from) => {
+            SteerCommand::Script(from) => {
                 drop(model);
                 let script = script(&from)?;
-                stage.model().replace(script);
+                context.model().replace(script);
             }
-            Command::Event { session, event, data } => {
+            SteerCommand::Event { session, event, data } => {
                 known(&model, session.as_ref())?;
-                let told = model.tell(session.as_deref(), &event, &data, now);
-                return Ok(json!({"sessions": told}));
+                let count = model.emit(session.as_deref(), &event, &data, now);
+                return Ok(json!({"sessions": count}));
             }
-            Command::Cut { session, reset } => {
+            SteerCommand::Cut { session, reset } => {
                 known(&model, session.as_ref())?;
                 return Ok(json!({"streams": model.cut(session.as_deref(), reset)}));
             }
-            Command::Refuse { endpoint, failure, times } => {
+            SteerCommand::Refuse { endpoint, failure, times } => {
                 (0..times).for_each(|_| model.refuse_next(endpoint, failure.clone()));
             }
-            Command::Switch(name, on) => {
+            SteerCommand::Switch(name, on) => {
                 let quirk = KNOWN.either(&name)?;
                 model.quirks.set(quirk, on);
             }
-            Command::State => return Ok(model.describe()),
-            Command::Quit => {
+            SteerCommand::State => return Ok(model.describe()),
+            SteerCommand::Quit => {
                 drop(model);
                 self.service.end(Ended::Quit);
             }
@@ -165,13 +164,13 @@ impl Mock for MockServer {
     }
 
     fn steer<'a>(&'a self, command: &'a Map<String, Value>) -> BoxFuture<'a, Result<Value, String>> {
-        Box::pin(async move { self.obey(steer::read(command)?) })
+        Box::pin(async move { self.execute(read_command(command)?) })
     }
 
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
-        match steer::read(command)? {
-            Command::Switch(name, _) => KNOWN.either(&name).map(drop),
-            Command::Script(from @ Source::Here(_)) => script(&from).map(drop),
+        match read_command(command)? {
+            SteerCommand::Switch(name, _) => KNOWN.either(&name).map(drop),
+            SteerCommand::Script(from @ ScriptSource::Here(_)) => script(&from).map(drop),
             _ => Ok(()),
         }
     }
@@ -188,31 +187,204 @@ impl Mock for MockServer {
         Box::pin(async {
             let Some(server) = self.server.lock().await.take() else { return };
             server.close();
-            let now = self.service.stage.now();
-            self.service.stage.model().end(now);
+            let now = self.service.context.now();
+            self.service.context.model().end(now);
             // One that does not read has had its time.
-            let _ = timeout(LAST_WORDS, self.service.deserted()).await;
+            let _ = timeout(DRAIN_TIMEOUT, self.service.no_subscribers()).await;
             server.stop().await;
         })
     }
 }
 
 /// The script that a command speaks of.
-fn script(from: &Source) -> Result<Script, String> {
+fn script(from: &ScriptSource) -> Result<Script, String> {
     match from {
-        Source::Example => Ok(example().clone()),
-        Source::File(path) => {
+        ScriptSource::Example => Ok(example().clone()),
+        ScriptSource::File(path) => {
             let source = yaml::read(Path::new(path)).map_err(|fault| fault.message)?;
             Script::parse(&source).map_err(|faults| crate::peer::format::in_a_line(&faults))
         }
-        Source::Here(script) => Script::from_json(script),
+        ScriptSource::Here(script) => Script::from_json(script),
     }
 }
 
 /// What can be different about it.
-pub const KNOWN: QuirkRegistry<'static, &'static [Effect]> =
+pub const KNOWN: QuirkRegistry<'static, &'static [AmplifierServerEffect]> =
     QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
 
 fn names() -> Vec<&'static str> {
     flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
+}
+
+/// A command to a mock that serves.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SteerCommand {
+    /// From now on the agent does this.
+    Script(ScriptSource),
+    /// Emits an event to the subscribers of a session, or of all.
+    Event { session: Option<String>, event: String, data: Value },
+    /// Ends the streams of a session, or of all.
+    Cut { session: Option<String>, reset: bool },
+    /// Refuses the next requests for an endpoint, or any.
+    Refuse { endpoint: Option<Endpoint>, failure: ScriptedError, times: u64 },
+    /// Switches a flaw or freedom on or off.
+    Switch(String, bool),
+    /// Reports the state of the server.
+    State,
+    /// Ends the mock.
+    Quit,
+}
+
+/// Where a script is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ScriptSource {
+    /// The example.
+    Example,
+    /// A file.
+    File(String),
+    /// Here.
+    Here(Value),
+}
+
+/// The commands, each with its parameters.
+const COMMANDS: [(&str, &[&str]); 7] = [
+    ("script", &["file", "script"]),
+    ("event", &["session", "event", "data"]),
+    ("cut", &["session", "how"]),
+    ("refuse", &["endpoint", "code", "message", "times"]),
+    ("switch", &["name", "on"]),
+    ("state", &[]),
+    ("quit", &[]),
+];
+
+/// The most requests that one command has refused.
+const MAX_REFUSALS: u64 = 10_000;
+
+/// Understands a command.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read_command(command: &Map<String, Value>) -> Result<SteerCommand, String> {
+    let (name, params) = match command.iter().next() {
+        Some((name, params)) if command.len() == 1 => (name.as_str(), params),
+        _ => return Err("a command is an object of one key, such as {\"state\":{}}".to_owned()),
+    };
+    let Some((_, known)) = COMMANDS.iter().find(|(known, _)| *known == name) else {
+        let names: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("there is no command `{name}`; there are {}", names.join(", ")));
+    };
+    let Value::Object(params) = params else { return Err(format!("the parameters of `{name}` must be an object")) };
+    if let Some(unknown) = params.keys().find(|key| !known.contains(&key.as_str())) {
+        return Err(format!("`{name}` has no parameter `{unknown}`"));
+    }
+    let wrong = |param: &str, what: &str| format!("the parameter `{param}` of `{name}` must be {what}");
+    let text = |param: &str, what: &str| match params.get(param) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(wrong(param, what)),
+    };
+    let session = || text("session", "the id of a session");
+    Ok(match name {
+        "script" => SteerCommand::Script(match (text("file", "a path")?, params.get("script")) {
+            (Some(_), Some(_)) => return Err("`script` takes either `file` or `script`".to_owned()),
+            (Some(file), None) => ScriptSource::File(file),
+            (None, Some(script @ Value::Object(_))) => ScriptSource::Here(script.clone()),
+            (None, Some(_)) => return Err(wrong("script", "an object, as in a script's file")),
+            (None, None) => ScriptSource::Example,
+        }),
+        "event" => {
+            let event = text("event", "the name of an event")?.ok_or_else(|| wrong("event", "the name of an event"))?;
+            let data = match params.get("data") {
+                None => Value::Object(Map::new()),
+                Some(data @ Value::Object(_)) => data.clone(),
+                Some(_) => return Err(wrong("data", "an object")),
+            };
+            SteerCommand::Event { session: session()?, event, data }
+        }
+        "cut" => {
+            let reset = match text("how", "end or reset")?.as_deref() {
+                None | Some("end") => false,
+                Some("reset") => true,
+                Some(_) => return Err(wrong("how", "end or reset")),
+            };
+            SteerCommand::Cut { session: session()?, reset }
+        }
+        "refuse" => {
+            let what = "one of the fourteen codes";
+            let code = text("code", what)?.filter(|code| CODES.iter().any(|(known, ..)| known == code));
+            let code = code.ok_or_else(|| wrong("code", what))?;
+            let endpoint = match text("endpoint", "the name of an endpoint")? {
+                None => None,
+                Some(name) => Some(
+                    Endpoint::named(&name)
+                        .ok_or_else(|| wrong("endpoint", &format!("one of {}", ENDPOINTS.join(", "))))?,
+                ),
+            };
+            let times =
+                params.get("times").map_or(Some(1), Value::as_u64).filter(|times| (1..=MAX_REFUSALS).contains(times));
+            let times = times.ok_or_else(|| wrong("times", "a whole number from 1 to 10000"))?;
+            SteerCommand::Refuse {
+                endpoint,
+                failure: ScriptedError { code, message: text("message", "a text")? },
+                times,
+            }
+        }
+        "switch" => match (text("name", "the name of a flaw or freedom")?, params.get("on").and_then(Value::as_bool)) {
+            (Some(name), Some(on)) => SteerCommand::Switch(name, on),
+            (None, _) => return Err(wrong("name", "the name of a flaw or freedom")),
+            (_, None) => return Err(wrong("on", "true or false")),
+        },
+        "quit" => SteerCommand::Quit,
+        _ => SteerCommand::State,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn parse(command: Value) -> Result<SteerCommand, String> {
+        let Value::Object(command) = command else { panic!("no object") };
+        read_command(&command)
+    }
+
+    #[test]
+    fn a_command_says_what_to_do_with_what() {
+        assert_eq!(parse(json!({"script": {}})), Ok(SteerCommand::Script(ScriptSource::Example)));
+        let event = SteerCommand::Event { session: None, event: "a:b".to_owned(), data: json!({"x": 1}) };
+        assert_eq!(parse(json!({"event": {"event": "a:b", "data": {"x": 1}}})), Ok(event));
+        let cut = SteerCommand::Cut { session: Some("s".to_owned()), reset: true };
+        assert_eq!(parse(json!({"cut": {"session": "s", "how": "reset"}})), Ok(cut));
+        let failure = ScriptedError { code: "RATE_LIMITED".to_owned(), message: None };
+        let refuse = SteerCommand::Refuse { endpoint: Some(Endpoint::Health), failure, times: 2 };
+        assert_eq!(parse(json!({"refuse": {"endpoint": "health", "code": "RATE_LIMITED", "times": 2}})), Ok(refuse));
+        assert_eq!(
+            (parse(json!({"state": {}})), parse(json!({"quit": {}}))),
+            (Ok(SteerCommand::State), Ok(SteerCommand::Quit))
+        );
+    }
+
+    #[test]
+    fn a_command_that_is_wrong_is_told_what_is_wrong() {
+        for (command, expected) in [
+            (json!({}), "a command is an object of one key"),
+            (json!({"fly": {}}), "there is no command `fly`; there are script, event"),
+            (json!({"quit": 1}), "the parameters of `quit` must be an object"),
+            (json!({"quit": {"x": 1}}), "`quit` has no parameter `x`"),
+            (json!({"event": {}}), "the parameter `event` of `event` must be"),
+            (json!({"event": {"event": "a", "data": 1}}), "the parameter `data` of `event` must be an object"),
+            (json!({"cut": {"how": "softly"}}), "the parameter `how` of `cut` must be end or reset"),
+            (json!({"refuse": {"code": "NO"}}), "the parameter `code` of `refuse` must be one of the fourteen"),
+            (
+                json!({"refuse": {"code": "SERVER_ERROR", "endpoint": "x"}}),
+                "the parameter `endpoint` of `refuse` must be",
+            ),
+            (json!({"switch": {"name": "x"}}), "the parameter `on` of `switch` must be true or false"),
+        ] {
+            let error = parse(command.clone()).unwrap_err();
+            assert!(error.starts_with(expected), "{command}: {error}");
+        }
+    }
 }

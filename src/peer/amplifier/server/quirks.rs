@@ -1,57 +1,59 @@
-//! What is different about a mock server, and how.
+//! What is different about a mock server: the effects of flaws and freedoms, and what a flawed server remembers.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use crate::protocol::amplifier::Endpoint;
-use crate::wire::http::{Received, Response};
+use crate::trace::Closed;
+use crate::wire::http::{HttpError, ReceiveError, Received, Response};
 
-use super::form::{Form, Frames};
-use super::memory::Memory;
-use super::model::{Ask, Model, Refusal, Reply};
-pub use super::switches::{FailsBy, Odd, Switch};
+use super::format::{SocketFormat, StreamFormat};
+use super::model::{EndpointRequest, Model, Refusal, Reply};
+pub use super::switches::{FailsBy, Switch, UnusualDecision};
 
 /// The flaw that made something wrong, if one did.
 pub type Why = Option<&'static str>;
 
 /// A flaw or freedom that is on, which may do several things.
-pub type Quirk = crate::peer::quirks::Quirk<&'static [Effect]>;
+pub type Quirk = crate::peer::quirks::Quirk<&'static [AmplifierServerEffect]>;
 
 /// What a quirk does.
 #[derive(Clone, Copy, Debug)]
-pub enum Effect {
-    /// Does something else than to answer a request, where it says so.
+pub enum AmplifierServerEffect {
+    /// Does something else than to respond to a request, where it says so.
     Instead(fn(&RequestInContext<'_>) -> Option<Instead>),
-    /// Changes what was asked.
-    Ask(fn(&mut Ask)),
-    /// Refuses what was asked.
-    Refuse(fn(&Ask, &Model) -> Option<Refusal>),
-    /// Changes the answers of an endpoint, or of all, be they successes or not.
+    /// Changes the request.
+    Request(fn(&mut EndpointRequest)),
+    /// Refuses the request.
+    Refuse(fn(&EndpointRequest, &Model) -> Option<Refusal>),
+    /// Changes the responses of an endpoint, or of all, be they successes or not.
     Reply(Option<Endpoint>, fn(&mut Reply)),
     /// Changes what an endpoint gives where it succeeds.
     Result(Endpoint, fn(&mut Value)),
-    /// The same for each item of a list in it.
+    /// Changes each item of a list in that.
     EachOf(Endpoint, &'static str, fn(&mut Value)),
     /// Gives the successes of an endpoint this status.
     Status(Endpoint, u16),
-    /// Changes answers that are errors.
+    /// Changes responses that are errors.
     Failed(fn(&mut Reply)),
     /// Changes what belongs to an event of this name, or to any where it is empty.
     Data(&'static str, fn(&mut Value)),
-    /// The same for each item of a list in it.
+    /// Changes each item of a list in that.
     DataEach(&'static str, &'static str, fn(&mut Value)),
-    /// Changes what is told instead of an event of this name, or of any where it is empty: it is given the message.
-    Told(&'static str, fn(&mut Vec<Value>)),
+    /// Changes the messages for an event of this name, or of any where it is empty: it is given the one message.
+    Messages(&'static str, fn(&mut Vec<Value>)),
     /// Changes the bytes of a body.
     Body(fn(&mut Vec<u8>)),
-    /// Changes how an answer is carried.
-    Carried(fn(&mut Response)),
-    /// The same, given the request.
-    CarriedFor(fn(&mut Response, &Received)),
+    /// Changes how a response is carried.
+    Response(fn(&mut Response)),
+    /// Changes how a response is carried, given the request.
+    ResponseFor(fn(&mut Response, &Received)),
     /// Changes how event streams are written.
-    Stream(fn(&mut Form)),
+    Stream(fn(&mut StreamFormat)),
     /// Changes how messages go over WebSockets.
-    Frames(fn(&mut Frames)),
-    /// Something else.
+    Frames(fn(&mut SocketFormat)),
+    /// Switches a behaviour on.
     Switch(Switch),
 }
 
@@ -65,15 +67,15 @@ pub struct RequestInContext<'a> {
     /// As it came.
     pub received: &'a Received,
     /// As it is understood; none where there is no such endpoint.
-    pub ask: Option<&'a Ask>,
+    pub request: Option<&'a EndpointRequest>,
     /// What came before.
-    pub memory: &'a Memory,
+    pub history: &'a RequestHistory,
 }
 
 impl RequestInContext<'_> {
     /// Whether it is for this endpoint.
     pub fn is(&self, endpoint: Endpoint) -> bool {
-        self.ask.is_some_and(|ask| ask.route.endpoint == endpoint)
+        self.request.is_some_and(|request| request.route.endpoint == endpoint)
     }
 
     /// The value of a header.
@@ -82,14 +84,14 @@ impl RequestInContext<'_> {
     }
 }
 
-/// What is done instead of an answer.
+/// What a flaw does instead of a response.
 #[derive(Clone, Debug)]
 pub enum Instead {
-    /// This is the answer.
+    /// Sends this reply.
     Reply(Reply),
-    /// This is the whole answer.
+    /// Sends this HTTP response.
     Respond(Box<Response>),
-    /// Nothing, and the connection is held.
+    /// Sends nothing, and keeps the connection open.
     Never,
     /// The connection is closed.
     Close,
@@ -100,7 +102,7 @@ pub enum Instead {
 }
 
 /// All that is on.
-pub type Quirks = crate::peer::quirks::Quirks<&'static [Effect]>;
+pub type Quirks = crate::peer::quirks::Quirks<&'static [AmplifierServerEffect]>;
 
 impl Quirks {
     /// Whether this is on.
@@ -110,13 +112,15 @@ impl Quirks {
 
     /// The quirk with this switch.
     pub fn switch(&self, switch: Switch) -> Option<&Quirk> {
-        self.iter().find(|quirk| quirk.effect.iter().any(|e| matches!(e, Effect::Switch(other) if *other == switch)))
+        self.iter().find(|quirk| {
+            quirk.effect.iter().any(|e| matches!(e, AmplifierServerEffect::Switch(other) if *other == switch))
+        })
     }
 
-    /// How errors are told that come after the answer to a prompt, where it is not the usual way.
+    /// How errors are reported that come after the response to a prompt, where it is not the usual way.
     pub fn fails_by(&self) -> Option<FailsBy> {
         self.effects().find_map(|(_, effect)| match effect {
-            Effect::Switch(Switch::FailsBy(how)) => Some(*how),
+            AmplifierServerEffect::Switch(Switch::FailsBy(how)) => Some(*how),
             _ => None,
         })
     }
@@ -126,26 +130,26 @@ impl Quirks {
         self.switch(switch).and_then(|quirk| quirk.why())
     }
 
-    fn effects(&self) -> impl Iterator<Item = (&Quirk, &Effect)> {
+    fn effects(&self) -> impl Iterator<Item = (&Quirk, &AmplifierServerEffect)> {
         self.iter().flat_map(|quirk| quirk.effect.iter().map(move |effect| (quirk, effect)))
     }
 
-    /// What is done instead of an answer, and why that is wrong, if it is.
-    pub fn instead(&self, seen: &RequestInContext<'_>) -> Option<(Instead, Why)> {
+    /// What is done instead of a response, and why that is wrong, if it is.
+    pub fn instead(&self, context: &RequestInContext<'_>) -> Option<(Instead, Why)> {
         self.effects().find_map(|(quirk, effect)| match effect {
-            Effect::Instead(decide) => Some((decide(seen)?, quirk.why())),
+            AmplifierServerEffect::Instead(decide) => Some((decide(context)?, quirk.why())),
             _ => None,
         })
     }
 
     /// Changes a request.
-    pub fn ask(&self, ask: &mut Ask) -> Why {
+    pub fn request(&self, request: &mut EndpointRequest) -> Why {
         let mut why = None;
         for (quirk, effect) in self.effects() {
-            if let Effect::Ask(change) = effect {
-                let before = format!("{ask:?}");
-                change(ask);
-                if before != format!("{ask:?}") {
+            if let AmplifierServerEffect::Request(change) = effect {
+                let before = format!("{request:?}");
+                change(request);
+                if before != format!("{request:?}") {
                     why = quirk.why();
                 }
             }
@@ -154,36 +158,42 @@ impl Quirks {
     }
 
     /// Why a request is refused that would not be otherwise.
-    pub fn refuse(&self, ask: &Ask, model: &Model) -> Option<Refusal> {
+    pub fn refuse(&self, request: &EndpointRequest, model: &Model) -> Option<Refusal> {
         self.effects().find_map(|(quirk, effect)| match effect {
-            Effect::Refuse(decide) => decide(ask, model).map(|refusal| Refusal { why: quirk.why(), ..refusal }),
+            AmplifierServerEffect::Refuse(decide) => {
+                decide(request, model).map(|refusal| Refusal { why: quirk.why(), ..refusal })
+            }
             _ => None,
         })
     }
 
-    /// Changes an answer.
+    /// Changes a response.
     pub fn reply(&self, endpoint: Option<Endpoint>, reply: &mut Reply) {
         let why = self.apply_each(reply, |effect, reply| match effect {
-            Effect::Reply(of, change) if of.is_none() || *of == endpoint => change(reply),
-            Effect::Result(of, change) if reply.is_success() && Some(*of) == endpoint => change(&mut reply.body),
-            Effect::EachOf(of, list, change) if reply.is_success() && Some(*of) == endpoint => {
+            AmplifierServerEffect::Reply(of, change) if of.is_none() || *of == endpoint => change(reply),
+            AmplifierServerEffect::Result(of, change) if reply.is_success() && Some(*of) == endpoint => {
+                change(&mut reply.body)
+            }
+            AmplifierServerEffect::EachOf(of, list, change) if reply.is_success() && Some(*of) == endpoint => {
                 items(&mut reply.body, list).for_each(change);
             }
-            Effect::Status(of, status) if reply.is_success() && Some(*of) == endpoint => reply.status = *status,
-            Effect::Failed(change) if !reply.is_success() => change(reply),
+            AmplifierServerEffect::Status(of, status) if reply.is_success() && Some(*of) == endpoint => {
+                reply.status = *status
+            }
+            AmplifierServerEffect::Failed(change) if !reply.is_success() => change(reply),
             _ => {}
         });
         reply.why = why.or(reply.why);
     }
 
-    /// What is told instead of a message.
-    pub fn told(&self, event: &str, messages: &mut Vec<Value>) -> Why {
+    /// Changes the messages for an event.
+    pub fn messages(&self, event: &str, messages: &mut Vec<Value>) -> Why {
         self.apply_each(messages, |effect, messages| match effect {
-            Effect::Told(name, change) if name.is_empty() || *name == event => change(messages),
-            Effect::Data(name, change) if name.is_empty() || *name == event => {
+            AmplifierServerEffect::Messages(name, change) if name.is_empty() || *name == event => change(messages),
+            AmplifierServerEffect::Data(name, change) if name.is_empty() || *name == event => {
                 messages.iter_mut().filter_map(|message| message.get_mut("data")).for_each(change);
             }
-            Effect::DataEach(name, list, change) if *name == event => {
+            AmplifierServerEffect::DataEach(name, list, change) if *name == event => {
                 let data = messages.iter_mut().filter_map(|message| message.get_mut("data"));
                 data.flat_map(|data| items(data, list)).for_each(change);
             }
@@ -194,47 +204,178 @@ impl Quirks {
     /// Changes a body.
     pub fn body(&self, body: &mut Vec<u8>) -> Why {
         self.apply_each(body, |effect, body| {
-            if let Effect::Body(change) = effect {
+            if let AmplifierServerEffect::Body(change) = effect {
                 change(body);
             }
         })
     }
 
-    /// Changes how an answer is carried.
-    pub fn carried(&self, response: &mut Response, received: &Received) -> Why {
+    /// Changes how a response is carried.
+    pub fn response(&self, response: &mut Response, received: &Received) -> Why {
         self.apply_each(response, |effect, response| match effect {
-            Effect::Carried(change) => change(response),
-            Effect::CarriedFor(change) => change(response, received),
+            AmplifierServerEffect::Response(change) => change(response),
+            AmplifierServerEffect::ResponseFor(change) => change(response, received),
             _ => {}
         })
     }
 
     /// How event streams are written.
-    pub fn form(&self) -> Form {
-        let mut form = Form::default();
+    pub fn stream_format(&self) -> StreamFormat {
+        let mut format = StreamFormat::default();
         for (quirk, effect) in self.effects() {
-            if let Effect::Stream(change) = effect {
-                change(&mut form);
-                form.why = form.why.or(quirk.why());
+            if let AmplifierServerEffect::Stream(change) = effect {
+                change(&mut format);
+                format.why = format.why.or(quirk.why());
             }
         }
-        form
+        format
     }
 
     /// How messages go over WebSockets.
-    pub fn frames(&self) -> Frames {
-        let mut frames = Frames::default();
+    pub fn socket_format(&self) -> SocketFormat {
+        let mut format = SocketFormat::default();
         for (quirk, effect) in self.effects() {
-            if let Effect::Frames(change) = effect {
-                change(&mut frames);
-                frames.why = frames.why.or(quirk.why());
+            if let AmplifierServerEffect::Frames(change) = effect {
+                change(&mut format);
+                format.why = format.why.or(quirk.why());
             }
         }
-        frames
+        format
     }
 
     /// Applies each effect; gives the flaw that changed something.
-    fn apply_each<T: Clone + PartialEq>(&self, value: &mut T, effect: impl Fn(&Effect, &mut T)) -> Why {
+    fn apply_each<T: Clone + PartialEq>(&self, value: &mut T, effect: impl Fn(&AmplifierServerEffect, &mut T)) -> Why {
         self.apply(value, |effects, value| effects.iter().for_each(|one| effect(one, value)))
     }
+}
+
+/// A body larger than this is a huge one, in bytes.
+const HUGE: usize = 1 << 20;
+/// JSON nested deeper than this is deep.
+const DEEP: usize = 500;
+
+/// The requests so far, as far as flaws need them.
+#[derive(Clone, Debug, Default)]
+pub struct RequestHistory {
+    /// How many requests for the same endpoint came, one after the other.
+    pub repeated: u64,
+    /// The endpoint of the last request.
+    last: Option<Endpoint>,
+    /// How many subscribers have left each session.
+    left: BTreeMap<String, u64>,
+    /// The numbers of the TCP connections with requests, as long as there are not too many.
+    connections: BTreeSet<u64>,
+    /// The numbers of the TCP connections with a request of which the head alone has come.
+    incomplete: BTreeSet<u64>,
+    /// Mistakes of clients so far.
+    mistakes: BTreeSet<ClientMistake>,
+}
+
+/// Something that was wrong with what a client sent or did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClientMistake {
+    /// A body that is no JSON.
+    NoJson,
+    /// A body that is not as it should be.
+    Body,
+    /// JSON that is nested too deep.
+    Deep,
+    /// A huge body.
+    Huge,
+    /// A head that is no HTTP.
+    Head,
+    /// An endless head.
+    EndlessHead,
+    /// A body that is not as long as the head says.
+    Length,
+    /// A connection that was cut while a request was open.
+    Cut,
+    /// A WebSocket that broke its protocol.
+    Socket,
+}
+
+impl RequestHistory {
+    /// Whether a client made this mistake before.
+    pub fn had(&self, mistake: ClientMistake) -> bool {
+        self.mistakes.contains(&mistake)
+    }
+
+    /// How many subscribers have left a session.
+    pub fn left(&self, session: &str) -> u64 {
+        self.left.get(session).copied().unwrap_or_default()
+    }
+
+    /// Remembers that a subscriber has left a session.
+    pub fn note_left(&mut self, session: &str) {
+        *self.left.entry(session.to_owned()).or_default() += 1;
+    }
+
+    /// Whether this TCP connection had a request before.
+    pub fn knows(&self, tcp: u64) -> bool {
+        self.connections.contains(&tcp)
+    }
+
+    /// Whether another TCP connection than this has a request that is not complete.
+    pub fn waits_for_another(&self, tcp: u64) -> bool {
+        self.incomplete.iter().any(|incomplete| *incomplete != tcp)
+    }
+
+    /// Remembers that the head of a request has come.
+    pub fn note_head(&mut self, tcp: u64) {
+        self.incomplete.insert(tcp);
+    }
+
+    /// Remembers a request.
+    pub fn note(&mut self, received: &Received, request: Option<&EndpointRequest>) {
+        let endpoint = request.map(|request| request.route.endpoint);
+        self.repeated = if endpoint == self.last { self.repeated + 1 } else { 0 };
+        self.last = endpoint;
+        self.incomplete.remove(&received.head.tcp);
+        if self.connections.len() < 100_000 {
+            self.connections.insert(received.head.tcp);
+        }
+        if received.content.len() > HUGE {
+            self.mistakes.insert(ClientMistake::Huge);
+        }
+        if is_deep(&received.content) {
+            self.mistakes.insert(ClientMistake::Deep);
+        } else if request.is_some_and(|request| request.body.is_err()) {
+            let json = serde_json::from_slice::<serde_json::Value>(&received.content).is_ok();
+            self.mistakes.insert(if json { ClientMistake::Body } else { ClientMistake::NoJson });
+        }
+    }
+
+    /// Remembers a mistake of a client.
+    pub fn note_mistake(&mut self, mistake: ClientMistake) {
+        self.mistakes.insert(mistake);
+    }
+
+    /// Remembers an error of receiving.
+    pub fn note_receive_error(&mut self, error: &ReceiveError) {
+        // Which request it was is not known.
+        self.incomplete.clear();
+        self.mistakes.insert(match error {
+            ReceiveError::Fault(HttpError::HeadTooLong(_)) => ClientMistake::EndlessHead,
+            ReceiveError::Fault(
+                HttpError::Length(_) | HttpError::BodyTooLong(_) | HttpError::Chunk(_) | HttpError::Coding(_),
+            ) => ClientMistake::Length,
+            ReceiveError::Fault(_) => ClientMistake::Head,
+            ReceiveError::Late => ClientMistake::Length,
+            ReceiveError::Left(Closed::Eof) => ClientMistake::Length,
+            ReceiveError::Left(Closed::Reset) => ClientMistake::Cut,
+        });
+    }
+}
+
+/// Whether JSON is nested too deep to be read by whoever reads it by calling itself.
+pub fn is_deep(body: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    body.iter().any(|byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > DEEP
+    })
 }

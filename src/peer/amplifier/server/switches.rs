@@ -1,31 +1,31 @@
-//! What is looked at here and there because a flaw or freedom is on.
+//! Switches: behaviour that the code checks for in one place, and that a flaw or freedom switches on.
 
 /// A decision that is none that could be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Odd {
-    /// It is no option.
+pub enum UnusualDecision {
+    /// The decision is no option.
     Unknown,
-    /// It is no option, but for its case.
+    /// The decision is an option in another case.
     Case,
-    /// It is empty.
+    /// The decision is empty.
     Empty,
-    /// It is missing, or no text.
+    /// The decision is missing, or no text.
     Missing,
     /// Nothing is pending, and never was.
     NonePending,
-    /// It comes after the time is up.
+    /// The decision comes after the time is up.
     Late,
-    /// There was one before.
+    /// The approval was decided before.
     Repeated,
 }
 
-/// What is looked at here and there.
+/// Behaviour that the code checks for in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     /// Such a decision is accepted, but nothing comes of it.
-    Accepts(Odd),
+    Accepts(UnusualDecision),
     /// Such a decision is refused, and what it is about runs all the same.
-    Runs(Odd),
+    Runs(UnusualDecision),
     /// The ids of sessions are no UUIDs.
     ShortIds,
     /// The ids of sessions have characters that mean something in URLs.
@@ -40,11 +40,11 @@ pub enum Switch {
     AnswersLate,
     /// A prompt for a session that works is accepted, and forgotten.
     AcceptsBusy,
-    /// A prompt that is refused ends the one under way.
+    /// A prompt that is refused ends the one in progress.
     BusyReplaces,
-    /// The same, where it comes by WebSocket.
+    /// A prompt by WebSocket that is refused ends the current one.
     SocketBusyReplaces,
-    /// A prompt that is refused is told as if it were not.
+    /// A prompt that is refused has events as if it were not.
     WorksOnRefused,
     /// All sessions end when one is stopped.
     StopsAll,
@@ -80,7 +80,7 @@ pub enum Switch {
     LeavingEndsOthers,
     /// A subscriber that leaves ends the prompt.
     LeavingEndsPrompt,
-    /// After many subscriptions nothing is told.
+    /// After many subscriptions there are no events.
     Tires,
     /// Any session has an event stream.
     StreamsNobody,
@@ -98,7 +98,7 @@ pub enum Switch {
     SubscribedOnce,
     /// There are not many streams at a time.
     FewStreams,
-    /// This action is ignored.
+    /// Messages with this action are ignored.
     Ignores(&'static str),
     /// An action that does not exist stops the session.
     UnknownActionStops,
@@ -110,7 +110,7 @@ pub enum Switch {
     StopEndsPrompt,
     /// Prompts never come to their end.
     NeverCompletes,
-    /// How an error after the answer to a prompt is told.
+    /// How an error after the response to a prompt is reported.
     FailsBy(FailsBy),
     /// API keys are looked at with the first prompt.
     KeysLate,
@@ -124,7 +124,7 @@ pub enum Switch {
     DeniedSilent,
     /// A tool that was denied ends without success.
     DeniedPost,
-    /// That the time is up is not told.
+    /// There is no event when the time is up.
     TimesOutSilently,
     /// What is guarded runs while it is pending.
     RunsPending,
@@ -152,7 +152,7 @@ pub enum Switch {
     LeaksInOutput,
 }
 
-/// How an error after the answer to a prompt is told.
+/// How an error after the response to a prompt is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailsBy {
     /// By the status alone.

@@ -67,7 +67,7 @@ impl Caller {
     }
 
     /// Status and JSON.
-    async fn ask(&self, method: &str, target: &str, body: Option<Value>) -> (u16, Value) {
+    async fn request(&self, method: &str, target: &str, body: Option<Value>) -> (u16, Value) {
         let request = Request::new(method, target);
         let request = match &body {
             Some(body) => request.json(body),
@@ -81,12 +81,12 @@ impl Caller {
     /// The id of a new session, as a segment of a path.
     async fn create(&self) -> String {
         let body = json!({"profile": "dev", "credentials": {"anthropic_api_key": "k"}});
-        let (_, session) = self.ask("POST", "/sessions", Some(body)).await;
+        let (_, session) = self.request("POST", "/sessions", Some(body)).await;
         Encoding::default().segment(session["session_id"].as_str().unwrap())
     }
 
     async fn prompt(&self, id: &str, prompt: &str) -> u16 {
-        self.ask("POST", &format!("/sessions/{id}/prompt"), Some(json!({"prompt": prompt}))).await.0
+        self.request("POST", &format!("/sessions/{id}/prompt"), Some(json!({"prompt": prompt}))).await.0
     }
 
     /// An event stream whose head has come.
@@ -141,7 +141,7 @@ async fn several_subscribers_get_the_same_in_the_same_order_and_the_end() {
     assert_eq!(one_got, other_got);
     assert_eq!(names(&one_got)[..2], ["session:start", "prompt:submit"]);
     let mut late = caller.subscribe(&id).await;
-    assert_eq!(caller.ask("DELETE", &format!("/sessions/{id}"), None).await.0, 200);
+    assert_eq!(caller.request("DELETE", &format!("/sessions/{id}"), None).await.0, 200);
     assert_eq!(names(&until(&mut late, "session:end").await), ["session:start", "session:end"]);
     until(&mut one, "session:end").await;
     while let Some(incoming) = one.incoming.recv().await {
@@ -203,9 +203,12 @@ async fn it_is_given_another_script_flaws_events_and_its_end_while_it_serves() {
     until(&mut stream, "status:update").await;
     assert!(steer(&*mock, json!({"cut": {"session": "none"}})).await.unwrap_err().contains("no session `none`"));
     assert_eq!(steer(&*mock, json!({"refuse": {"code": "RATE_LIMITED"}})).await, Ok(json!({})));
-    assert_eq!((caller.ask("GET", "/health", None).await.0, caller.ask("GET", "/health", None).await.0), (429, 200));
+    assert_eq!(
+        (caller.request("GET", "/health", None).await.0, caller.request("GET", "/health", None).await.0),
+        (429, 200)
+    );
     assert_eq!(steer(&*mock, json!({"switch": {"name": "health-ok", "on": true}})).await, Ok(json!({})));
-    assert_eq!(caller.ask("GET", "/health", None).await.1["status"], "ok");
+    assert_eq!(caller.request("GET", "/health", None).await.1["status"], "ok");
     let unknown = steer(&*mock, json!({"switch": {"name": "health-okay", "on": true}})).await.unwrap_err();
     assert_eq!(unknown, "there is no flaw or freedom `health-okay` in this edition; did you mean `health-ok`?");
     let state = steer(&*mock, json!({"state": {}})).await.unwrap();
@@ -244,7 +247,7 @@ async fn a_guarded_action_leaves_its_file_only_where_it_was_allowed() {
         until(&mut stream, "approval:required").await;
         assert!(!file.exists());
         let body = Some(json!({"decision": decision}));
-        assert_eq!(caller.ask("POST", &format!("/sessions/{id}/approval"), body).await.0, 200);
+        assert_eq!(caller.request("POST", &format!("/sessions/{id}/approval"), body).await.0, 200);
         until(&mut stream, "prompt:complete").await;
         assert_eq!(file.exists(), there, "{decision}");
     }
@@ -263,7 +266,7 @@ async fn what_is_no_endpoint_is_refused_in_the_format_of_errors() {
         ("GET", "/sessions/none/ws", 400),
         ("GET", "/profiles/none", 404),
     ] {
-        let (answered, body) = caller.ask(method, target, None).await;
+        let (answered, body) = caller.request(method, target, None).await;
         assert_eq!(answered, status, "{method} {target}");
         assert!(body["error"]["code"].is_string(), "{body}");
     }
@@ -279,10 +282,10 @@ async fn freedoms_change_nothing_of_what_a_client_finds_in_the_end() {
         assert_eq!(caller.prompt(&id, "text").await, 202, "{}", freedom.name);
         let got = until(&mut stream, "prompt:complete").await;
         let joined: String = got.iter().filter_map(|message| message["data"]["delta"].as_str()).collect();
-        let told = got.iter().any(|message| message["event"] == "content_block:delta");
+        let reported = got.iter().any(|message| message["event"] == "content_block:delta");
         let response = got.last().unwrap()["data"]["response"].as_str();
-        assert!(!told || response == Some(joined.trim()), "{}", freedom.name);
-        assert_eq!(caller.ask("GET", "/health", None).await.0, 200, "{}", freedom.name);
+        assert!(!reported || response == Some(joined.trim()), "{}", freedom.name);
+        assert_eq!(caller.request("GET", "/health", None).await.0, 200, "{}", freedom.name);
         mock.stop().await;
     }
 }
@@ -305,15 +308,15 @@ async fn heard(stream: &mut Exchange, last: &str) -> Vec<String> {
     heard
 }
 
-/// What a client that asks for much sees of it: answers, and the events of one prompt. Nothing of it depends on how fast
-/// the agent is.
-async fn seen(mock: &dyn Mock) -> String {
+/// What a client with many requests sees of it: responses, and the events of one prompt. Nothing of it depends on how
+/// fast the agent is.
+async fn observed(mock: &dyn Mock) -> String {
     let caller = Caller::of(mock);
     let mut seen = vec![];
     let create = json!({"profile": "dev", "credentials": {"anthropic_api_key": "k"}});
     let mut ids: Vec<String> = vec![];
     let mut stream: Option<Exchange> = None;
-    // What is asked, and the event that is waited for after it.
+    // The request, and the event that is awaited after it.
     let requests = [
         ("POST", "/sessions", Some(create.clone()), None),
         ("GET", "/sessions", None, None),
@@ -343,8 +346,8 @@ async fn seen(mock: &dyn Mock) -> String {
         let id = |n: usize| ids.get(n).map_or("none", String::as_str);
         let request = Request::new(method, target.replace("{0}", id(0)).replace("{1}", id(1)));
         let request = body.iter().fold(request, |request, body| request.json(body));
-        let answer = tokio::time::timeout(Duration::from_secs(5), caller.exchange(&request)).await;
-        if let Ok(Ok(whole)) = &answer {
+        let response = tokio::time::timeout(Duration::from_secs(5), caller.exchange(&request)).await;
+        if let Ok(Ok(whole)) = &response {
             let json = whole.message.as_ref().and_then(|message| message.json.clone()).unwrap_or_default();
             if let Some(id) = json["session_id"].as_str().filter(|_| target == "/sessions") {
                 ids.push(id.to_owned());
@@ -354,9 +357,9 @@ async fn seen(mock: &dyn Mock) -> String {
             let request = Request { fresh: true, ..Request::new("GET", format!("/sessions/{}/events", ids[0])) };
             stream = caller.client.send(None, &request).await.ok();
         }
-        let told = answer
-            .map(|answer| answer.map(|whole| format!("{:?} {}", whole.head, String::from_utf8_lossy(&whole.body))));
-        seen.push(format!("{told:?}"));
+        let reported = response
+            .map(|response| response.map(|whole| format!("{:?} {}", whole.head, String::from_utf8_lossy(&whole.body))));
+        seen.push(format!("{reported:?}"));
         if let (Some(last), Some(stream)) = (then, &mut stream) {
             seen.extend(heard(stream, last).await);
         }
@@ -372,27 +375,27 @@ async fn seen(mock: &dyn Mock) -> String {
     volatile.unwrap().replace_all(&all, "~").into_owned()
 }
 
-/// Flaws in what is said are seen by whoever asks for everything, however they are made.
+/// Flaws in messages are seen by a client that requests everything, however they are made.
 #[tokio::test]
 async fn flaws_in_what_is_said_are_seen_by_whoever_asks_for_everything() {
     let sound = start(options()).await.unwrap();
-    let expected = seen(&*sound).await;
+    let expected = observed(&*sound).await;
     let again = start(options()).await.unwrap();
-    assert_eq!(seen(&*again).await, expected, "it is the same again");
-    let said =
+    assert_eq!(observed(&*again).await, expected, "it is the same again");
+    let areas =
         ["status/", "create/", "stop/", "list/", "events/", "profiles/", "collections/", "agents/", "info/", "errors/"];
     let mut trying = JoinSet::new();
-    for flaw in (MOCK.flaws)().iter().filter(|flaw| said.iter().any(|area| flaw.breaks.starts_with(area))) {
+    for flaw in (MOCK.flaws)().iter().filter(|flaw| areas.iter().any(|area| flaw.breaks.starts_with(area))) {
         let effects = super::flaws::find(flaw.name).unwrap().effect;
-        use super::quirks::Effect::{Data, DataEach, EachOf, Result, Status, Told};
-        let says = |e: &super::quirks::Effect| {
-            matches!(e, Data(..) | DataEach(..) | EachOf(..) | Result(..) | Status(..) | Told(..))
+        use super::quirks::AmplifierServerEffect::{Data, DataEach, EachOf, Messages, Result, Status};
+        let says = |e: &super::quirks::AmplifierServerEffect| {
+            matches!(e, Data(..) | DataEach(..) | EachOf(..) | Result(..) | Status(..) | Messages(..))
         };
         if effects.iter().any(says) {
             // Where a flaw leaves nothing to be waited for, time passes: for all of them at once.
             trying.spawn(async {
                 let mock = start(MockOptions { flaws: vec![flaw.name.to_owned()], ..options() }).await.unwrap();
-                (flaw.name, seen(&*mock).await)
+                (flaw.name, observed(&*mock).await)
             });
         }
     }
@@ -438,7 +441,7 @@ async fn many_sessions_and_streams_lose_and_reorder_nothing() {
         followed += 1;
     }
     assert_eq!(followed, STREAMS);
-    let (_, health) = caller.ask("GET", "/health", None).await;
+    let (_, health) = caller.request("GET", "/health", None).await;
     assert_eq!(health["active_sessions"], json!(SESSIONS));
     mock.stop().await;
 }

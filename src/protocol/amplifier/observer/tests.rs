@@ -1,3 +1,5 @@
+//! What is observed of either end.
+
 use super::*;
 use crate::protocol::amplifier::testing::Play;
 
@@ -6,47 +8,47 @@ fn observed(play: &Play, subject: End) -> Vec<Observation> {
     play.events.iter().flat_map(|event| observer.observe(event)).collect()
 }
 
-fn kinds(seen: &[Observation]) -> Vec<&'static str> {
-    seen.iter().map(|seen| seen.kind).collect()
+fn kinds(observations: &[Observation]) -> Vec<&'static str> {
+    observations.iter().map(|observation| observation.kind).collect()
 }
 
 #[test]
 fn an_answer_is_seen_with_its_error() {
     let error = json!({"error": {"code": "SESSION_BUSY", "message": "m"}});
-    let seen = observed(&Play::new().gets("/health").gives(409, &error), End::Server);
-    assert_eq!(kinds(&seen), ["response"]);
-    assert_eq!(json!(seen[0].selectors), json!({"to": "x1"}));
-    assert_eq!((&seen[0].value["status"], &seen[0].value["code"]), (&json!(409), &json!("SESSION_BUSY")));
+    let observations = observed(&Play::new().gets("/health").returns(409, &error), End::Server);
+    assert_eq!(kinds(&observations), ["response"]);
+    assert_eq!(json!(observations[0].selectors), json!({"to": "x1"}));
+    assert_eq!((&observations[0].value["status"], &observations[0].value["code"]), (&json!(409), &json!("SESSION_BUSY")));
 }
 
 #[test]
 fn a_request_tells_its_endpoint_and_parameters() {
     let play = Play::new().gets("/sessions?status=idle").posts("/sessions/a%20b/prompt", &json!({"prompt": "p"}));
-    let seen = observed(&play.gets("/profiles/x:y"), End::Client);
-    assert_eq!(json!(seen[0].selectors), json!({"endpoint": "listSessions"}));
-    assert_eq!(seen[0].value["params"], json!({"status": "idle"}));
-    assert_eq!(seen[1].value["params"], json!({"session_id": "a b"}));
-    assert_eq!(seen[1].value["json"], json!({"prompt": "p"}));
-    assert_eq!(seen[2].value["params"], json!({"name": "x:y"}));
+    let observations = observed(&play.gets("/profiles/x:y"), End::Client);
+    assert_eq!(json!(observations[0].selectors), json!({"endpoint": "listSessions"}));
+    assert_eq!(observations[0].value["params"], json!({"status": "idle"}));
+    assert_eq!(observations[1].value["params"], json!({"session_id": "a b"}));
+    assert_eq!(observations[1].value["json"], json!({"prompt": "p"}));
+    assert_eq!(observations[2].value["params"], json!({"name": "x:y"}));
 }
 
 #[test]
 fn events_of_a_stream_come_up_to_a_prompt_that_is_complete() {
     let play = Play::new()
         .subscribes("s")
-        .sends("prompt:submit", json!({"request_id": "r"}))
-        .sends("content_block:delta", json!({"delta": "a"}))
-        .sends("content_block:delta", json!({"delta": "b"}))
-        .sends("prompt:complete", json!({"request_id": "r", "response": "ab"}))
+        .sends_event("prompt:submit", json!({"request_id": "r"}))
+        .sends_event("content_block:delta", json!({"delta": "a"}))
+        .sends_event("content_block:delta", json!({"delta": "b"}))
+        .sends_event("prompt:complete", json!({"request_id": "r", "response": "ab"}))
         .streams(&StreamEvent { comment: Some("ping".to_owned()), ..StreamEvent::default() })
         .stream_ends();
-    let seen = observed(&play, End::Server);
-    assert_eq!(kinds(&seen), ["subscribed", "event", "event", "event", "event", "completed", "keep_alive", "ended"]);
-    let completed = &seen[5].value;
+    let observations = observed(&play, End::Server);
+    assert_eq!(kinds(&observations), ["subscribed", "event", "event", "event", "event", "completed", "keep_alive", "ended"]);
+    let completed = &observations[5].value;
     assert_eq!((&completed["joined"], &completed["deltas"]), (&json!("ab"), &json!(2)));
     assert_eq!(completed["events"], json!(["prompt:submit", "content_block:delta", "prompt:complete"]));
-    assert_eq!(json!(seen[1].selectors), json!({"of": "x1", "event": "prompt:submit"}));
-    assert_eq!(seen[7].value["how"], "whole");
+    assert_eq!(json!(observations[1].selectors), json!({"of": "x1", "event": "prompt:submit"}));
+    assert_eq!(observations[7].value["how"], "whole");
     assert_eq!(kinds(&observed(&play, End::Client)), ["subscribe"]);
 }
 
@@ -54,14 +56,14 @@ fn events_of_a_stream_come_up_to_a_prompt_that_is_complete() {
 fn a_web_socket_is_a_subscription_too() {
     let play = Play::new()
         .upgrades("s")
-        .socket_tells(&json!({"event": "session:start", "data": {}}))
-        .socket_asks(&json!({"action": "stop"}));
-    let seen = observed(&play, End::Server);
-    assert_eq!(kinds(&seen), ["subscribed", "frame", "event"]);
-    assert_eq!(seen[0].value["status"], 101);
-    let seen = observed(&play, End::Client);
-    assert_eq!(kinds(&seen), ["subscribe", "frame", "control"]);
-    assert_eq!(json!(seen[2].selectors), json!({"action": "stop"}));
+        .server_message(&json!({"event": "session:start", "data": {}}))
+        .client_message(&json!({"action": "stop"}));
+    let observations = observed(&play, End::Server);
+    assert_eq!(kinds(&observations), ["subscribed", "frame", "event"]);
+    assert_eq!(observations[0].value["status"], 101);
+    let observations = observed(&play, End::Client);
+    assert_eq!(kinds(&observations), ["subscribe", "frame", "control"]);
+    assert_eq!(json!(observations[2].selectors), json!({"action": "stop"}));
 }
 
 #[test]
@@ -83,15 +85,15 @@ fn redirected(mut play: Play) -> Play {
 fn where_a_redirect_is_followed_the_last_answer_is_the_answer() {
     let moved = Play::new().gets("/sessions").responds(307, &[("Location", "/all")], b"");
     assert!(observed(&moved, End::Server).is_empty());
-    let seen = observed(&redirected(moved.gets("/all").gives(200, &json!({}))), End::Server);
-    assert_eq!(kinds(&seen), ["response"]);
-    assert_eq!((json!(seen[0].selectors), &seen[0].value["status"]), (json!({"to": "x1"}), &json!(200)));
+    let observations = observed(&redirected(moved.gets("/all").returns(200, &json!({}))), End::Server);
+    assert_eq!(kinds(&observations), ["response"]);
+    assert_eq!((json!(observations[0].selectors), &observations[0].value["status"]), (json!({"to": "x1"}), &json!(200)));
 
     let stream = Play::new().gets("/sessions/s/events").responds(308, &[("Location", "/streams/s")], b"");
     let stream = stream.gets("/streams/s").response_head(200, &[("Content-Type", "text/event-stream")]);
-    let seen = observed(&redirected(stream.sends("session:start", json!({}))), End::Server);
-    assert_eq!(kinds(&seen), ["subscribed", "event"]);
-    assert_eq!((json!(seen[0].selectors), &seen[0].value["session_id"]), (json!({"of": "x1"}), &json!("s")));
+    let observations = observed(&redirected(stream.sends_event("session:start", json!({}))), End::Server);
+    assert_eq!(kinds(&observations), ["subscribed", "event"]);
+    assert_eq!((json!(observations[0].selectors), &observations[0].value["session_id"]), (json!({"of": "x1"}), &json!("s")));
 }
 
 #[test]

@@ -1,18 +1,18 @@
-//! The requirements of Amplifier 2025-12-09, one file per area or family of areas.
+//! The requirements of Amplifier 2025-12-09, one table for each area; [`all`] is the complete catalogue. Every slug of
+//! a requirement on clients begins with `client-`.
 //!
-//! Levels: what the document states, and what the RFCs and the event-stream standard oblige both ends to, is a `must`; what
-//! only follows from a name, or is asked for by our own page alone, is a `should`.
+//! Levels: what the document states, and what the RFCs and the event-stream standard oblige both ends to, is a `must`;
+//! what only follows from a name, or is required by our own page alone, is a `should`. Of clients it is also a `must`
+//! what makes them useless at a sound server where it is broken, and how they treat a server that is broken is a
+//! `should`.
 
 mod catalogs;
-mod client;
-mod errors;
+mod client_requests;
+mod client_streams;
 mod events;
 mod http;
-mod lives;
-mod prompts;
-mod safety;
+mod lifecycle;
 mod sessions;
-mod stream;
 
 use std::sync::LazyLock;
 
@@ -22,21 +22,26 @@ use crate::protocol::{Requirement, Section};
 /// A table of requirements of one area and end.
 type Table = &'static [Requirement];
 
-/// The whole catalogue.
+/// The complete catalogue.
 pub fn all() -> &'static [Requirement] {
     static ALL: LazyLock<Vec<Requirement>> = LazyLock::new(|| {
-        let server: [&[Table]; 9] = [
-            http::TABLES,
-            errors::TABLES,
-            sessions::TABLES,
-            prompts::TABLES,
-            stream::TABLES,
-            events::TABLES,
-            lives::TABLES,
+        let tables: [&[Table]; 14] = [
+            http::HTTP,
+            http::ERRORS,
+            sessions::SESSIONS,
+            sessions::PROMPTS,
+            events::STREAMS,
+            events::EVENTS,
+            lifecycle::LIFECYCLES,
             catalogs::TABLES,
-            safety::TABLES,
+            lifecycle::SAFETY,
+            client_requests::CLIENT_HTTP,
+            client_requests::CLIENT_REQUESTS,
+            client_requests::CLIENT_RESULTS,
+            client_streams::CLIENT_STREAMS,
+            client_streams::CLIENT_ROBUSTNESS,
         ];
-        server.iter().chain(client::TABLES).flat_map(|tables| tables.iter()).flat_map(|t| *t).copied().collect()
+        tables.iter().flat_map(|tables| tables.iter()).flat_map(|table| *table).copied().collect()
     });
     &ALL
 }

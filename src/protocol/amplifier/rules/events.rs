@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::errors;
 use super::members::{
     AMOUNT, BodyObject, COUNT, FILLED, MOMENT, Member, NUMBER_OR_NULL, OBJECT, OBJECTS, OPTIONS, RANGE, SEVERITY, SPAN,
     STRING, USAGE, is_backward,
 };
+use super::responses;
 use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::{EVENTS, STATUSES};
 use crate::protocol::http::requirement_index::RuleContext;
 
 /// Whether a message has the format of an error, and is no event.
 pub fn is_error(message: &Value) -> bool {
-    errors::is_error(message) && message.get("event").is_none()
+    responses::is_error(message) && message.get("event").is_none()
 }
 
 /// Judges a message. Gives the name and the data of an event that is one.
@@ -66,10 +66,10 @@ pub fn judge<'m>(
                 ctx.note("events/content-delta-block-index", "Deltas over WebSockets have no `block_index`");
             }
         }
-        "tool:post" => data.inner("result", |result| tool_result(result, ctx)),
-        "approval:required" => approval(data, ctx),
-        "diagnostic:add" => data.each("diagnostics", |place| diagnostic(place, ctx)),
-        "status:update" => update(data, ctx),
+        "tool:post" => data.inner("result", |result| judge_tool_result(result, ctx)),
+        "approval:required" => judge_approval(data, ctx),
+        "diagnostic:add" => data.each("diagnostics", |object| judge_diagnostic(object, ctx)),
+        "status:update" => judge_update(data, ctx),
         _ => {}
     }
     Some((name, data))
@@ -157,7 +157,7 @@ fn members(event: &str) -> &'static [Member] {
     }
 }
 
-fn tool_result(result: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+fn judge_tool_result(result: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     let success = result.members.get("success").and_then(Value::as_bool);
     let fault = ViolationDetail::new("the result of a tool has no boolean `success`").at(result.at("success"));
     ctx.check("events/tool-post-success", success.is_none().then_some(fault));
@@ -167,7 +167,7 @@ fn tool_result(result: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     }
 }
 
-fn approval(data: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+fn judge_approval(data: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     let Some(options) = data.members.get("options").and_then(Value::as_array) else { return };
     let mut texts: Vec<&str> = options.iter().filter_map(Value::as_str).collect();
     if let Some(default) = data.text("default") {
@@ -181,14 +181,14 @@ fn approval(data: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
         }
     }
     texts.sort_unstable();
-    let odd = texts.contains(&"") || texts.windows(2).any(|pair| pair[0] == pair[1]);
+    let is_wrong = texts.contains(&"") || texts.windows(2).any(|pair| pair[0] == pair[1]);
     let fault = ViolationDetail::new("an option of an approval is there twice, or empty")
         .at("/data/options")
         .actual(options.clone());
-    ctx.check("events/approval-required-options-unique", odd.then_some(fault));
+    ctx.check("events/approval-required-options-unique", is_wrong.then_some(fault));
 }
 
-fn diagnostic(diagnostic: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+fn judge_diagnostic(diagnostic: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     diagnostic.check(
         ctx,
         &[
@@ -205,7 +205,7 @@ fn diagnostic(diagnostic: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     }
 }
 
-fn update(data: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+fn judge_update(data: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     if let Some(status) = data.text("status") {
         let fault =
             ViolationDetail::new("a status is told that the document does not know").at("/data/status").actual(status);

@@ -1,22 +1,19 @@
-//! Rules: what any trace of Amplifier can be held against, however it came about.
+//! Rules: what any trace of Amplifier is judged by, however it came about.
 //!
-//! [`traffic`] keeps what is under way, and hands what has become whole to the files that judge it. They hold nothing longer
-//! than its exchange or stream, but for [`sessions`], which remembers what was said of each session over all of them.
+//! [`traffic::Traffic`] keeps what is in progress, and hands what has become complete to the files that judge it. They
+//! keep nothing longer than its exchange or stream, but for [`sessions`], which remembers what is known of each session
+//! over all of them.
 
-mod answers;
-mod errors;
+mod approvals;
+mod bodies;
 mod events;
-mod exchange;
-mod gate;
-mod http;
-mod lives;
+mod framing;
+mod lifecycle;
 mod members;
 mod requests;
+mod responses;
 mod sessions;
-mod sockets;
-mod streams;
 mod subscriptions;
-mod times;
 mod traffic;
 
 use std::sync::LazyLock;

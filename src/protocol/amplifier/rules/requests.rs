@@ -1,14 +1,16 @@
-//! Requests: what clients post, and what servers have to refuse of it.
+//! Requests: their heads, what clients post, and what servers have to refuse of it; and the heads of responses.
 
 use serde_json::Value;
 
+use crate::protocol::amplifier::words::{Endpoint, Route};
+use crate::protocol::http::content::{Content, LOSSY};
+use crate::protocol::http::heads;
+use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::{Judgements, ViolationDetail};
+use crate::trace::{HttpRequest, HttpResponse};
+
 use super::INDEX;
 use super::members::{BodyObject, OBJECT, OBJECTS, POSITION, RANGE, SEVERITY, STRING, STRINGS, is_backward};
-use crate::protocol::Judgements;
-use crate::protocol::ViolationDetail;
-use crate::protocol::amplifier::routes::Endpoint;
-use crate::protocol::http::content::{Content, LOSSY};
-use crate::protocol::http::requirement_index::RuleContext;
 
 /// Judges the body of a request. Gives its JSON, and the requirement by which a server has to refuse it.
 pub fn judge(
@@ -45,13 +47,13 @@ pub fn judge(
         return (None, Some(["create/bad-body", "prompt/prompt-missing", "approval/decision-missing"][area]));
     };
     let body = BodyObject { members, pointer: "" };
-    let refused = match endpoint {
+    let must_refuse = match endpoint {
         Endpoint::CreateSession => create(body, ctx),
         Endpoint::SubmitPrompt => prompt(body, ctx),
         _ => decision(body, ctx),
     };
     // Whether a server takes what it may not be able to hold is left to it.
-    (json.cloned(), refused.filter(|_| !content.is_lossy()))
+    (json.cloned(), must_refuse.filter(|_| !content.is_lossy()))
 }
 
 fn create(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static str> {
@@ -67,9 +69,9 @@ fn create(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static st
     body.inner("credentials", |credentials| {
         credentials.check(ctx, &[("anthropic_api_key", STRING, false, "create/client-credentials")]);
     });
-    body.inner("context", |place| {
-        place.check(ctx, &[("workspace_root", STRING, true, "create/client-context")]);
-        context(place, ctx);
+    body.inner("context", |object| {
+        object.check(ctx, &[("workspace_root", STRING, true, "create/client-context")]);
+        context(object, ctx);
     });
     extra(body, &["profile", "model", "credentials", "context"], "create/client-extra", ctx);
     let context = body.members.get("context");
@@ -91,9 +93,9 @@ fn prompt(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static st
             ("context_update", OBJECT, false, "prompt/client-context-update"),
         ],
     );
-    body.inner("context_update", |place| {
-        place.check(ctx, &[("workspace_root", STRING, false, "prompt/client-context-update")]);
-        context(place, ctx);
+    body.inner("context_update", |object| {
+        object.check(ctx, &[("workspace_root", STRING, false, "prompt/client-context-update")]);
+        context(object, ctx);
     });
     extra(body, &["prompt", "context_update"], "prompt/client-extra", ctx);
     match body.members.get("prompt") {
@@ -171,19 +173,19 @@ fn context(context: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     extra(context, &known, "create/client-extra", ctx);
 }
 
-fn range(place: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
-    place.check(ctx, &[("range", RANGE, true, "create/client-ranges")]);
-    if let Some(range) = place.members.get("range") {
-        let fault = ViolationDetail::new("a range ends before it starts").at(place.at("range")).actual(range.clone());
+fn range(object: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    object.check(ctx, &[("range", RANGE, true, "create/client-ranges")]);
+    if let Some(range) = object.members.get("range") {
+        let fault = ViolationDetail::new("a range ends before it starts").at(object.at("range")).actual(range.clone());
         ctx.check("create/client-range-order", is_backward(range).then_some(fault));
     }
 }
 
-fn extra(place: BodyObject<'_>, known: &[&str], short: &str, ctx: &mut RuleContext<'_>) {
-    let others = place.others(known);
+fn extra(object: BodyObject<'_>, known: &[&str], short: &str, ctx: &mut RuleContext<'_>) {
+    let others = object.others(known);
     let fault = || {
         ViolationDetail::new("a body has members that the document does not know")
-            .at(place.pointer)
+            .at(object.pointer)
             .actual(others.clone())
     };
     ctx.check(short, (!others.is_empty()).then(fault));
@@ -211,7 +213,77 @@ pub fn control(content: &Content<'_>, text: bool, ctx: &mut RuleContext<'_>) {
     extra(message, &["action", key], "websocket/client-extra", ctx);
 }
 
-/// What is said of a request is told to nobody where it is wrong on purpose.
-pub fn read(endpoint: Endpoint, content: &Content<'_>) -> (Option<Value>, Option<&'static str>) {
+/// Reads the body of a request that is wrong on purpose, without judging it.
+pub fn read_unjudged(endpoint: Endpoint, content: &Content<'_>) -> (Option<Value>, Option<&'static str>) {
     judge(endpoint, content, &mut INDEX.ctx(&mut Judgements::default(), 0))
+}
+
+/// Judges the head of a request.
+pub fn request_head(head: &HttpRequest, route: Option<&Route>, ctx: &mut RuleContext<'_>) {
+    heads::request(head, ctx);
+    // A browser asks first whether it may.
+    if !matches!(head.method(), "OPTIONS" | "HEAD") {
+        let fault = ViolationDetail::new("a request goes to no endpoint").actual(head.start.clone());
+        ctx.check("http/client-endpoint", route.is_none().then_some(fault));
+    }
+    let Some(route) = route else { return };
+    if route.endpoint.has_body() {
+        heads::request_body(head, ctx);
+    }
+    if route.endpoint == Endpoint::Events {
+        let accepts = head.header("accept").any(|line| line.to_ascii_lowercase().contains("text/event-stream"));
+        let fault =
+            ViolationDetail::new("a subscription does not accept event streams").expected("Accept: text/event-stream");
+        ctx.check("stream/client-accept", (!accepts).then_some(fault));
+        let cache_control: Vec<&str> = head.header("cache-control").collect();
+        let fresh = cache_control.iter().any(|line| line.to_ascii_lowercase().contains("no-cache"));
+        let fault =
+            ViolationDetail::new("a subscription may be answered from a cache").expected("Cache-Control: no-cache");
+        let fault = if cache_control.is_empty() {
+            fault
+        } else {
+            fault.actual(format!("Cache-Control: {}", cache_control.join(", ")))
+        };
+        ctx.check("stream/client-cache-control", (!fresh).then_some(fault));
+    }
+    if route.endpoint == Endpoint::ListSessions {
+        if let Some(limit) = route.param("limit") {
+            let fault = ViolationDetail::new("the `limit` that is asked for is no integer").actual(limit);
+            ctx.check("list/client-limit", limit.parse::<i64>().is_err().then_some(fault));
+        }
+        if let Some(status) = route.param("status") {
+            let known = crate::protocol::amplifier::STATUSES.contains(&status);
+            let fault = ViolationDetail::new("the `status` that is asked for does not exist").actual(status);
+            ctx.check("list/client-status-known", (!known).then_some(fault));
+        }
+    }
+}
+
+/// Judges the head of a response that is not interim.
+pub fn response_head(request: Option<&HttpRequest>, known: bool, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
+    heads::response(request, head, ctx);
+    if known {
+        let redirects = head.status().is_some_and(|status| (300..400).contains(&status) && status != 304);
+        let fault = ViolationDetail::new("a request for an endpoint is redirected").actual(head.start.clone());
+        ctx.check("http/no-redirect", redirects.then_some(fault));
+    }
+}
+
+/// Judges the response to what is no endpoint.
+pub fn outside(request: &HttpRequest, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
+    if matches!(request.method(), "" | "OPTIONS" | "HEAD") {
+        return;
+    }
+    let Some(status) = head.status() else { return };
+    let path = request.path().trim_end_matches('/');
+    // What servers offer beside the interface is theirs.
+    let other_method = ["GET", "POST", "DELETE"].iter().any(|method| Route::of(method, path).is_some());
+    if other_method && request.method() != "GET" {
+        let fault = ViolationDetail::new(format!("a request for an endpoint by {} is not refused", request.method()));
+        let fault = fault.expected("the status 405, 404 or 501").actual(status);
+        ctx.check("http/method-not-allowed", (!matches!(status, 404 | 405 | 501)).then_some(fault));
+    } else if status >= 400 {
+        let fault = ViolationDetail::new("a request for what is no endpoint is refused by another status than 404");
+        ctx.check("http/unknown-path", (!matches!(status, 404 | 405)).then(|| fault.expected(404).actual(status)));
+    }
 }

@@ -1,81 +1,80 @@
-//! Sessions: what is known of them from requests and answers, over all connections.
+//! Sessions: what is known of them from requests and responses, over all connections.
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::answers::Members;
-use super::exchange::Exchange;
-use super::times;
+use super::members;
+use super::traffic::Exchange;
 use crate::protocol::ViolationDetail;
-use crate::protocol::amplifier::routes::{Endpoint, Route};
+use crate::protocol::amplifier::words::{Endpoint, Route};
 use crate::protocol::http::requirement_index::RuleContext;
 
 /// So many sessions are remembered, and of each so many prompts, decisions and options.
-const SESSIONS: usize = 20_000;
-const REMEMBERED: usize = 64;
+const MAX_SESSIONS: usize = 20_000;
+const MAX_REMEMBERED: usize = 64;
 
-/// So many request ids that events told are remembered of a session.
-const TOLD: usize = 1000;
+/// How many request ids of events are remembered of a session.
+const MAX_REPORTED: usize = 1000;
 
 /// Keys shorter than this are not looked for: they may come up by chance.
-const KEY: usize = 8;
+const MIN_KEY: usize = 8;
 
 /// Every session that was created in a trace.
 #[derive(Default)]
 pub struct Sessions {
-    all: HashMap<String, Session>,
+    all: HashMap<String, TracedSession>,
     /// The API keys that servers were given.
     pub keys: Vec<String>,
-    /// The last uptime that was told, and when.
+    /// The last uptime that the server reported, and the event.
     uptime: Option<(u64, f64)>,
     /// The request ids that were given.
     requests: HashSet<String>,
-    /// Whether nobody but the client in the trace knows of sessions that it created: where a server is the subject, it is
-    /// played by one. Between two real ends others may be there as well, whose requests are not in the trace.
-    pub alone: bool,
+    /// Whether nobody but the client in the trace knows of sessions that it created: where a server is the subject, it
+    /// is played by one. Between two real ends others may be there as well, whose requests are not in the trace.
+    pub exclusive: bool,
 }
 
 /// A session.
 #[derive(Default)]
-pub struct Session {
+pub struct TracedSession {
     profile: Option<String>,
     created_at: Option<i64>,
-    /// Whether somebody asked for it to be stopped.
-    pub stops: bool,
+    /// Whether a client requested to stop it.
+    pub stop_requested: bool,
     /// The event with which it was known to be stopped, and its time.
     pub stopped: Option<(u64, u64)>,
     /// Prompts that were posted: when, by which event, and their text.
     pub prompts: Vec<(u64, u64, String)>,
     /// Decisions that were posted.
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<PostedDecision>,
     /// Options that were offered, of every approval.
     pub offered: Vec<String>,
     /// The request ids that were given for its prompts.
-    pub requests: Vec<Given>,
-    /// The request ids that events told.
-    told: HashSet<String>,
-    /// Whether work was told while the answer to a prompt had not come.
+    pub requests: Vec<AcceptedPrompt>,
+    /// The request ids that events had.
+    reported_ids: HashSet<String>,
+    /// Whether there were events of work while the response to a prompt had not come.
     pub worked_unanswered: bool,
     /// Whether prompts may have come by other ways than were seen.
-    pub others: bool,
+    pub has_unseen_prompts: bool,
     /// Whether nobody but the client in the trace knows of it.
-    pub alone: bool,
+    pub exclusive: bool,
     tokens: Option<(u64, u64, u64)>,
 }
 
 /// A decision that was posted.
-pub struct Decision {
+pub struct PostedDecision {
     /// The event with which it was posted.
     pub posted: u64,
     /// The option.
     pub option: String,
-    /// Whether the answer to it was a success.
-    pub taken: bool,
+    /// Whether the response to it was a success.
+    pub accepted: bool,
 }
 
-/// What the answer to a prompt gave.
-pub struct Given {
+/// A prompt that was accepted.
+pub struct AcceptedPrompt {
     /// The id.
     pub id: String,
     /// The event with which the prompt was posted.
@@ -84,38 +83,38 @@ pub struct Given {
     pub prompt: Option<String>,
 }
 
-impl Session {
-    /// What was given with this request id, in answer to a prompt.
-    pub fn given(&self, request: &str) -> Option<&Given> {
-        self.requests.iter().find(|given| given.id == request)
+impl TracedSession {
+    /// The prompt that was accepted with this request id.
+    pub fn accepted(&self, request: &str) -> Option<&AcceptedPrompt> {
+        self.requests.iter().find(|accepted| accepted.id == request)
     }
 
-    /// What was given with this request id for this prompt; for another one where there is none.
-    pub fn given_for(&self, request: &str, prompt: &str) -> Option<&Given> {
-        let mut given = self.requests.iter().filter(|given| given.id == request);
-        given.clone().find(|given| given.prompt.as_deref() == Some(prompt)).or_else(|| given.next())
+    /// This prompt, as it was accepted with this request id; another one with that id where it was not.
+    pub fn accepted_for(&self, request: &str, prompt: &str) -> Option<&AcceptedPrompt> {
+        let mut accepted = self.requests.iter().filter(|accepted| accepted.id == request);
+        accepted.clone().find(|accepted| accepted.prompt.as_deref() == Some(prompt)).or_else(|| accepted.next())
     }
 
-    /// Whether this prompt was posted, and there are prompts whose answers have not come.
+    /// Whether this prompt was posted, and there are prompts whose responses have not come.
     pub fn awaits(&self, prompt: &str) -> bool {
         self.prompts.len() > self.requests.len() && self.prompts.iter().any(|(_, _, posted)| posted == prompt)
     }
 
-    /// Work is told.
-    pub fn works(&mut self) {
-        self.worked_unanswered |= !self.others && self.prompts.len() > self.requests.len();
+    /// Notes that there is an event of work on a prompt.
+    pub fn note_work(&mut self) {
+        self.worked_unanswered |= !self.has_unseen_prompts && self.prompts.len() > self.requests.len();
     }
 
-    /// An event has this request id.
-    pub fn tells(&mut self, request: &str) {
-        if self.told.len() < TOLD {
-            self.told.insert(request.to_owned());
+    /// Notes that an event has this request id.
+    pub fn note_request_id(&mut self, request: &str) {
+        if self.reported_ids.len() < MAX_REPORTED {
+            self.reported_ids.insert(request.to_owned());
         }
     }
 
     /// Whether no event has this request id, as far as is remembered.
-    pub fn is_untold(&self, request: &str) -> bool {
-        self.told.len() < TOLD && !self.told.contains(request)
+    pub fn is_unreported(&self, request: &str) -> bool {
+        self.reported_ids.len() < MAX_REPORTED && !self.reported_ids.contains(request)
     }
 
     /// The profile with which it was created.
@@ -126,34 +125,35 @@ impl Session {
 
 impl Sessions {
     /// A session that was created in this trace.
-    pub fn of(&mut self, id: &str) -> Option<&mut Session> {
+    pub fn session(&mut self, id: &str) -> Option<&mut TracedSession> {
         self.all.get_mut(id)
     }
 
-    /// A server has begun anew.
+    /// Notes that the server has started again.
     pub fn restarted(&mut self) {
         self.uptime = None;
     }
 
-    /// Credentials are given for a session: they are in its body, or in the call that asks for it.
-    pub fn give(&mut self, body: Option<&Value>) {
+    /// Notes the API keys for a session: they are in the body of its request, or in the parameters of the call.
+    pub fn note_credentials(&mut self, body: Option<&Value>) {
         let keys = body.and_then(|body| body.get("credentials")).and_then(Value::as_object);
         for key in keys.into_iter().flat_map(|keys| keys.values()).filter_map(Value::as_str) {
             let varied = key.chars().any(|c| !key.starts_with(c));
-            if key.len() >= KEY && varied && self.keys.len() < REMEMBERED && !self.keys.iter().any(|k| k == key) {
+            if key.len() >= MIN_KEY && varied && self.keys.len() < MAX_REMEMBERED && !self.keys.iter().any(|k| k == key)
+            {
                 self.keys.push(key.to_owned());
             }
         }
     }
 
-    /// A request is whole.
-    pub fn asked(&mut self, route: &Route, exchange: &Exchange, ctx: &mut RuleContext<'_>) {
+    /// Notes a request that is complete.
+    pub fn note_request(&mut self, route: &Route, exchange: &Exchange, ctx: &mut RuleContext<'_>) {
         if route.endpoint == Endpoint::CreateSession {
-            self.give(exchange.own.body.as_ref());
+            self.note_credentials(exchange.own.body.as_ref());
         }
         let Some(session) = route.name.as_ref().and_then(|id| self.all.get_mut(id)) else { return };
         match (route.endpoint, exchange.own.posted("prompt"), exchange.own.posted("decision")) {
-            (Endpoint::DeleteSession, ..) => session.stops = true,
+            (Endpoint::DeleteSession, ..) => session.stop_requested = true,
             (Endpoint::SubmitPrompt, Some(prompt), _) => {
                 let at = (exchange.sent.unwrap_or_default(), exchange.index, prompt.to_owned());
                 remember(&mut session.prompts, at);
@@ -166,41 +166,55 @@ impl Sessions {
                     ctx.check("approval/client-offered", (!offered).then_some(fault));
                 }
                 let option = decision.to_owned();
-                remember(&mut session.decisions, Decision { posted: exchange.index, option, taken: false });
+                remember(&mut session.decisions, PostedDecision { posted: exchange.index, option, accepted: false });
             }
             _ => {}
         }
     }
 
-    /// An answer with success is whole.
-    pub fn answered(&mut self, route: &Route, exchange: &Exchange, answer: &Members, ctx: &mut RuleContext<'_>) {
-        let text = |key: &str| answer.get(key).and_then(Value::as_str);
+    /// Notes a successful response that is complete.
+    pub fn note_response(
+        &mut self,
+        route: &Route,
+        exchange: &Exchange,
+        body: &Map<String, Value>,
+        ctx: &mut RuleContext<'_>,
+    ) {
+        let text = |key: &str| body.get(key).and_then(Value::as_str);
         match route.endpoint {
-            Endpoint::CreateSession => self.created(answer, ctx),
+            Endpoint::CreateSession => self.created(body, ctx),
             Endpoint::SubmitPrompt => {
                 let id = route.name.as_deref().unwrap_or_default();
-                self.gone(id, exchange, "stop/prompt-refused", "a session that was stopped accepts a prompt", ctx);
+                self.judge_gone(
+                    id,
+                    exchange,
+                    "stop/prompt-refused",
+                    "a session that was stopped accepts a prompt",
+                    ctx,
+                );
                 if let Some(request) = text("request_id").filter(|request| !request.is_empty()) {
-                    if self.requests.len() < SESSIONS * 4 {
-                        let twice = !self.requests.insert(request.to_owned());
+                    if self.requests.len() < MAX_SESSIONS * 4 {
+                        let duplicate = !self.requests.insert(request.to_owned());
                         let fault = ViolationDetail::new("two prompts have the same `request_id`")
                             .at("/request_id")
                             .actual(request);
-                        ctx.check("prompt/request-id-unique", twice.then_some(fault));
+                        ctx.check("prompt/request-id-unique", duplicate.then_some(fault));
                     }
                     if let Some(session) = self.all.get_mut(id) {
                         let prompt = exchange.own.posted("prompt").map(str::to_owned);
-                        let given = Given { id: request.to_owned(), posted: exchange.index, prompt };
-                        remember(&mut session.requests, given);
+                        let accepted = AcceptedPrompt { id: request.to_owned(), posted: exchange.index, prompt };
+                        remember(&mut session.requests, accepted);
                     }
                 }
             }
             Endpoint::SubmitApproval => {
                 let session = route.name.as_ref().and_then(|id| self.all.get_mut(id));
                 let decisions = session.into_iter().flat_map(|session| &mut session.decisions);
-                decisions.filter(|own| own.posted == exchange.index).for_each(|own| own.taken = true);
+                decisions
+                    .filter(|decision| decision.posted == exchange.index)
+                    .for_each(|decision| decision.accepted = true);
             }
-            Endpoint::GetSession => self.looked_at(route, exchange, answer, ctx),
+            Endpoint::GetSession => self.judge_status(route, exchange, body, ctx),
             Endpoint::DeleteSession => {
                 let now = (ctx.index, exchange.answered);
                 if let Some(session) = route.name.as_ref().and_then(|id| self.all.get_mut(id)) {
@@ -208,14 +222,14 @@ impl Sessions {
                 }
             }
             Endpoint::ListSessions => {
-                for entry in answer.get("sessions").and_then(Value::as_array).into_iter().flatten() {
+                for entry in body.get("sessions").and_then(Value::as_array).into_iter().flatten() {
                     let (Some(id), Some(status)) = (entry.get("session_id"), entry.get("status")) else { continue };
                     let Some(id) = id.as_str().filter(|_| status != "stopped") else { continue };
-                    self.gone(id, exchange, "list/stopped", "a session that was stopped is in the list", ctx);
+                    self.judge_gone(id, exchange, "list/stopped", "a session that was stopped is in the list", ctx);
                 }
             }
             Endpoint::Health => {
-                let Some(uptime) = answer.get("uptime_seconds").and_then(Value::as_f64) else { return };
+                let Some(uptime) = body.get("uptime_seconds").and_then(Value::as_f64) else { return };
                 if let Some((_, before)) = self.uptime.filter(|(index, _)| *index < exchange.index) {
                     let fault = ViolationDetail::new("the uptime has become less").at("/uptime_seconds").actual(uptime);
                     ctx.check("health/uptime-grows", (uptime < before).then(|| fault.expected(before)));
@@ -226,8 +240,8 @@ impl Sessions {
         }
     }
 
-    /// Holds a server to a session being gone that was stopped before this request.
-    fn gone(&self, id: &str, exchange: &Exchange, short: &str, what: &str, ctx: &mut RuleContext<'_>) {
+    /// Judges whether a session that was stopped before this request is gone.
+    fn judge_gone(&self, id: &str, exchange: &Exchange, short: &str, what: &str, ctx: &mut RuleContext<'_>) {
         let Some((stopped, _)) = self.all.get(id).and_then(|session| session.stopped) else { return };
         let started = exchange.request.is_some() && exchange.index > stopped;
         if started {
@@ -235,30 +249,36 @@ impl Sessions {
         }
     }
 
-    fn created(&mut self, answer: &Members, ctx: &mut RuleContext<'_>) {
-        let text = |key: &str| answer.get(key).and_then(Value::as_str);
+    fn created(&mut self, body: &Map<String, Value>, ctx: &mut RuleContext<'_>) {
+        let text = |key: &str| body.get(key).and_then(Value::as_str);
         let Some(id) = text("session_id").filter(|id| !id.is_empty()) else { return };
         let fault = ViolationDetail::new("two sessions have the same `session_id`").at("/session_id").actual(id);
         ctx.check("create/session-id-unique", self.all.contains_key(id).then_some(fault));
-        if self.all.len() < SESSIONS {
+        if self.all.len() < MAX_SESSIONS {
             let profile = text("profile").map(str::to_owned);
-            let created_at = text("created_at").and_then(times::moment);
-            let fresh = Session { profile, created_at, alone: self.alone, ..Session::default() };
+            let created_at = text("created_at").and_then(members::moment);
+            let fresh = TracedSession { profile, created_at, exclusive: self.exclusive, ..TracedSession::default() };
             self.all.insert(id.to_owned(), fresh);
         }
     }
 
     /// Judges the status of a session by what is known of it.
-    fn looked_at(&mut self, route: &Route, exchange: &Exchange, answer: &Members, ctx: &mut RuleContext<'_>) {
-        let text = |key: &str| answer.get(key).and_then(Value::as_str);
-        let moment = |key: &str| text(key).and_then(times::moment);
+    fn judge_status(
+        &mut self,
+        route: &Route,
+        exchange: &Exchange,
+        body: &Map<String, Value>,
+        ctx: &mut RuleContext<'_>,
+    ) {
+        let text = |key: &str| body.get(key).and_then(Value::as_str);
+        let moment = |key: &str| text(key).and_then(members::moment);
         if let (Some(created), Some(active)) = (moment("created_at"), moment("last_activity")) {
             let fault = ViolationDetail::new("`last_activity` is before `created_at`").at("/last_activity");
             ctx.check("status/last-activity-after", (active < created).then(|| fault.actual(text("last_activity"))));
         }
         let id = route.name.as_deref().unwrap_or_default();
         if text("status") != Some("stopped") {
-            self.gone(id, exchange, "stop/gone", "a session that was stopped is shown as if it were not", ctx);
+            self.judge_gone(id, exchange, "stop/gone", "a session that was stopped is shown as if it were not", ctx);
         }
         let Some(session) = self.all.get_mut(id) else { return };
         if let (Some(wanted), Some(actual)) = (&session.profile, text("profile")) {
@@ -273,7 +293,7 @@ impl Sessions {
             let fault = ViolationDetail::new("a session has another `created_at` than before").at("/created_at");
             ctx.check("status/created-at-same", other.then(|| fault.actual(text("created_at"))));
         }
-        let tokens = |key: &str| answer.get("token_usage")?.get(key)?.as_u64();
+        let tokens = |key: &str| body.get("token_usage")?.get(key)?.as_u64();
         if let (Some(input), Some(output)) = (tokens("input_tokens"), tokens("output_tokens")) {
             if let Some((_, i, o)) = session.tokens.filter(|(index, ..)| *index < exchange.index) {
                 let fault = ViolationDetail::new("the `token_usage` of a session has become less").at("/token_usage");
@@ -283,7 +303,7 @@ impl Sessions {
         }
     }
 
-    /// The first key that a text holds.
+    /// Whether a text has one of the API keys.
     pub fn leaked(&self, text: &str) -> bool {
         self.keys.iter().any(|key| text.contains(key.as_str()))
     }
@@ -291,7 +311,7 @@ impl Sessions {
 
 /// Keeps the newest of them.
 pub fn remember<T>(list: &mut Vec<T>, value: T) {
-    if list.len() == REMEMBERED {
+    if list.len() == MAX_REMEMBERED {
         list.remove(0);
     }
     list.push(value);

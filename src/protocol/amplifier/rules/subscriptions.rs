@@ -1,84 +1,84 @@
-//! Subscriptions: event streams and WebSockets, and what is told in them.
+//! Subscriptions: event streams and WebSockets, and the events in them.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::exchange::Exchange;
-use super::lives::{self, Life};
+use super::framing::EventStreamBytes;
+use super::lifecycle::{self, StreamLifecycle};
 use super::sessions::Sessions;
-use super::streams::Bytes;
-use super::{INDEX, events, requests, sockets};
-use crate::protocol::amplifier::routes::Route;
+use super::traffic::Exchange;
+use super::{INDEX, events, framing, requests};
+use crate::protocol::amplifier::words::Route;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::requirement_index::RuleContext;
 use crate::protocol::{Judgements, ViolationDetail};
 use crate::trace::{Direction, Event, Head, HttpResponse, Message, StreamEvent, read_json};
 
-/// So many request ids are remembered that no answer has given yet.
-const EARLY: usize = 1024;
+/// How many request ids are remembered that no response has had yet.
+const MAX_UNASSIGNED: usize = 1024;
 
-/// The subscriptions that stand, by the names of their exchanges.
+/// The open subscriptions, by the names of their exchanges.
 #[derive(Default)]
 pub struct Subscriptions {
-    streams: HashMap<String, Stream>,
-    /// Request ids of events that nobody has given yet.
-    early: Vec<Early>,
+    streams: HashMap<String, OpenStream>,
+    /// Request ids of events that no response has had yet.
+    unassigned: Vec<UnassignedRequestId>,
 }
 
-/// A request id that nobody had given when an event told it.
-struct Early {
+/// A request id that no response had when it came in an event.
+struct UnassignedRequestId {
     session: String,
     request: String,
     /// The number of the event, and of the one with which its stream began.
     index: u64,
     opened: u64,
-    /// The prompt, where the event tells it.
+    /// The prompt, where the event has it.
     prompt: Option<String>,
 }
 
-/// A stream or WebSocket that stands.
-struct Stream {
+/// An event stream or WebSocket that is open.
+struct OpenStream {
     session: String,
     /// The handshake of a WebSocket.
     socket: Option<Head>,
-    bytes: Bytes,
+    bytes: EventStreamBytes,
     /// Whether it has the content type of an event stream.
     labelled: bool,
     /// Whether an event has come in it.
-    any: bool,
+    has_events: bool,
     coded: bool,
-    odd: bool,
+    deliberate: bool,
     /// Whether the client has sent a message here that an error may answer.
-    asked: bool,
-    life: Life,
+    client_sent: bool,
+    lifecycle: StreamLifecycle,
 }
 
-impl Stream {
+impl OpenStream {
     fn of(session: String, socket: Option<Head>, index: u64) -> Self {
         Self {
             session,
             socket,
-            bytes: Bytes::default(),
+            bytes: EventStreamBytes::default(),
             labelled: true,
-            any: false,
+            has_events: false,
             coded: false,
-            odd: false,
-            asked: false,
-            life: Life::new(index),
+            deliberate: false,
+            client_sent: false,
+            lifecycle: StreamLifecycle::new(index),
         }
     }
 
     /// Whether its bytes are judged as those of an event stream.
     fn is_read(&self) -> bool {
-        self.socket.is_none() && self.labelled && !self.odd && !self.coded
+        self.socket.is_none() && self.labelled && !self.deliberate && !self.coded
     }
 }
 
 impl Subscriptions {
-    /// The answer to a subscription has come: it is judged, and stands where it is an event stream.
-    pub fn answered(
+    /// Judges the response to a subscription, which is open where that is an event stream.
+    pub fn response(
         &mut self,
         conn: &str,
         event: &Event,
@@ -97,13 +97,13 @@ impl Subscriptions {
         // Events that come under another content type are events all the same.
         if stream || matches!(head.status(), Some(200..=299)) {
             let session = exchange.own.route.as_ref().and_then(|route| route.name.clone()).unwrap_or_default();
-            let (coded, odd) = (heads::is_coded(head), !exchange.counts());
-            let opened = Stream { labelled: stream, coded, odd, ..Stream::of(session, None, event.i) };
+            let (coded, deliberate) = (heads::is_coded(head), !exchange.counts());
+            let opened = OpenStream { labelled: stream, coded, deliberate, ..OpenStream::of(session, None, event.i) };
             self.streams.insert(conn.to_owned(), opened);
         }
     }
 
-    /// Nothing that came before under this name counts any more.
+    /// Forgets the subscription of this name.
     pub fn forget(&mut self, conn: &str) {
         self.streams.remove(conn);
     }
@@ -113,20 +113,20 @@ impl Subscriptions {
         self.streams.get(conn).is_some_and(|stream| stream.socket.is_some())
     }
 
-    /// Ends what stands under this name, if something does: its last line is judged where the server `counts`.
+    /// Ends the subscription of this name, if there is one: its last line is judged where the server `counts`.
     pub fn ended(&mut self, conn: &str, counts: bool, sessions: &mut Sessions, ctx: &mut RuleContext<'_>) -> bool {
         let Some(stream) = self.streams.remove(conn) else { return false };
-        if sessions.of(&stream.session).is_some_and(|session| session.stopped.is_some()) {
-            // Whatever was told after the stop has been judged.
+        if sessions.session(&stream.session).is_some_and(|session| session.stopped.is_some()) {
+            // Whatever came after the stop has been judged.
             ctx.check("life/stopped-no-work", None);
         }
         if stream.is_read() && counts {
             stream.bytes.end(ctx);
         }
-        stream.labelled || stream.any
+        stream.labelled || stream.has_events
     }
 
-    /// The client left what stands under this name, if something does.
+    /// The client left the subscription of this name, if there is one.
     pub fn left(&mut self, conn: &str, t: u64, ctx: &mut RuleContext<'_>) {
         let stream = self.streams.get(conn);
         if let Some(stream) = stream.filter(|stream| stream.is_read()) {
@@ -137,14 +137,14 @@ impl Subscriptions {
     /// Bytes of an event stream, if they are that.
     pub fn bytes(&mut self, conn: &str, event: &Event, bytes: &[u8], ctx: &mut RuleContext<'_>) {
         let Some(stream) = self.streams.get_mut(conn) else { return };
-        stream.odd |= event.deliberate.is_some();
+        stream.deliberate |= event.deliberate.is_some();
         if stream.is_read() {
             stream.bytes.feed(bytes, event.t, ctx);
         }
     }
 
     /// Something in an event stream.
-    pub fn streamed(
+    pub fn stream_event(
         &mut self,
         conn: &str,
         event: &Event,
@@ -152,7 +152,7 @@ impl Subscriptions {
         sessions: &mut Sessions,
         ctx: &mut RuleContext<'_>,
     ) {
-        if event.deliberate.is_some() || self.streams.get(conn).is_none_or(|stream| stream.odd) {
+        if event.deliberate.is_some() || self.streams.get(conn).is_none_or(|stream| stream.deliberate) {
             return;
         }
         if !sessions.keys.is_empty() {
@@ -162,7 +162,7 @@ impl Subscriptions {
         }
         let Some(data) = sent.data.as_deref().filter(|data| !data.trim().is_empty()) else { return };
         if let Some(stream) = self.streams.get_mut(conn) {
-            stream.any = true;
+            stream.has_events = true;
         }
         let read = read_json(data);
         if read.as_ref().is_some_and(|read| read.lossy) {
@@ -183,50 +183,63 @@ impl Subscriptions {
             ViolationDetail::new("the data of a message is no JSON").actual(data.chars().take(200).collect::<String>());
         ctx.check("stream/data-json", message.is_none().then_some(fault));
         if let Some(message) = &message {
-            self.told(conn, event, message, sessions, ctx);
+            self.protocol_event(conn, event, message, sessions, ctx);
         }
     }
 
     /// A protocol event, however it came.
-    fn told(&mut self, conn: &str, event: &Event, message: &Value, sessions: &mut Sessions, ctx: &mut RuleContext<'_>) {
+    fn protocol_event(
+        &mut self,
+        conn: &str,
+        event: &Event,
+        message: &Value,
+        sessions: &mut Sessions,
+        ctx: &mut RuleContext<'_>,
+    ) {
         let Some(stream) = self.streams.get_mut(conn) else { return };
         let id = &stream.session;
-        if events::is_error(message) && std::mem::take(&mut stream.asked) {
+        if events::is_error(message) && std::mem::take(&mut stream.client_sent) {
             return;
         }
         let Some((name, data)) = events::judge(message, id, stream.socket.is_some(), ctx) else { return };
-        let mut session = sessions.of(id);
+        let mut session = sessions.session(id);
         if let (Some(request), Some(session)) = (data.text("request_id"), session.as_deref_mut()) {
-            session.tells(request);
-            if session.given(request).is_none() && self.early.len() < EARLY {
+            session.note_request_id(request);
+            if session.accepted(request).is_none() && self.unassigned.len() < MAX_UNASSIGNED {
                 let prompt = data.text("prompt").filter(|_| name == "prompt:submit").map(str::to_owned);
                 let (session, request) = (id.clone(), request.to_owned());
-                self.early.push(Early { session, request, index: event.i, opened: stream.life.opened, prompt });
+                self.unassigned.push(UnassignedRequestId {
+                    session,
+                    request,
+                    index: event.i,
+                    opened: stream.lifecycle.opened,
+                    prompt,
+                });
             }
         }
-        if let Some(session) = session.as_deref_mut().filter(|_| lives::is_work(name)) {
-            session.works();
+        if let Some(session) = session.as_deref_mut().filter(|_| lifecycle::is_work(name)) {
+            session.note_work();
         }
-        stream.life.told(name, data, event.t, session, ctx);
+        stream.lifecycle.event(name, data, event.t, session, ctx);
     }
 
     /// The head of a WebSocket's handshake, of either end.
     pub fn handshake(&mut self, conn: &str, event: &Event, head: &Head, ctx: &mut RuleContext<'_>) {
-        let odd = event.deliberate.is_some();
+        let deliberate = event.deliberate.is_some();
         if event.dir == Some(Direction::ToServer) {
-            if !odd {
-                sockets::request(head, ctx);
+            if !deliberate {
+                framing::handshake_request(head, ctx);
             }
             let session =
                 Route::of("GET", head.start.split(' ').nth(1).unwrap_or_default()).and_then(|route| route.name);
-            let stream = Stream::of(session.unwrap_or_default(), Some(head.clone()), event.i);
-            self.streams.insert(conn.to_owned(), Stream { odd, ..stream });
+            let stream = OpenStream::of(session.unwrap_or_default(), Some(head.clone()), event.i);
+            self.streams.insert(conn.to_owned(), OpenStream { deliberate, ..stream });
             return;
         }
         if let Some(stream) = self.streams.get_mut(conn) {
-            stream.odd |= odd;
-            if let Some(request) = stream.socket.as_ref().filter(|_| !stream.odd) {
-                sockets::response(request, head, ctx);
+            stream.deliberate |= deliberate;
+            if let Some(request) = stream.socket.as_ref().filter(|_| !stream.deliberate) {
+                framing::handshake_response(request, head, ctx);
             }
         }
     }
@@ -242,26 +255,26 @@ impl Subscriptions {
     ) {
         let Some(stream) = self.streams.get_mut(conn).filter(|stream| stream.socket.is_some()) else { return };
         let session = stream.session.clone();
-        let odd = stream.odd || event.deliberate.is_some();
+        let deliberate = stream.deliberate || event.deliberate.is_some();
         match event.dir {
             Some(Direction::ToServer) => {
-                stream.asked = true;
+                stream.client_sent = true;
                 let content = Content::of(Some(message));
                 let text = |key: &str| {
                     content.json().and_then(|json| json.get(key)).and_then(Value::as_str).unwrap_or_default()
                 };
-                if !odd {
+                if !deliberate {
                     requests::control(&content, message.text, ctx);
                     if text("action") == "submit_approval" {
-                        stream.life.decides(text("decision"), event.t);
+                        stream.lifecycle.note_decision(text("decision"), event.t);
                     }
                 }
-                let Some(session) = sessions.of(&session) else { return };
-                // What comes of it is told by events alone.
-                session.others = true;
-                session.stops |= text("action") == "stop";
+                let Some(session) = sessions.session(&session) else { return };
+                // Only events show what comes of it.
+                session.has_unseen_prompts = true;
+                session.stop_requested |= text("action") == "stop";
             }
-            Some(Direction::ToClient) if !odd => {
+            Some(Direction::ToClient) if !deliberate => {
                 let content = Content::of(Some(message));
                 let json = content.json().filter(|_| message.text);
                 let fault = ViolationDetail::new("a message is no text with JSON");
@@ -274,37 +287,40 @@ impl Subscriptions {
                     let leaked = sessions.leaked(&json.to_string());
                     ctx.check_if("safety/no-key-in-events", leaked, || "an event has an API key".to_owned());
                 }
-                self.told(conn, event, json, sessions, ctx);
+                self.protocol_event(conn, event, json, sessions, ctx);
             }
             _ => {}
         }
     }
 
-    /// Judges request ids that no answer had given when they were told. One that never came, as long as a prompt is `waiting`,
-    /// may have had any. Nor is everything that a session is asked in the trace: others may use it, and beginnings may be
-    /// missing. So an id is made up only where the prompt under it is one of the trace whose own id is told nowhere.
+    /// Judges request ids that no response had when an event had them. A response that never came, as long as a prompt
+    /// is `waiting`, may have had any. Nor are all requests for a session in the trace: others may use it, and the
+    /// beginning may be missing. So an id is made up only where its prompt is one of the trace whose own id is in no
+    /// event.
     pub fn end(&mut self, waiting: bool, sessions: &mut Sessions, out: &mut Judgements) {
-        for early in std::mem::take(&mut self.early) {
-            let Some(session) = sessions.of(&early.session) else { continue };
-            let ctx = &mut INDEX.ctx(out, early.index);
-            if let Some(given) = session.given(&early.request) {
+        for unassigned in std::mem::take(&mut self.unassigned) {
+            let Some(session) = sessions.session(&unassigned.session) else { continue };
+            let ctx = &mut INDEX.ctx(out, unassigned.index);
+            if let Some(accepted) = session.accepted(&unassigned.request) {
                 ctx.check("life/request-id", None);
-                if let Some(prompt) = &early.prompt {
-                    let given = session.given_for(&early.request, prompt).unwrap_or(given);
-                    lives::told_prompt(given, prompt, ctx);
+                if let Some(prompt) = &unassigned.prompt {
+                    let accepted = session.accepted_for(&unassigned.request, prompt).unwrap_or(accepted);
+                    lifecycle::judge_submitted_prompt(accepted, prompt, ctx);
                 }
                 continue;
             }
-            if waiting || session.others || early.prompt.is_none() {
+            if waiting || session.has_unseen_prompts || unassigned.prompt.is_none() {
                 continue;
             }
-            let own = session.requests.iter().find(|given| {
-                given.posted > early.opened && given.prompt == early.prompt && session.is_untold(&given.id)
+            let expected = session.requests.iter().find(|accepted| {
+                accepted.posted > unassigned.opened
+                    && accepted.prompt == unassigned.prompt
+                    && session.is_unreported(&accepted.id)
             });
-            if let Some(own) = own {
+            if let Some(expected) = expected {
                 let fault =
                     ViolationDetail::new("an event has a `request_id` that was not given").at("/data/request_id");
-                ctx.check("life/request-id", Some(fault.expected(own.id.clone()).actual(early.request)));
+                ctx.check("life/request-id", Some(fault.expected(expected.id.clone()).actual(unassigned.request)));
             }
         }
     }

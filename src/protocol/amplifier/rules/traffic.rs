@@ -1,32 +1,34 @@
-//! Traffic: exchanges, streams and WebSockets, and what has become whole of them.
+//! Traffic: exchanges, streams and WebSockets, and what has become complete of them.
 
 use std::collections::HashMap;
 
-use super::exchange::RequestState;
-use super::sessions::Sessions;
-use super::subscriptions::Subscriptions;
-use super::{INDEX, answers, http, requests, sockets};
-use crate::protocol::amplifier::routes::{Endpoint, Route};
+use serde_json::Value;
+
+use crate::protocol::amplifier::words::{Endpoint, Route};
 use crate::protocol::http::content::{BodyAssembler, Content};
 use crate::protocol::http::exchanges::{Exchanges, TIMELY, timely};
-use crate::protocol::http::redirects;
 use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::{exchanges, redirects};
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse, Payload};
 
-/// Microseconds after which a prompt is not answered at once that is worked on meanwhile.
+use super::sessions::Sessions;
+use super::subscriptions::Subscriptions;
+use super::{INDEX, framing, requests, responses};
+
+/// Microseconds after which a prompt that is worked on should have got its response.
 const AT_ONCE: u64 = 4_000_000;
 
 /// Judges everything that crosses the wire.
 ///
-/// It holds what is open, and of sessions what [`Sessions`] remembers.
+/// The rule holds open exchanges and subscriptions, and [`Sessions`] across connections.
 pub struct Traffic {
-    wholes: BodyAssembler,
-    open: Exchanges<RequestState>,
+    bodies: BodyAssembler,
+    exchanges: Exchanges<RequestState>,
     subscriptions: Subscriptions,
     sessions: Sessions,
-    /// What was asked for by exchanges that are redirected, by the one that the client began with.
-    moved: HashMap<String, Option<Route>>,
+    /// The routes of exchanges that are redirected, by the exchange that the client began with.
+    redirected: HashMap<String, Option<Route>>,
     /// Which end the processes are, where that is known.
     process: Option<End>,
 }
@@ -34,28 +36,28 @@ pub struct Traffic {
 impl Traffic {
     pub fn new() -> Self {
         Self {
-            wholes: BodyAssembler::default(),
-            open: Exchanges::new("http/answered"),
+            bodies: BodyAssembler::default(),
+            exchanges: Exchanges::new("http/answered"),
             subscriptions: Subscriptions::default(),
             sessions: Sessions::default(),
-            moved: HashMap::new(),
+            redirected: HashMap::new(),
             process: None,
         }
     }
 
-    fn head(&mut self, conn: &str, event: &Event, head: &HttpRequest, ctx: &mut RuleContext<'_>) {
-        let moved = self.moved.get(redirects::asked(conn)).filter(|_| redirects::asked(conn) != conn);
-        let route = moved.cloned().unwrap_or_else(|| Route::of(head.method(), head.target()));
+    fn request_head(&mut self, conn: &str, event: &Event, head: &HttpRequest, ctx: &mut RuleContext<'_>) {
+        let redirected = self.redirected.get(redirects::asked(conn)).filter(|_| redirects::asked(conn) != conn);
+        let route = redirected.cloned().unwrap_or_else(|| Route::of(head.method(), head.target()));
         if event.deliberate.is_none() {
-            http::request(head, route.as_ref(), ctx);
+            requests::request_head(head, route.as_ref(), ctx);
         }
-        self.secret(head, ctx);
+        self.judge_secrets(head, ctx);
         self.subscriptions.forget(conn);
-        self.open.begun(conn, event, head, RequestState { route, ..RequestState::default() });
+        self.exchanges.begun(conn, event, head, RequestState { route, ..RequestState::default() });
     }
 
     /// A key belongs into a body, and into no head.
-    fn secret(&self, head: &HttpRequest, ctx: &mut RuleContext<'_>) {
+    fn judge_secrets(&self, head: &HttpRequest, ctx: &mut RuleContext<'_>) {
         if self.sessions.keys.is_empty() {
             return;
         }
@@ -64,12 +66,12 @@ impl Traffic {
         ctx.check_if("safety/client-no-key-elsewhere", leaked, || "the head of a request has an API key".to_owned());
     }
 
-    /// A request's body is whole.
-    fn sent(&mut self, conn: &str, event: &Event, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
-        let Some(exchange) = self.open.sent(conn, event) else { return };
+    /// A request's body is complete.
+    fn request_complete(&mut self, conn: &str, event: &Event, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
+        let Some(exchange) = self.exchanges.sent(conn, event) else { return };
         let Some(route) = exchange.own.route.clone() else { return };
-        (exchange.own.body, exchange.own.refused) = if exchange.client_is_odd {
-            requests::read(route.endpoint, content)
+        (exchange.own.body, exchange.own.must_refuse) = if exchange.client_is_odd {
+            requests::read_unjudged(route.endpoint, content)
         } else {
             if route.endpoint.has_body() {
                 ctx.check("http/client-length", None);
@@ -84,27 +86,27 @@ impl Traffic {
             let fault = ViolationDetail::new("a body that is not that of a new session has an API key");
             ctx.check("safety/client-no-key-elsewhere", leaked.then_some(fault));
         }
-        self.sessions.asked(&route, exchange, ctx);
+        self.sessions.note_request(&route, exchange, ctx);
     }
 
     fn response(&mut self, conn: &str, event: &Event, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
-        let Some(exchange) = self.open.responded(conn, head) else { return };
+        let Some(exchange) = self.exchanges.responded(conn, head) else { return };
         let route = exchange.own.route.as_ref();
         if redirects::leads_to(head).is_some() {
-            self.moved.insert(redirects::asked(conn).to_owned(), route.cloned());
+            self.redirected.insert(redirects::asked(conn).to_owned(), route.cloned());
         }
         if exchange.counts_for_http() {
-            http::response(exchange.request.as_ref(), route.is_some(), head, ctx);
+            requests::response_head(exchange.request.as_ref(), route.is_some(), head, ctx);
         }
         let taken = matches!(head.status(), Some(200..=299));
         if taken && route.is_some_and(|route| route.endpoint == Endpoint::Events) {
-            self.subscriptions.answered(conn, event, head, exchange, ctx);
+            self.subscriptions.response(conn, event, head, exchange, ctx);
         }
     }
 
-    /// An answer's body is whole, and with it the exchange.
-    fn answered(&mut self, conn: &str, event: &Event, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
-        let Some(exchange) = self.open.answered(conn, event) else { return };
+    /// A response's body is complete, and with it the exchange.
+    fn response_complete(&mut self, conn: &str, event: &Event, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
+        let Some(exchange) = self.exchanges.answered(conn, event) else { return };
         if self.subscriptions.ended(conn, exchange.counts(), &mut self.sessions, ctx) {
             return;
         }
@@ -118,27 +120,27 @@ impl Traffic {
             ctx.check_if(short, leaked, || "an answer has an API key".to_owned());
         }
         if exchange.client_is_odd && exchange.counts_for_http() {
-            answers::judge_odd(&exchange, content, &mut self.sessions, ctx);
+            responses::judge_deliberate(&exchange, content, &mut self.sessions, ctx);
         }
         if !exchange.counts() || exchange.request.is_none() {
             return;
         }
-        self.open.judge(&exchange, ctx);
-        answers::judge(&exchange, content, &mut self.sessions, ctx);
+        self.exchanges.judge(&exchange, ctx);
+        responses::judge(&exchange, content, &mut self.sessions, ctx);
     }
 
-    /// The server ended the TCP connection before its answer was whole.
+    /// The server ended the TCP connection before its response was complete.
     fn cut(&mut self, conn: &str, how: Closed, event: &Event, ctx: &mut RuleContext<'_>) {
-        let stayed = self.open.get(conn).is_none_or(|exchange| exchange.left.is_none());
+        let stayed = self.exchanges.get(conn).is_none_or(|exchange| exchange.left.is_none());
         self.subscriptions.ended(conn, stayed && event.deliberate.is_none(), &mut self.sessions, ctx);
         // A stream may end with its connection.
-        self.open.cut(conn, how, ctx, |exchange| {
+        self.exchanges.cut(conn, how, ctx, |exchange| {
             exchange.own.route.as_ref().is_some_and(|route| route.endpoint == Endpoint::Events)
         });
     }
 
     /// Something was printed.
-    fn printed(&mut self, bytes: &Payload, ctx: &mut RuleContext<'_>) {
+    fn output(&mut self, bytes: &Payload, ctx: &mut RuleContext<'_>) {
         if self.sessions.keys.is_empty() {
             return;
         }
@@ -154,56 +156,57 @@ impl Traffic {
 impl Rule for Traffic {
     fn processes(&mut self, end: End) {
         self.process = Some(end);
-        self.sessions.alone = end == End::Server;
+        self.sessions.exclusive = end == End::Server;
     }
 
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        self.open.note(event);
-        let whole = self.wholes.of(event);
+        self.exchanges.note(event);
+        let body = self.bodies.of(event);
         let ctx = &mut INDEX.ctx(out, event.i);
         match &event.kind {
             EventKind::Launched(_) => self.sessions.restarted(),
-            EventKind::Call(call) if call.call == "createSession" => self.sessions.give(Some(&call.params)),
-            EventKind::Output(output) => self.printed(&output.bytes, ctx),
+            EventKind::Call(call) if call.call == "createSession" => self.sessions.note_credentials(Some(&call.params)),
+            EventKind::Output(output) => self.output(&output.bytes, ctx),
             _ => {}
         }
         let (Some(conn), Some(dir)) = (event.conn.as_deref(), event.dir) else { return };
         let (subscriptions, sessions) = (&mut self.subscriptions, &mut self.sessions);
         match &event.kind {
-            EventKind::HttpRequest(head) => self.head(conn, event, head, ctx),
+            EventKind::HttpRequest(head) => self.request_head(conn, event, head, ctx),
             EventKind::HttpResponse(head) => self.response(conn, event, head, ctx),
             EventKind::Handshake(head) => subscriptions.handshake(conn, event, head, ctx),
-            EventKind::Frame(frame) if event.deliberate.is_none() => sockets::frame(dir.sender(), frame, ctx),
+            EventKind::Frame(frame) if event.deliberate.is_none() => framing::frame(dir.sender(), frame, ctx),
             EventKind::Message(message) => subscriptions.message(conn, event, message, sessions, ctx),
-            EventKind::StreamEvent(sent) => subscriptions.streamed(conn, event, sent, sessions, ctx),
+            EventKind::StreamEvent(sent) => subscriptions.stream_event(conn, event, sent, sessions, ctx),
             EventKind::Body(body) if dir == Direction::ToClient => {
                 subscriptions.bytes(conn, event, body.bytes.as_bytes(), ctx);
             }
             EventKind::Bytes { bytes } if !subscriptions.is_socket(conn) => {
-                self.open.stray(conn, event, bytes.as_bytes(), ctx);
+                self.exchanges.stray(conn, event, bytes.as_bytes(), ctx);
             }
             EventKind::Closed(how) if dir == Direction::ToClient => self.cut(conn, *how, event, ctx),
             EventKind::Closed(_) => subscriptions.left(conn, event.t, ctx),
             _ => {}
         }
-        match whole {
-            Some((Direction::ToServer, content)) => self.sent(conn, event, &content, ctx),
-            Some((Direction::ToClient, content)) => self.answered(conn, event, &content, ctx),
+        match body {
+            Some((Direction::ToServer, content)) => self.request_complete(conn, event, &content, ctx),
+            Some((Direction::ToClient, content)) => self.response_complete(conn, event, &content, ctx),
             None => {}
         }
     }
 
     fn end(&mut self, out: &mut Judgements) {
-        let submits = |asked: &RequestState| asked.route.as_ref().is_some_and(|r| r.endpoint == Endpoint::SubmitPrompt);
-        let left = self.open.left();
+        let submits =
+            |request: &RequestState| request.route.as_ref().is_some_and(|r| r.endpoint == Endpoint::SubmitPrompt);
+        let left = self.exchanges.left();
         for (exchange, waited) in left.iter().filter(|(exchange, _)| exchange.response.is_none()) {
-            self.open.judge_unsent(exchange, &mut INDEX.ctx(out, exchange.index));
+            self.exchanges.judge_unsent(exchange, &mut INDEX.ctx(out, exchange.index));
             let ctx = &mut INDEX.ctx(out, exchange.index);
             let route = exchange.own.route.as_ref().filter(|_| submits(&exchange.own) && !exchange.server_is_odd);
-            let session = route.and_then(|route| self.sessions.of(route.name.as_deref()?));
+            let session = route.and_then(|route| self.sessions.session(route.name.as_deref()?));
             if session.is_some_and(|session| session.worked_unanswered) {
                 // The client may have given up.
-                let until = exchange.left.unwrap_or(self.open.now());
+                let until = exchange.left.unwrap_or(self.exchanges.now());
                 let late = exchange.sent.map_or(0, |sent| until.saturating_sub(sent)).saturating_sub(AT_ONCE);
                 let fault = ViolationDetail::new("a prompt is worked on, and its request is not answered");
                 if late > 0 {
@@ -215,5 +218,25 @@ impl Rule for Traffic {
         }
         let waiting = left.iter().any(|(exchange, _)| submits(&exchange.own));
         self.subscriptions.end(waiting, &mut self.sessions, out);
+    }
+}
+
+/// A request, and what there is of its response.
+pub type Exchange = exchanges::Exchange<RequestState>;
+
+/// What the rules know of a request.
+#[derive(Default)]
+pub struct RequestState {
+    pub route: Option<Route>,
+    /// The JSON object that was posted.
+    pub body: Option<Value>,
+    /// The requirement by which a server has to refuse the request.
+    pub must_refuse: Option<&'static str>,
+}
+
+impl RequestState {
+    /// A text that was posted.
+    pub fn posted(&self, key: &str) -> Option<&str> {
+        self.body.as_ref()?.get(key)?.as_str()
     }
 }

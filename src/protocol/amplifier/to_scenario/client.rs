@@ -1,4 +1,4 @@
-//! What an extension asked of our server as observations, and what the server did as steps.
+//! A trace of a client as a scenario: requests of the extension as observations, and actions of our server as steps.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,23 +10,23 @@ use crate::protocol::scenario_element::{ScenarioElement, TraceToScenario, args, 
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, EventKind};
 
-/// Tells again what an extension did to a server of ours.
+/// Makes a scenario of what an extension did to our server.
 pub struct ClientToScenario {
     exchanges: Exchanges,
     observer: AmplifierObserver,
     /// The endpoint of each exchange that is no subscription.
     endpoints: HashMap<String, Option<String>>,
-    following: HashSet<String>,
-    over: HashSet<String>,
+    subscriptions: HashSet<String>,
+    ended: HashSet<String>,
     withheld: Vec<String>,
-    all: bool,
+    all_by_steps: bool,
     /// How many subscriptions were accepted.
     accepted: u64,
-    refused: Option<Refused>,
+    refused: Option<RefusedSubscriptions>,
 }
 
 /// How our server refused subscriptions.
-struct Refused {
+struct RefusedSubscriptions {
     /// How many were accepted before.
     after: u64,
     status: u16,
@@ -34,67 +34,69 @@ struct Refused {
 }
 
 impl ClientToScenario {
-    /// Nothing told yet.
+    /// At the beginning of a trace.
     pub fn new() -> Self {
         Self {
             exchanges: Exchanges::default(),
             observer: AmplifierObserver::new(End::Client),
             endpoints: HashMap::new(),
-            following: HashSet::new(),
-            over: HashSet::new(),
+            subscriptions: HashSet::new(),
+            ended: HashSet::new(),
             withheld: vec![],
-            all: false,
+            all_by_steps: false,
             accepted: 0,
             refused: None,
         }
     }
 
-    fn theirs(&mut self, seen: Observation) -> Vec<ScenarioElement> {
-        let name = seen.conn.clone().unwrap_or_default();
+    fn client_elements(&mut self, observation: Observation) -> Vec<ScenarioElement> {
+        let name = observation.conn.clone().unwrap_or_default();
         let take = |keys: &[&str]| {
             let entry =
-                |key: &&str| Some(((*key).to_owned(), seen.value.get(*key).filter(|v| !has_secret(v))?.clone()));
+                |key: &&str| Some(((*key).to_owned(), observation.value.get(*key).filter(|v| !has_secret(v))?.clone()));
             keys.iter().filter_map(entry).collect::<Map<String, Value>>()
         };
-        let index = seen.index;
-        match seen.kind {
+        let index = observation.index;
+        match observation.kind {
             "request" => {
-                let endpoint = seen.selectors.get("endpoint").and_then(Value::as_str).map(str::to_owned);
+                let endpoint = observation.selectors.get("endpoint").and_then(Value::as_str).map(str::to_owned);
                 self.endpoints.insert(name.clone(), endpoint.clone());
-                let mut told = vec![];
+                let mut elements = vec![];
                 if let Some(method) = endpoint.clone() {
-                    let body = seen.value.get("json").and_then(Value::as_object).cloned().unwrap_or_default();
+                    let body = observation.value.get("json").and_then(Value::as_object).cloned().unwrap_or_default();
                     let mut params = body;
-                    params.extend(seen.value.get("params").and_then(Value::as_object).cloned().unwrap_or_default());
+                    params.extend(
+                        observation.value.get("params").and_then(Value::as_object).cloned().unwrap_or_default(),
+                    );
                     params.retain(|_, value| !has_secret(value));
-                    told.push(ScenarioElement::Call { index, method, params: params.into() });
+                    elements.push(ScenarioElement::Call { index, method, params: params.into() });
                 }
                 let value = take(&["params", "json"]);
                 let owed = endpoint.is_some();
-                let told_of = ScenarioElement::seen(
+                let element = ScenarioElement::seen(
                     index,
                     "request",
                     args([("endpoint", endpoint.map(Value::from))]),
                     value,
                     owed,
                 );
-                told.push(told_of.with_find("exchange", &word(&name)));
-                told
+                elements.push(element.with_find("exchange", &word(&name)));
+                elements
             }
             "subscribe" => {
-                self.following.insert(name.clone());
-                let transport = seen.selectors.get("transport").cloned();
-                let session = seen.value.get("session_id").cloned();
+                self.subscriptions.insert(name.clone());
+                let transport = observation.selectors.get("transport").cloned();
+                let session = observation.value.get("session_id").cloned();
                 let params = args([("session_id", session), ("transport", transport.clone())]);
                 let value = take(&["session_id"]);
-                let told_of = ScenarioElement::seen(index, "subscribe", args([("transport", transport)]), value, true);
+                let element = ScenarioElement::seen(index, "subscribe", args([("transport", transport)]), value, true);
                 vec![
                     ScenarioElement::Call { index, method: "subscribe".to_owned(), params: params.into() },
-                    told_of.with_find("exchange", &word(&name)),
+                    element.with_find("exchange", &word(&name)),
                 ]
             }
             "control" => {
-                let action = seen.selectors.get("action").cloned();
+                let action = observation.selectors.get("action").cloned();
                 vec![ScenarioElement::seen(index, "control", args([("action", action)]), take(&["json"]), true)]
             }
             _ => vec![],
@@ -102,30 +104,30 @@ impl ClientToScenario {
     }
 
     /// What our server did.
-    fn ours(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
-        let whole = self.exchanges.event(event);
+    fn server_elements(&mut self, event: &Event, name: &str) -> Vec<ScenarioElement> {
+        let message = self.exchanges.event(event);
         let step = |verb, args| vec![ScenarioElement::step(event.i, verb, args)];
-        if self.following.contains(name) && self.is_refusal(event) {
-            self.following.remove(name);
+        if self.subscriptions.contains(name) && self.is_refusal(event) {
+            self.subscriptions.remove(name);
             if self.refused.is_none() {
-                // It is no event stream, which only an answer of our own can be.
+                // It is no event stream: only a response by a step can be that.
                 self.endpoints.insert(name.to_owned(), Some("subscribe".to_owned()));
             } else {
-                self.over.insert(name.to_owned());
+                self.ended.insert(name.to_owned());
             }
         }
-        if self.following.contains(name) {
+        if self.subscriptions.contains(name) {
             let of = |steps: Vec<ScenarioElement>| steps.into_iter().map(|s| s.with_found("of", &word(name))).collect();
             return match &event.kind {
-                EventKind::StreamEvent(told) => {
-                    let text = told.data.as_deref().unwrap_or_default();
-                    let more = [("type", told.event.clone()), ("id", told.id.clone())];
+                EventKind::StreamEvent(sent) => {
+                    let text = sent.data.as_deref().unwrap_or_default();
+                    let more = [("type", sent.event.clone()), ("id", sent.id.clone())];
                     match serde_json::from_str::<Value>(text).ok().as_ref().and_then(event_of) {
                         Some(mut args) => {
                             args.extend(more.into_iter().filter_map(|(key, v)| Some((key.to_owned(), v?.into()))));
                             of(step("event", args))
                         }
-                        None if told.data.is_some() => {
+                        None if sent.data.is_some() => {
                             let lines: String = text.split('\n').map(|line| format!("data: {line}\n")).collect();
                             of(step("stream", args([("text", Some(format!("{lines}\n").into()))])))
                         }
@@ -143,32 +145,32 @@ impl ClientToScenario {
                         of(step("stream", args([("text", text.map(Value::from)), ("hex", hex), ("opcode", opcode)])))
                     }
                 },
-                EventKind::Body(body) if body.last && self.over.insert(name.to_owned()) => of(step("cut", Map::new())),
-                EventKind::Closed(how) if self.over.insert(name.to_owned()) => {
+                EventKind::Body(body) if body.last && self.ended.insert(name.to_owned()) => of(step("cut", Map::new())),
+                EventKind::Closed(how) if self.ended.insert(name.to_owned()) => {
                     let how = if *how == Closed::Reset { "reset" } else { "eof" };
                     of(step("cut", args([("how", Some(how.into()))])))
                 }
                 _ => vec![],
             };
         }
-        if self.refused.is_some() && self.over.contains(name) && !self.endpoints.contains_key(name) {
+        if self.refused.is_some() && self.ended.contains(name) && !self.endpoints.contains_key(name) {
             return vec![];
         }
         let to = |steps: Vec<ScenarioElement>| steps.into_iter().map(|s| s.with_found("to", &word(name))).collect();
-        match whole {
+        match message {
             Some(Whole::Response(head, content)) => {
-                self.by_steps(name);
+                self.note_answered_by_step(name);
                 to(step("respond", respond(&head, &content)))
             }
             Some(Whole::Torn(Direction::ToClient, bytes)) => {
-                self.by_steps(name);
+                self.note_answered_by_step(name);
                 let Some(mut args) = raw(&bytes) else { return vec![] };
                 args.insert("then".to_owned(), "close".into());
                 to(step("respond", args))
             }
             _ => match &event.kind {
                 EventKind::Closed(how) if self.endpoints.contains_key(name) && !self.exchanges.is_answered(name) => {
-                    self.by_steps(name);
+                    self.note_answered_by_step(name);
                     let how = (*how == Closed::Reset).then(|| "reset".into());
                     to(step("drop", args([("how", how)])))
                 }
@@ -177,7 +179,7 @@ impl ClientToScenario {
         }
     }
 
-    /// Whether an answer of ours refuses a subscription. Takes note of how.
+    /// Whether a response of our server refuses a subscription; notes how.
     fn is_refusal(&mut self, event: &Event) -> bool {
         let (status, stream) = match &event.kind {
             EventKind::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
@@ -193,38 +195,38 @@ impl ClientToScenario {
         let upgrade = matches!(event.kind, EventKind::Handshake(_));
         if let Some(status) = status.filter(|status| upgrade || *status != 200) {
             let deliberate = event.deliberate.is_some();
-            let refused = self.refused.get_or_insert(Refused { after: self.accepted, status, deliberate });
+            let refused = self.refused.get_or_insert(RefusedSubscriptions { after: self.accepted, status, deliberate });
             refused.deliberate |= deliberate;
         }
         true
     }
 
-    fn by_steps(&mut self, name: &str) {
+    fn note_answered_by_step(&mut self, name: &str) {
         match self.endpoints.get(name) {
             Some(Some(endpoint)) if !self.withheld.contains(endpoint) => self.withheld.push(endpoint.clone()),
             Some(Some(_)) => {}
-            _ => self.all = true,
+            _ => self.all_by_steps = true,
         }
     }
 }
 
 impl TraceToScenario for ClientToScenario {
     fn event(&mut self, event: &Event) -> Vec<ScenarioElement> {
-        let seen = self.observer.observe(event);
+        let observations = self.observer.observe(event);
         let (Some(name), Some(dir)) = (event.conn.as_deref(), event.dir) else { return vec![] };
         if dir == Direction::ToClient {
-            return self.ours(event, name);
+            return self.server_elements(event, name);
         }
         if let EventKind::Closed(_) = &event.kind {
-            self.over.insert(name.to_owned());
+            self.ended.insert(name.to_owned());
         }
         self.exchanges.event(event);
-        seen.into_iter().flat_map(|seen| self.theirs(seen)).collect()
+        observations.into_iter().flat_map(|observation| self.client_elements(observation)).collect()
     }
 
     fn end(&mut self) -> Vec<ScenarioElement> {
         let mut serve = args([("quiet", Some(true.into()))]);
-        if self.all {
+        if self.all_by_steps {
             serve.insert("answers".to_owned(), "none".into());
         } else if !self.withheld.is_empty() {
             serve.insert("withholds".to_owned(), self.withheld.clone().into());

@@ -1,4 +1,4 @@
-//! Exchanges and streams told again as steps: [`server`] where the subject was the server, [`client`] where it was the
+//! Scenarios made from traces: [`server`] where the subject was the server, [`client`] where it was the
 //! extension.
 
 mod client;

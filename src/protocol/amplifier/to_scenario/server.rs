@@ -1,12 +1,11 @@
-//! What an extension did to a server as steps, and what the server did as observations.
+//! A trace of a server as a scenario: requests of the extension as steps, and reactions of the server as observations.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use crate::protocol::amplifier::observer::AmplifierObserver;
-use crate::protocol::amplifier::routes::{Endpoint, Route};
-use crate::protocol::amplifier::words::EVENTS;
+use crate::protocol::amplifier::words::{EVENTS, Endpoint, Route};
 use crate::protocol::http::content::Content;
 use crate::protocol::http::redirects;
 use crate::protocol::http::to_scenario::{Exchanges, Whole, has_secret, http, raw};
@@ -14,38 +13,38 @@ use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest};
 
-/// Tells again what a client of ours did to a server.
+/// Makes a scenario of what our client did to a server.
 pub struct ServerToScenario {
     exchanges: Exchanges,
     observer: AmplifierObserver,
     labels: Labels,
     /// Subscriptions that stand, and whether they are WebSockets.
-    following: HashMap<String, bool>,
-    over: HashSet<String>,
+    subscriptions: HashMap<String, bool>,
+    ended: HashSet<String>,
     /// Exchanges that a step began.
-    asked: HashSet<String>,
-    /// Those of them that ask about all sessions.
-    of_all: HashSet<String>,
-    /// Those of them that showed a key, which the trace hides.
+    begun_by_step: HashSet<String>,
+    /// Exchanges begun by a step that request something about all sessions.
+    about_all_sessions: HashSet<String>,
+    /// Exchanges begun by a step that sent an API key, which the trace hides.
     keyed: HashSet<String>,
 }
 
 impl ServerToScenario {
-    /// Nothing told yet.
+    /// At the beginning of a trace.
     pub fn new() -> Self {
         Self {
             exchanges: Exchanges::default(),
             observer: AmplifierObserver::new(End::Server),
             labels: Labels::default(),
-            following: HashMap::new(),
-            over: HashSet::new(),
-            asked: HashSet::new(),
-            of_all: HashSet::new(),
+            subscriptions: HashMap::new(),
+            ended: HashSet::new(),
+            begun_by_step: HashSet::new(),
+            about_all_sessions: HashSet::new(),
             keyed: HashSet::new(),
         }
     }
 
-    /// A subscription that the head of a request or handshake asks for.
+    /// The step for a subscription that the head of a request or handshake begins.
     fn subscribes(&mut self, event: &Event, name: &str) -> Option<ScenarioElement> {
         let start = match &event.kind {
             EventKind::HttpRequest(head) => &head.start,
@@ -59,7 +58,7 @@ impl ServerToScenario {
             Endpoint::Socket => true,
             _ => return None,
         };
-        self.following.insert(name.to_owned(), socket);
+        self.subscriptions.insert(name.to_owned(), socket);
         let args = args([
             ("as", Some(word(name).into())),
             ("session_id", route.name.map(Value::from)),
@@ -69,9 +68,9 @@ impl ServerToScenario {
     }
 
     /// What the client does in a subscription.
-    fn ours(&mut self, event: &Event, name: &str) -> Option<ScenarioElement> {
+    fn client_element(&mut self, event: &Event, name: &str) -> Option<ScenarioElement> {
         let of = || Some(Value::from(word(name)));
-        let socket = *self.following.get(name)?;
+        let socket = *self.subscriptions.get(name)?;
         match &event.kind {
             EventKind::Message(message) if socket => {
                 let body = match (&message.json, &message.payload) {
@@ -82,10 +81,10 @@ impl ServerToScenario {
                 };
                 Some(ScenarioElement::step(event.i, "control", args([("of", of()), (body.0, Some(body.1))])))
             }
-            EventKind::Frame(frame) if frame.opcode == 8 && self.over.insert(name.to_owned()) => {
+            EventKind::Frame(frame) if frame.opcode == 8 && self.ended.insert(name.to_owned()) => {
                 Some(ScenarioElement::step(event.i, "unsubscribe", args([("of", of())])))
             }
-            EventKind::Closed(how) if self.over.insert(name.to_owned()) => {
+            EventKind::Closed(how) if self.ended.insert(name.to_owned()) => {
                 let how = (*how == Closed::Reset).then(|| "reset".into());
                 Some(ScenarioElement::step(event.i, "unsubscribe", args([("of", of()), ("how", how)])))
             }
@@ -96,67 +95,73 @@ impl ServerToScenario {
 
 impl TraceToScenario for ServerToScenario {
     fn event(&mut self, event: &Event) -> Vec<ScenarioElement> {
-        let seen = self.observer.observe(event);
+        let observations = self.observer.observe(event);
         let Some(exchange) = event.conn.as_deref() else { return vec![] };
         let name = redirects::asked(exchange);
-        let whole = self.exchanges.event(event);
-        let mut told = vec![];
-        // A redirect is followed by the step that asked.
+        let message = self.exchanges.event(event);
+        let mut elements = vec![];
+        // A redirect is followed by the step that made the request.
         if event.dir == Some(Direction::ToServer) && (name == exchange || matches!(event.kind, EventKind::Closed(_))) {
-            told.extend(self.subscribes(event, name));
-            if self.following.contains_key(name) {
-                told.extend(self.ours(event, name));
+            elements.extend(self.subscribes(event, name));
+            if self.subscriptions.contains_key(name) {
+                elements.extend(self.client_element(event, name));
             } else {
-                match whole {
+                match message {
                     Some(Whole::Request(head, content)) => {
                         if content.json().and_then(|body| body.get("credentials")).is_some_and(has_secret) {
                             self.keyed.insert(name.to_owned());
                         }
-                        told.extend(asked(event.i, name, &head, &content));
+                        elements.extend(request_elements(event.i, name, &head, &content));
                     }
                     Some(Whole::Torn(Direction::ToServer, bytes)) => {
                         if let Some(mut args) = raw(&bytes) {
                             args.insert("as".to_owned(), word(name).into());
-                            told.push(ScenarioElement::step(event.i, "http", args));
+                            elements.push(ScenarioElement::step(event.i, "http", args));
                         }
                     }
                     _ => {}
                 }
             }
         } else if let EventKind::Closed(_) = &event.kind {
-            self.over.insert(name.to_owned());
+            self.ended.insert(name.to_owned());
         }
-        for step in &told {
+        for step in &elements {
             let ScenarioElement::Step { args, .. } = step else { continue };
-            self.asked.insert(name.to_owned());
+            self.begun_by_step.insert(name.to_owned());
             let endpoint = args.get("endpoint").and_then(Value::as_str);
             if endpoint.is_some_and(|endpoint| ["health", "listSessions"].contains(&endpoint)) {
-                self.of_all.insert(name.to_owned());
+                self.about_all_sessions.insert(name.to_owned());
             }
         }
         // How a subscription was answered, `subscribed` says.
-        let follows = self.following.contains_key(name);
-        let seen = seen.into_iter().filter(|seen| self.asked.contains(name) && !(follows && seen.kind == "response"));
-        let of_all = self.of_all.contains(name);
-        told.extend(seen.map(|seen| if of_all { without_others(seen) } else { seen }).filter_map(did));
+        let follows = self.subscriptions.contains_key(name);
+        let observations = observations
+            .into_iter()
+            .filter(|observation| self.begun_by_step.contains(name) && !(follows && observation.kind == "response"));
+        let about_all_sessions = self.about_all_sessions.contains(name);
+        elements.extend(
+            observations
+                .map(|observation| if about_all_sessions { without_others(observation) } else { observation })
+                .filter_map(observation_element),
+        );
         if self.keyed.contains(name) {
-            told.iter_mut().for_each(forget_refusal);
+            elements.iter_mut().for_each(forget_refusal);
         }
-        told
+        elements
     }
 
     fn liveness_probe(&mut self) -> Vec<ScenarioElement> {
         let label = self.labels.name("alive");
-        let asked = args([("as", Some(label.as_str().into())), ("endpoint", Some("health".into()))]);
+        let arguments = args([("as", Some(label.as_str().into())), ("endpoint", Some("health".into()))]);
         vec![
-            ScenarioElement::step(u64::MAX, "request", asked),
+            ScenarioElement::step(u64::MAX, "request", arguments),
             ScenarioElement::seen(u64::MAX, "response", args([("to", Some(label.into()))]), Map::new(), true),
         ]
     }
 }
 
 /// A request: as the verb `request` has it, where that can say it.
-fn asked(index: u64, name: &str, head: &HttpRequest, content: &Content<'_>) -> Vec<ScenarioElement> {
+fn request_elements(index: u64, name: &str, head: &HttpRequest, content: &Content<'_>) -> Vec<ScenarioElement> {
     let label = Some(Value::from(word(name)));
     let route = Route::of(head.method(), head.target()).and_then(|route| Some((route.endpoint.name()?, route)));
     let body = match content {
@@ -174,7 +179,7 @@ fn asked(index: u64, name: &str, head: &HttpRequest, content: &Content<'_>) -> V
         let key = if route.endpoint == Endpoint::GetProfile { "name" } else { "session_id" };
         params.insert(key.to_owned(), name.into());
     }
-    let mut told = vec![];
+    let mut elements = vec![];
     if route.endpoint == Endpoint::CreateSession {
         // Keys that the trace hides, and the folder of the play, are those that the subject was described with.
         if body.get("credentials").is_some_and(has_secret) {
@@ -186,7 +191,7 @@ fn asked(index: u64, name: &str, head: &HttpRequest, content: &Content<'_>) -> V
             if context.is_some_and(|context| context.len() == 1) {
                 body.remove("context");
             }
-            told.push(ScenarioElement::Folder { path });
+            elements.push(ScenarioElement::Folder { path });
         }
         // What is left out is filled in, unless it is said that it is not there.
         body.entry("profile").or_insert(Value::Null);
@@ -194,23 +199,25 @@ fn asked(index: u64, name: &str, head: &HttpRequest, content: &Content<'_>) -> V
     let some = |map: Map<String, Value>| (!map.is_empty()).then(|| map.into());
     let args =
         args([("as", label), ("endpoint", Some(endpoint.into())), ("params", some(params)), ("body", some(body))]);
-    told.push(ScenarioElement::step(index, "request", args));
-    told
+    elements.push(ScenarioElement::step(index, "request", args));
+    elements
 }
 
-fn did(seen: Observation) -> Option<ScenarioElement> {
-    let label = |key: &str| seen.selectors.get(key).and_then(Value::as_str).map(|name| Value::from(word(name)));
+fn observation_element(observation: Observation) -> Option<ScenarioElement> {
+    let label = |key: &str| observation.selectors.get(key).and_then(Value::as_str).map(|name| Value::from(word(name)));
     let take = |keys: &[&str]| {
-        let entry = |key: &&str| Some(((*key).to_owned(), seen.value.get(*key)?.clone()));
+        let entry = |key: &&str| Some(((*key).to_owned(), observation.value.get(*key)?.clone()));
         keys.iter().filter_map(entry).collect::<Map<String, Value>>()
     };
-    let (selectors, value, owed) = match seen.kind {
-        "response" if seen.value.contains_key("json") => (args([("to", label("to"))]), take(&["status", "json"]), true),
+    let (selectors, value, owed) = match observation.kind {
+        "response" if observation.value.contains_key("json") => {
+            (args([("to", label("to"))]), take(&["status", "json"]), true)
+        }
         "response" => (args([("to", label("to"))]), take(&["status", "text"]), true),
         "subscribed" => (args([("of", label("of"))]), take(&["status"]), true),
         "completed" => (args([("of", label("of"))]), take(&["response"]), true),
         "event" => {
-            let name = seen.selectors.get("event").cloned().unwrap_or_default();
+            let name = observation.selectors.get("event").cloned().unwrap_or_default();
             let known = name.as_str().is_some_and(|name| EVENTS.contains(&name));
             let value = take(if known { &["data"] } else { &["json"] });
             let owed = name == "approval:required";
@@ -218,20 +225,20 @@ fn did(seen: Observation) -> Option<ScenarioElement> {
         }
         _ => return None,
     };
-    Some(ScenarioElement::seen(seen.index, seen.kind, selectors, value, owed))
+    Some(ScenarioElement::seen(observation.index, observation.kind, selectors, value, owed))
 }
 
-/// An answer about all sessions without what sessions of others have a part in.
-fn without_others(mut seen: Observation) -> Observation {
-    if let Some(body) = seen.value.get_mut("json").and_then(Value::as_object_mut) {
+/// A response about all sessions, without the members that sessions of others change.
+fn without_others(mut observation: Observation) -> Observation {
+    if let Some(body) = observation.value.get_mut("json").and_then(Value::as_object_mut) {
         body.retain(|key, _| !["active_sessions", "sessions", "total"].contains(&key.as_str()));
     }
-    seen
+    observation
 }
 
 /// A key that was refused is not in the trace, so that another one is shown, which need not be refused.
-fn forget_refusal(told: &mut ScenarioElement) {
-    if let ScenarioElement::Seen { kind: "response", value, owed, .. } = told
+fn forget_refusal(elements: &mut ScenarioElement) {
+    if let ScenarioElement::Seen { kind: "response", value, owed, .. } = elements
         && matches!(value.get("status").and_then(Value::as_u64), Some(401 | 403))
     {
         *owed = false;

@@ -1,73 +1,73 @@
-//! How requests are sent, and what is read in answer.
+//! Flaws of HTTP: how requests are sent, how responses are read, and what a failing server costs.
 
-use crate::peer::fetch::{FetchedResponse, has_others};
+use crate::peer::fetch::{FetchedResponse, Kind, has_others};
 use crate::peer::params::encoded;
 use crate::wire::http::{Content, Request};
 
-use super::super::quirks::{Effect, Switch};
-use super::{Entry, flaw};
+use super::super::quirks::{AmplifierClientEffect, Switch};
+use super::table::{AmplifierClientFlaw, flaw};
 
-pub const FLAWS: &[Entry] = &[
+pub const HTTP: &[AmplifierClientFlaw] = &[
     flaw!("bad-header" "http/client-valid-head" "A header has a space in its name."
-        Effect::Http(|request| set(request, "X Client", Some("wirecert")))),
+        AmplifierClientEffect::Http(|request| set(request, "X Client", Some("wirecert")))),
     flaw!("no-host" "http/client-host" "Requests do not say where they go."
-        Effect::Http(|request| set(request, "Host", None))),
+        AmplifierClientEffect::Http(|request| set(request, "Host", None))),
     flaw!("long-length" "http/client-length" "The length of a body counts one more than there are."
-    Effect::Http(|request| if let Content::Whole(body) = &request.content {
+    AmplifierClientEffect::Http(|request| if let Content::Whole(body) = &request.content {
         let length = (body.len() + 1).to_string();
         set(request, "Content-Length", Some(&length));
     })),
     flaw!("api-prefix" "http/client-endpoint" "Requests go to endpoints below `/api/v1`."
-        Effect::Http(|request| request.target = format!("/api/v1{}", request.target))),
+        AmplifierClientEffect::Http(|request| request.target = format!("/api/v1{}", request.target))),
     flaw!("raw-names" "http/client-path"
         ["http/client-valid-head": "A request line with a blank in its target, or with what is not ASCII, is not valid."]
-        "Names stand in the path as they are." Effect::Switch(Switch::RawPath)),
+        "Names stand in the path as they are." AmplifierClientEffect::Switch(Switch::RawPath)),
     flaw!("text-plain" "http/client-content-type" "Requests say that they are plain text."
-    Effect::Http(|request| if request.content != Content::None {
+    AmplifierClientEffect::Http(|request| if request.content != Content::None {
         set(request, "Content-Type", Some("text/plain"));
     })),
     flaw!("single-quotes" "http/client-json" "Texts in bodies stand in single quotes."
-    Effect::Text(|body| for byte in body.iter_mut().filter(|byte| **byte == b'"') {
+    AmplifierClientEffect::Text(|body| for byte in body.iter_mut().filter(|byte| **byte == b'"') {
         *byte = b'\'';
     })),
     flaw!("latin-1" "http/client-utf-8"
     "Bodies are encoded in Latin-1."
-    Effect::Text(|body| {
+    AmplifierClientEffect::Text(|body| {
         let text = String::from_utf8_lossy(body).into_owned();
         *body = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(0xbf)).collect();
     })),
     flaw!("byte-order-mark" "http/client-no-bom" "A byte order mark stands before bodies."
-        Effect::Text(|body| drop(body.splice(0..0, *b"\xef\xbb\xbf")))),
-    flaw!("compresses" "http/client-plain-body" "Bodies are compressed." Effect::Http(|request| {
+        AmplifierClientEffect::Text(|body| drop(body.splice(0..0, *b"\xef\xbb\xbf")))),
+    flaw!("compresses" "http/client-plain-body" "Bodies are compressed." AmplifierClientEffect::Http(|request| {
         if let Content::Whole(body) = &mut request.content {
             *body = encoded("gzip", body);
             set(request, "Content-Encoding", Some("gzip"));
         }
     })),
     flaw!("headers-by-case" "http/client-header-case" "Headers are found only as they are usually written."
-    Effect::Fails(|seen| {
-        ["Content-Type", "Content-Length", "Transfer-Encoding"].iter().any(|name| seen.has_header_but_not_as(name))
+    AmplifierClientEffect::Fails(|response| {
+        ["Content-Type", "Content-Length", "Transfer-Encoding"].iter().any(|name| response.has_header_but_not_as(name))
     })),
     flaw!("exact-content-type" "http/client-charset" "A content type with parameters is not taken."
-        Effect::Fails(|seen| seen.header("content-type").is_some_and(|value| value.contains(';')))),
+        AmplifierClientEffect::Fails(|response| response.header("content-type").is_some_and(|value| value.contains(';')))),
     flaw!("pieces-apart" "http/client-segments" "Each piece of an answer is decoded by itself."
-        Effect::Switch(Switch::PiecesApart)),
+        AmplifierClientEffect::Switch(Switch::PiecesApart)),
     flaw!("no-chunks" "http/client-chunked" "Chunked answers are not taken."
-        Effect::Fails(|seen| seen.header("transfer-encoding").is_some())),
+        AmplifierClientEffect::Fails(|response| response.header("transfer-encoding").is_some())),
     flaw!("needs-length" "http/client-until-close" "Answers that end with their connection are not taken."
-        Effect::Fails(|seen| seen.header("transfer-encoding").is_none() && seen.header("content-length").is_none())),
+        AmplifierClientEffect::Fails(|response| response.header("transfer-encoding").is_none() && response.header("content-length").is_none())),
     flaw!("offers-in-vain" "http/client-compressed" "It offers codings that it does not know."
-        Effect::Fails(|seen| seen.header("content-encoding").is_some())),
+        AmplifierClientEffect::Fails(|response| response.header("content-encoding").is_some())),
     flaw!("interim-as-answer" "http/client-interim" "An interim answer is taken for the answer."
-        Effect::Fails(|seen| seen.interim)),
+        AmplifierClientEffect::Fails(|response| response.interim)),
     flaw!("no-reuse" "http/client-reuse" "A connection that was kept is used, and its answer lost."
-        Effect::Fails(|seen| seen.reused)),
+        AmplifierClientEffect::Fails(|response| response.reused)),
     flaw!("ignores-close" "http/client-close" "After an answer that ends its connection, the next call goes to it."
-        Effect::Switch(Switch::IgnoresClose)),
+        AmplifierClientEffect::Switch(Switch::IgnoresClose)),
     flaw!("trusts-idle" "http/client-idle-close" "A call fails after the server has closed an idle connection."
-        Effect::Fails(|seen| seen.replaced)),
+        AmplifierClientEffect::Fails(|response| response.replaced)),
     flaw!("refuses-extra-members" "http/client-extra-members" "Answers with members that it does not know are not taken."
-        Effect::Fails(|seen| seen.json.as_ref().is_some_and(|json| has_others(json, known(seen))))),
+        AmplifierClientEffect::Fails(|response| response.json.as_ref().is_some_and(|json| has_others(json, known(response))))),
 ];
 
 fn set(request: &mut Request, name: &str, value: Option<&str>) {
@@ -75,10 +75,10 @@ fn set(request: &mut Request, name: &str, value: Option<&str>) {
     request.headers.push((name.to_owned(), value.map(str::to_owned)));
 }
 
-/// The members that the document knows of an answer.
-fn known(seen: &FetchedResponse) -> &'static [&'static str] {
-    match seen.of {
-        _ if seen.status >= 400 => &["error"],
+/// The members that the document knows of a response.
+fn known(response: &FetchedResponse) -> &'static [&'static str] {
+    match response.of {
+        _ if response.status >= 400 => &["error"],
         "createSession" => &["session_id", "status", "profile", "created_at"],
         "submitPrompt" => &["request_id", "status", "message"],
         "submitApproval" | "deleteSession" => &["status", "message"],
@@ -101,3 +101,50 @@ fn known(seen: &FetchedResponse) -> &'static [&'static str] {
         _ => &["version", "amplifier_core_version", "capabilities", "config"],
     }
 }
+
+pub const ROBUSTNESS: &[AmplifierClientFlaw] = &[
+    flaw!("dies-at-bad-json" "robustness/client-alive" "An answer that is no JSON makes it exit."
+        AmplifierClientEffect::Switch(Switch::DiesAfter(Kind::Json))),
+    flaw!("shares-answers" "robustness/client-concurrent" "Calls of a kind that are made at once share an answer."
+        AmplifierClientEffect::Switch(Switch::Shares)),
+    flaw!("deaf-after-error" "robustness/client-after-error"
+        "After an error no call comes to its end." AmplifierClientEffect::Switch(Switch::DeafAfter(Kind::Error))),
+    flaw!("deaf-after-bad-answer" "robustness/client-after-bad-answer"
+        "After an answer that is none no call comes to its end." AmplifierClientEffect::Switch(Switch::DeafAfter(Kind::Envelope))),
+    flaw!("deaf-after-bad-json" "robustness/client-after-bad-answer" "After an answer that is no JSON no call comes to its end."
+        AmplifierClientEffect::Switch(Switch::DeafAfter(Kind::Json))),
+    flaw!("deaf-after-bad-http" "robustness/client-after-bad-http" "After what is no HTTP no call comes to its end."
+        AmplifierClientEffect::Switch(Switch::DeafAfter(Kind::Http))),
+    flaw!("deaf-after-cut" "robustness/client-after-cut"
+        "After an answer that was cut no call comes to its end." AmplifierClientEffect::Switch(Switch::DeafAfter(Kind::Cut))),
+    flaw!("deaf-after-close" "robustness/client-after-cut"
+        "After a connection that was closed without an answer no call comes to its end."
+        AmplifierClientEffect::Switch(Switch::DeafAfter(Kind::Closed))),
+    flaw!("bad-json-as-result" "robustness/client-bad-json" "An answer that is no JSON gives the caller a result."
+        AmplifierClientEffect::Switch(Switch::BadJsonAsResult)),
+    flaw!("incomplete-as-result" "robustness/client-incomplete" "An answer that is cut short gives the caller a result."
+        AmplifierClientEffect::Switch(Switch::IncompleteAsResult)),
+    flaw!("hangs-at-close" "robustness/client-closed" "A call whose connection is closed never comes to its end."
+        AmplifierClientEffect::Switch(Switch::NeverReturns(Kind::Closed))),
+    flaw!("hangs-at-refusal" "robustness/client-refused" "A call to a server that does not listen never comes to its end."
+        AmplifierClientEffect::Switch(Switch::NeverReturns(Kind::Refused))),
+    flaw!("impatient" "robustness/client-slow" "Answers are waited for no longer than a moment."
+        AmplifierClientEffect::Switch(Switch::Impatient)),
+    flaw!("one-at-a-time" "robustness/client-slow-others"
+        "The next call waits for the answer to the last." AmplifierClientEffect::Switch(Switch::Serial)),
+    flaw!("streams-first" "robustness/client-stream-others" "Calls wait for streams to end."
+        AmplifierClientEffect::Switch(Switch::CallsWaitForStreams)),
+    flaw!("deaf-after-huge" "robustness/client-huge" "After an answer of some mebibytes no call comes to its end."
+        AmplifierClientEffect::Switch(Switch::DeafAfterHuge)),
+    flaw!("hangs-at-deep-json" "robustness/client-deep-json" "A call whose answer is nested deep never comes to its end."
+        AmplifierClientEffect::Switch(Switch::NeverReturns(Kind::Deep))),
+    flaw!("dies-at-deep-json" "robustness/client-alive"
+        "An answer that is nested deep makes it exit." AmplifierClientEffect::Switch(Switch::DiesAfter(Kind::Deep))),
+    flaw!("deaf-after-bad-text" "robustness/client-bad-stream" "After a stream that is no UTF-8 no call comes to its end."
+        AmplifierClientEffect::Switch(Switch::DeafAfterBadText)),
+    flaw!("deaf-after-long-line" "robustness/client-endless-line"
+        "After a line of a stream that does not end no call comes to its end."
+        AmplifierClientEffect::Switch(Switch::DeafAfterLongLine)),
+    flaw!("dies-at-long-line" "robustness/client-alive"
+        "A line of a stream that does not end makes it exit." AmplifierClientEffect::Switch(Switch::DiesAtLongLine)),
+];

@@ -1,11 +1,111 @@
-//! Events whose members are wrong.
+//! Flaws of events: their members and order, and how event streams and WebSockets carry them.
 
 use serde_json::{Value, json};
 
-use super::super::quirks::Effect;
-use super::{Entry, data, each, flaw, naive, remove, rename, set};
+use crate::wire::websocket::{FrameSpec, Mask, opcode};
 
-pub const FLAWS: &[Entry] = &[
+use super::super::format::{EventTypeChoice, HeadTiming, StreamEnd};
+use super::super::quirks::{AmplifierServerEffect, Switch};
+use super::http::content_type;
+use super::table::{AmplifierServerFlaw, data, each, flaw, naive, remove, rename, set, switch};
+
+pub const STREAMS: &[AmplifierServerFlaw] = &[
+    flaw!("stream-202" "stream/status" "A subscription is answered with the status 202." AmplifierServerEffect::Stream(|f| f.head.status = "202 Accepted".to_owned())),
+    flaw!("stream-as-json" "stream/content-type" "An event stream has the content type of JSON." AmplifierServerEffect::Stream(|f| content_type(&mut f.head, "application/json"))),
+    flaw!("stream-as-text" "stream/content-type" "An event stream has the content type of a text." AmplifierServerEffect::Stream(|f| content_type(&mut f.head, "text/plain"))),
+    flaw!("stream-bad-byte" "stream/utf-8" "An event has a byte that no UTF-8 has, in a text."
+    AmplifierServerEffect::Stream(|f| f.bytes = Some(|bytes| if let Some(at) = bytes.windows(2).rposition(|two| two == b":\"") {
+        bytes.insert(at + 2, 0xff);
+    }))),
+    flaw!("stream-for-nobody" "stream/not-found" "A session that never existed has an event stream." switch(Switch::StreamsNobody)),
+    flaw!("stream-head-late" "stream/at-once" "The head of an event stream comes with the first event." AmplifierServerEffect::Stream(|f| f.begin = HeadTiming::WithEvent)),
+    flaw!("stream-ends-in-event" "stream/complete-events" "A stream ends within an event." AmplifierServerEffect::Stream(|f| f.end = StreamEnd::InEvent)),
+    flaw!("events-by-their-names" "stream/message-type" "Each event comes under its own name as its type." AmplifierServerEffect::Stream(|f| f.kind = EventTypeChoice::Own)),
+    flaw!("events-under-update" "stream/message-type" "Events come under the type `update`." AmplifierServerEffect::Stream(|f| f.kind = EventTypeChoice::Named("update"))),
+    flaw!("stream-begins-with-ping" "stream/data-json" "A stream begins with a message that is no JSON." AmplifierServerEffect::Stream(|f| f.first = "data: ping\n\n")),
+    flaw!("stream-dicts" "stream/data-json" "Events are written as Python writes a dict." AmplifierServerEffect::Stream(|f| f.bytes = Some(|bytes| {
+        bytes.iter_mut().filter(|byte| **byte == b'"').for_each(|byte| *byte = b'\'');
+    }))),
+    flaw!("stream-bare-lines" "stream/data-field" "Events are lines of JSON, as in NDJSON." AmplifierServerEffect::Stream(|f| f.bytes = Some(|bytes| {
+        bytes.drain(..bytes.windows(2).position(|two| two == b" {").map_or(0, |at| at + 1));
+    }))),
+    flaw!("stream-buffered" "stream/unbuffered" "Events are held back until the prompt is complete." AmplifierServerEffect::Stream(|f| f.batches = true)),
+    flaw!("one-queue" "stream/several" "All subscribers take their events from one queue." switch(Switch::OneQueue)),
+    flaw!("newest-subscriber-only" "stream/several" "Only the newest subscriber gets events." switch(Switch::NewestOnly)),
+    flaw!("deltas-backwards" "stream/order" "Every second subscriber gets deltas the other way round." switch(Switch::Shuffles)),
+    flaw!("events-to-all" "stream/own-session" "Subscribers get the events of all sessions." switch(Switch::LeaksEvents)),
+    flaw!("leaving-ends-prompt" "stream/subscriber-leaves"
+        ["robustness/stream-cut": "Whether it closes its connection or resets it, the prompt ends."]
+        "When a subscriber leaves, the prompt ends." switch(Switch::LeavingEndsPrompt)),
+    flaw!("subscribed-once" "stream/again" "A session can be subscribed to only once." switch(Switch::SubscribedOnce)),
+    flaw!("few-streams" "stream/many" "The fiftieth stream is refused." switch(Switch::FewStreams)),
+    flaw!("stream-stays-open" "stream/ends" "A stream goes on when its session has ended." AmplifierServerEffect::Stream(|f| f.end = StreamEnd::Never)),
+    flaw!("message-flat" "events/object" "What belongs to an event is beside its name."
+    AmplifierServerEffect::Messages("", |messages| messages.iter_mut().for_each(|m| {
+        let data = remove(m, "data");
+        if let (serde_json::Value::Object(m), serde_json::Value::Object(data)) = (m, data) {
+            m.extend(data);
+        }
+    }))),
+    flaw!("message-with-type" "events/object" "The name of an event is its `type`."
+        AmplifierServerEffect::Messages("", |messages| messages.iter_mut().for_each(|m| rename(m, "event", "type")))),
+    flaw!("message-as-list" "events/object" "A message is a list."
+        AmplifierServerEffect::Messages("", |messages| messages.iter_mut().for_each(|m| *m = serde_json::json!([m["event"], m["data"]])))),
+    flaw!("events-with-dots" "events/spelled" "The names of events have a dot in place of the colon."
+    AmplifierServerEffect::Messages("", |messages| for m in messages {
+        let name = m["event"].as_str().unwrap_or_default().replace(':', ".");
+        set(m, "event", name);
+    })),
+    flaw!("event-beside" "events/known" "A message of a kind that nobody knows comes with each completion."
+    AmplifierServerEffect::Messages("prompt:complete", |messages| {
+        let mut other = messages[0].clone();
+        set(&mut other, "event", "usage:report");
+        messages.push(other);
+    })),
+    flaw!("events-without-session" "events/session-id" "Events do not say their session." AmplifierServerEffect::Data("", |d| drop(remove(d, "session_id")))),
+    flaw!("events-of-other-session" "stream/own-session" "Events say another session." AmplifierServerEffect::Data("", |d| set(d, "session_id", "00000000-0000-4000-8000-000000000000"))),
+];
+
+pub const WEBSOCKETS: &[AmplifierServerFlaw] = &[
+    flaw!("socket-accept-wrong" "websocket/handshake" "The handshake has a wrong accept value." AmplifierServerEffect::Frames(|f| f.reply = Some(|r| {
+        for (name, value) in &mut r.head.headers {
+            if name == "Sec-WebSocket-Accept" {
+                "AAAAAAAAAAAAAAAAAAAAAAAAAAA=".clone_into(value);
+            }
+        }
+    }))),
+    flaw!("socket-refused" "websocket/handshake" "An upgrade is refused with the status 403."
+        AmplifierServerEffect::Frames(|f| f.reply = Some(|r| *r = crate::wire::websocket::Reply::refusing("403 Forbidden", "no")))),
+    flaw!("socket-for-nobody" "websocket/not-found" "A session that never existed has a WebSocket, which tells of its start." switch(Switch::SocketsForNobody)),
+    flaw!("socket-binary" "websocket/text" "Messages are binary." AmplifierServerEffect::Frames(|f| f.frames = Some(|frames| changed(frames, |frame| frame.opcode = opcode::BINARY)))),
+    flaw!("socket-two-in-one" "websocket/text" "A message has its JSON twice." AmplifierServerEffect::Frames(|f| f.text = Some(|text| *text = format!("{text}\n{text}")))),
+    flaw!("socket-masked" "websocket/unmasked" "Frames are masked." AmplifierServerEffect::Frames(|f| f.frames = Some(|frames| changed(frames, |frame| frame.mask = Mask::Fresh)))),
+    flaw!("socket-reserved-bit" "websocket/frames" "Frames have a reserved bit." AmplifierServerEffect::Frames(|f| f.frames = Some(|frames| changed(frames, |frame| frame.rsv = 4)))),
+    flaw!("socket-odd-opcode" "websocket/frames" "Before each message comes a frame with an opcode that does not exist."
+    AmplifierServerEffect::Frames(|f| f.frames = Some(|mut frames| {
+        frames.insert(0, FrameSpec::new(11, *b"?"));
+        frames
+    }))),
+    flaw!("socket-no-pong" "websocket/pong" "A ping is not answered." AmplifierServerEffect::Frames(|f| f.pong = false)),
+    flaw!("socket-close-ignored" "websocket/close-answer" "A close frame is not answered." AmplifierServerEffect::Frames(|f| f.close = false)),
+    flaw!("socket-without-deltas" "websocket/events" "A WebSocket gets no deltas." AmplifierServerEffect::Frames(|f| f.skips = ":delta")),
+    flaw!("socket-without-completion" "websocket/events" "A WebSocket is not told of completion." AmplifierServerEffect::Frames(|f| f.skips = "prompt:complete")),
+    flaw!("socket-ignores-prompts" "websocket/submit-prompt" "The action `submit_prompt` is ignored." switch(Switch::Ignores("submit_prompt"))),
+    flaw!("socket-ignores-decisions" "websocket/submit-approval" "The action `submit_approval` is ignored." switch(Switch::Ignores("submit_approval"))),
+    flaw!("socket-ignores-stop" "websocket/stop" "The action `stop` is ignored." switch(Switch::Ignores("stop"))),
+    flaw!("socket-busy-replaces" "websocket/busy" "A prompt by WebSocket ends the one under way." switch(Switch::SocketBusyReplaces)),
+    flaw!("socket-unknown-stops" "websocket/unknown-action" "An action that does not exist stops the session." switch(Switch::UnknownActionStops)),
+    flaw!("socket-bad-json-stops" "websocket/bad-json" "A message that is no JSON stops the session." switch(Switch::BadMessageStops)),
+    flaw!("socket-fragments-ignored" "websocket/fragmented" "A control message in several frames is ignored." AmplifierServerEffect::Frames(|f| f.unfragmented_only = true)),
+    flaw!("socket-takes-over" "websocket/both" "A WebSocket takes the events away from event streams." switch(Switch::SocketTakesOver)),
+];
+
+fn changed(mut frames: Vec<FrameSpec>, change: fn(&mut FrameSpec)) -> Vec<FrameSpec> {
+    frames.iter_mut().for_each(change);
+    frames
+}
+
+pub const EVENTS: &[AmplifierServerFlaw] = &[
     flaw!("start-without-profile" "events/session-start-profile" "`session:start` has no profile." data("session:start", |d| drop(remove(d, "profile")))),
     flaw!("start-naive" "events/session-start-timestamp" "The `timestamp` of `session:start` has no offset." data("session:start", |d| naive(d, "timestamp"))),
     flaw!("end-without-reason" "events/session-end-reason" "`session:end` has no reason." data("session:end", |d| drop(remove(d, "reason")))),
@@ -107,6 +207,81 @@ pub const FLAWS: &[Entry] = &[
 ];
 
 /// Changes each diagnostic that is added.
-const fn of_each(change: fn(&mut Value)) -> Effect {
-    Effect::DataEach("diagnostic:add", "diagnostics", change)
+const fn of_each(change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::DataEach("diagnostic:add", "diagnostics", change)
+}
+
+pub const LIFECYCLES: &[AmplifierServerFlaw] = &[
+    flaw!("submit-untold" "life/submitted" "A prompt is not told." drop_it("prompt:submit")),
+    flaw!("submit-twice" "life/submitted-once" "A prompt is told twice." twice("prompt:submit")),
+    flaw!("submit-other" "life/submitted-prompt" "The prompt that is told is another one." data("prompt:submit", |d| set(d, "prompt", "something else"))),
+    flaw!("complete-untold" "life/completed" "A prompt never comes to its end." switch(Switch::NeverCompletes)),
+    flaw!("complete-twice" "life/completed-once" "A prompt is complete twice." twice("prompt:complete")),
+    flaw!("request-id-made-up" "life/request-id" "The `request_id` of events is one that was never given."
+        data("prompt:submit", |d| set(d, "request_id", "evt-9")), data("prompt:complete", |d| set(d, "request_id", "evt-9"))),
+    flaw!("request-id-changes" "life/request-id-same" "The `request_id` of a completion is another one." data("prompt:complete", |d| set(d, "request_id", "done-1"))),
+    flaw!("content-after-completion" "life/within-prompt" "A text follows the completion."
+    AmplifierServerEffect::Messages("prompt:complete", |messages| {
+        let session = messages[0]["data"]["session_id"].clone();
+        for (event, more) in [("content_block:start", json!({"block_type": "text"})), ("content_block:delta", json!({"delta": "more"})), ("content_block:end", json!({}))] {
+            let mut data = more;
+            set(&mut data, "session_id", session.clone());
+            set(&mut data, "block_index", 99);
+            messages.push(json!({"event": event, "data": data}));
+        }
+    })),
+    flaw!("prompts-of-its-own" "life/one-at-a-time" "A prompt that the agent gives itself is told within the one under way."
+    AmplifierServerEffect::Messages("prompt:submit", |messages| {
+        let (session, id) = (messages[0]["data"]["session_id"].clone(), messages[0]["data"]["request_id"].clone());
+        let id = format!("{}-own", id.as_str().unwrap_or_default());
+        messages.push(json!({"event": "prompt:submit", "data": {"session_id": session, "request_id": id, "prompt": "Look at the files."}}));
+    })),
+    flaw!("tokens-more-than-session" "life/token-usage-sum" "A prompt has more tokens than its session."
+        data("prompt:complete", |d| set(d, "token_usage", json!({"input_tokens": 1_000_000, "output_tokens": 1_000_000})))),
+    flaw!("deltas-without-start" "life/content-started" "Blocks do not begin." drop_it("content_block:start")),
+    flaw!("starts-twice" "life/content-once" "Blocks begin twice." twice("content_block:start")),
+    flaw!("blocks-unended" "life/content-ended" "Blocks do not end." drop_it("content_block:end")),
+    flaw!("deltas-trimmed" "life/content-joins" "Deltas have lost their blanks."
+    data("content_block:delta", |d| {
+        let delta: String = d["delta"].as_str().unwrap_or_default().split_whitespace().collect();
+        set(d, "delta", delta + ".");
+    })),
+    flaw!("response-other" "life/content-joins" "The response is not what was told." data("prompt:complete", |d| set(d, "response", "done"))),
+    flaw!("thinking-shortened" "life/thinking-joins" "The thinking is not what was told." data("thinking:final", |d| set(d, "thinking", "I thought."))),
+    flaw!("thinking-unended" "life/thinking-final" "Thinking does not come to its end." drop_it("thinking:final")),
+    flaw!("tools-unannounced" "life/tool-started" "Tools end without having begun." drop_it("tool:pre")),
+    flaw!("tools-unended" "life/tool-ended" "Tools do not end." drop_it("tool:post"), drop_it("tool:error")),
+    flaw!("approval-ids-same" "life/approval-id-unique" "All approvals have the same id." switch(Switch::SameApprovalId)),
+    flaw!("approval-id-changes" "life/approval-known" "What is granted or denied has another id."
+        data("approval:granted", |d| set(d, "approval_id", "appr-x")), data("approval:denied", |d| set(d, "approval_id", "appr-x"))),
+    flaw!("approval-told-twice" "life/approval-once" "A decision is told twice." twice("approval:granted"), twice("approval:denied")),
+    flaw!("approval-untold" "life/approval-resolved" "A decision is not told." drop_it("approval:granted"), drop_it("approval:denied")),
+    flaw!("approval-other-told" "life/approval-decision" "The decision that is told is the other one that allows or denies."
+        data("approval:granted", |d| set(d, "decision", "Deny")), data("approval:denied", |d| set(d, "decision", "Allow"))),
+    flaw!("approval-odd-told" "life/approval-offered" "The decision that is told is none of the options."
+        data("approval:granted", |d| set(d, "decision", "approved")), data("approval:denied", |d| set(d, "decision", "rejected"))),
+    flaw!("approval-timeout-untold" "life/approval-timed-out" "That the time is up is not told." switch(Switch::TimesOutSilently)),
+    flaw!("start-late" "life/session-start-first" "`session:start` comes with every prompt."
+    AmplifierServerEffect::Messages("prompt:submit", |messages| {
+        let session = messages[0]["data"]["session_id"].clone();
+        messages.push(json!({"event": "session:start", "data": {"session_id": session, "profile": "dev", "timestamp": "2025-12-09T10:30:00Z"}}));
+    })),
+    flaw!("start-other-profile" "life/session-start-profile" "`session:start` has another profile." data("session:start", |d| set(d, "profile", "other"))),
+    flaw!("end-untold" "life/session-end" "The end of a session is not told." drop_it("session:end")),
+    flaw!("end-not-last" "life/session-end-last" "A status follows the end of a session."
+    AmplifierServerEffect::Messages("session:end", |messages| {
+        let session = messages[0]["data"]["session_id"].clone();
+        messages.push(json!({"event": "status:update", "data": {"session_id": session, "status": "stopped", "message": "bye"}}));
+    })),
+    flaw!("works-on-after-stop" "life/stopped-no-work" "A session that was stopped does its last prompt again." switch(Switch::WorksOn)),
+];
+
+/// Does not tell an event.
+const fn drop_it(event: &'static str) -> AmplifierServerEffect {
+    AmplifierServerEffect::Messages(event, Vec::clear)
+}
+
+/// Tells an event twice.
+const fn twice(event: &'static str) -> AmplifierServerEffect {
+    AmplifierServerEffect::Messages(event, |messages| messages.extend_from_within(..))
 }

@@ -1,14 +1,19 @@
-//! Sessions that are created, shown, stopped and listed wrongly.
+//! Flaws of sessions and of the lists of what the server has.
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amplifier::Endpoint::{self, CreateSession, DeleteSession, GetSession, ListSessions};
+use crate::protocol::amplifier::Endpoint::{
+    self, CreateSession, DeleteSession, GetProfile, GetSession, Health, Info, ListAgents, ListCollections,
+    ListProfiles, ListSessions,
+};
 
-use super::super::model::{Ask, Refusal, Reply};
-use super::super::quirks::{Effect, Switch};
-use super::{Entry, flaw, lenient, naive, pretend, refuse, remove, rename, reply, result, set, status, switch};
+use super::super::model::{EndpointRequest, Refusal, Reply};
+use super::super::quirks::{AmplifierServerEffect, Switch};
+use super::table::{
+    AmplifierServerFlaw, flaw, lenient, naive, pretend, refuse, remove, rename, reply, result, set, status, switch,
+};
 
-pub const FLAWS: &[Entry] = &[
+pub const SESSIONS: &[AmplifierServerFlaw] = &[
     flaw!("created-200" "create/status" "A new session is answered with the status 200." status(CreateSession, 200)),
     flaw!("created-in-list" "create/object" "The answer to a new session is a list." result(CreateSession, |b| *b = json!([b.clone()]))),
     flaw!("created-without-id" "create/session-id" "The id of a new session is its `id`."
@@ -30,21 +35,21 @@ pub const FLAWS: &[Entry] = &[
     flaw!("created-at-as-number" "create/created-at" "The time of creation is a number of seconds."
         result(CreateSession, |b| set(b, "created_at", 1_765_276_200))),
     flaw!("context-needed" "create/minimal" "Without a context no session is created."
-        Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| !body.contains_key("context")))),
+        AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| !body.contains_key("context")))),
     flaw!("model-refused" "create/model" "With a model no session is created."
-        Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| body.contains_key("model")))),
+        AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| body.contains_key("model")))),
     flaw!("git-state-refused" "create/context" "With the state of git no session is created."
-        Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| has(body, "git_state")))),
+        AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| has(body, "git_state")))),
     flaw!("open-files-needed" "create/context-minimal" "With a context without open files no session is created."
-        Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| body.contains_key("context") && !has(body, "open_files")))),
+        AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| body.contains_key("context") && !has(body, "open_files")))),
     flaw!("context-unchecked" "create/context-invalid" "A context of any format is accepted."
-        Effect::Ask(|ask| lenient(ask, CreateSession, "/context"))),
+        AmplifierServerEffect::Request(|request| lenient(request, CreateSession, "/context"))),
     flaw!("profile-optional" "create/profile-missing" "Without a profile one is taken."
-        Effect::Ask(|ask| lenient(ask, CreateSession, "`/profile`, which is needed"))),
+        AmplifierServerEffect::Request(|request| lenient(request, CreateSession, "`/profile`, which is needed"))),
     flaw!("profile-unchecked" "create/profile-type" "A profile that is no string is accepted."
-        Effect::Ask(|ask| lenient(ask, CreateSession, "`/profile` is"))),
+        AmplifierServerEffect::Request(|request| lenient(request, CreateSession, "`/profile` is"))),
     flaw!("unknown-profile-accepted" "create/profile-unknown" "A profile that does not exist is taken for another one."
-    Effect::Ask(|ask| if let (CreateSession, Ok(body)) = (ask.route.endpoint, &mut ask.body)
+    AmplifierServerEffect::Request(|request| if let (CreateSession, Ok(body)) = (request.route.endpoint, &mut request.body)
         && body.get("profile").and_then(Value::as_str).is_some_and(|name| !KNOWN.contains(&name)) {
         body.insert("profile".to_owned(), "dev".into());
     })),
@@ -55,20 +60,20 @@ pub const FLAWS: &[Entry] = &[
     flaw!("create-bad-json-500" "create/bad-json" "A body that is no JSON is answered with the status 500."
         reply(CreateSession, |r| fails(r, "not JSON"))),
     flaw!("create-any-json" "create/bad-body" "A body that is a list creates a session."
-        Effect::Ask(|ask| lenient(ask, CreateSession, "the body is not as"))),
+        AmplifierServerEffect::Request(|request| lenient(request, CreateSession, "the body is not as"))),
     flaw!("create-extra-refused" "create/extra-members" "Members that are not known are refused."
-    Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| {
+    AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| {
         body.keys().any(|key| !["profile", "model", "credentials", "context"].contains(&key.as_str()))
     }))),
     flaw!("create-ascii-only" "create/unicode" "Text beyond ASCII is refused."
-        Effect::Refuse(|ask, _| refuse(ask, CreateSession, |body| !Value::from(body.clone()).to_string().is_ascii()))),
+        AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| !Value::from(body.clone()).to_string().is_ascii()))),
     flaw!("credentials-optional" "create/credentials-missing" "Without an API key a session is created."
-    Effect::Ask(|ask| if let (CreateSession, Ok(body)) = (ask.route.endpoint, &mut ask.body)
+    AmplifierServerEffect::Request(|request| if let (CreateSession, Ok(body)) = (request.route.endpoint, &mut request.body)
         && body.get("credentials").is_none_or(|all| all["anthropic_api_key"].as_str().unwrap_or_default().is_empty()) {
         body.insert("credentials".to_owned(), json!({"anthropic_api_key": "any"}));
     })),
     flaw!("keys-unchecked" "create/credentials-invalid" "Any API key will do."
-    Effect::Ask(|ask| if let (CreateSession, Ok(body)) = (ask.route.endpoint, &mut ask.body)
+    AmplifierServerEffect::Request(|request| if let (CreateSession, Ok(body)) = (request.route.endpoint, &mut request.body)
         && body.get("credentials").is_some_and(|all| all["anthropic_api_key"].is_string()) {
         body.insert("credentials".to_owned(), json!({"anthropic_api_key": "any"}));
     })),
@@ -145,8 +150,8 @@ pub const FLAWS: &[Entry] = &[
         "A session that was stopped goes on as before." switch(Switch::StaysAlive)),
     flaw!("stopped-takes-prompts" "stop/prompt-refused" "A session that was stopped takes prompts." switch(Switch::StoppedTakesPrompts)),
     flaw!("stop-refused-busy" "stop/busy" "A session that works is not stopped."
-    Effect::Refuse(|ask, model| {
-        let busy = ask.route.endpoint == DeleteSession && model.session(ask.name()).is_some_and(|session| session.is_busy());
+    AmplifierServerEffect::Refuse(|request, model| {
+        let busy = request.route.endpoint == DeleteSession && model.session(request.name()).is_some_and(|session| session.is_busy());
         busy.then(|| Refusal::new("SESSION_BUSY", "Session is processing another request"))
     })),
     flaw!("list-206" "list/status" "The list is answered with the status 206." status(ListSessions, 206)),
@@ -179,21 +184,21 @@ pub const FLAWS: &[Entry] = &[
     flaw!("list-without-newest" "list/active" "The newest session is not in the list." switch(Switch::ListsLate)),
     flaw!("list-stopped-idle" "list/stopped" "Sessions that were stopped are in the list as `idle`."
         switch(Switch::StoppedShown), of_list(|one| if one["status"] == "stopped" { set(one, "status", "idle") })),
-    flaw!("list-filter-ignored" "list/filter" "The filter of the list is ignored." Effect::Ask(|ask| forget(ask, ListSessions, "status"))),
+    flaw!("list-filter-ignored" "list/filter" "The filter of the list is ignored." AmplifierServerEffect::Request(|request| forget(request, ListSessions, "status"))),
     flaw!("list-filter-too-strict" "list/filter-all" "With a filter the newest session that fits is left out." switch(Switch::FiltersTooMuch)),
     flaw!("list-filter-500" "list/filter-unknown" "A filter with a status that does not exist fails."
         reply(ListSessions, |r| fails(r, "`status`"))),
-    flaw!("list-limit-ignored" "list/limit" "The limit of the list is ignored." Effect::Ask(|ask| if ask.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_ok_and(|limit| limit > 0)) {
-        forget(ask, ListSessions, "limit");
+    flaw!("list-limit-ignored" "list/limit" "The limit of the list is ignored." AmplifierServerEffect::Request(|request| if request.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_ok_and(|limit| limit > 0)) {
+        forget(request, ListSessions, "limit");
     })),
     flaw!("list-unlimited" "list/limit-default" "Without a limit the list has all sessions." switch(Switch::ListsAll)),
     flaw!("list-limit-unchecked" "list/limit-invalid" "A limit that is no number is ignored."
-    Effect::Ask(|ask| if ask.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_err()) {
-        forget(ask, ListSessions, "limit");
+    AmplifierServerEffect::Request(|request| if request.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_err()) {
+        forget(request, ListSessions, "limit");
     })),
     flaw!("list-limit-odd-ignored" "list/limit-odd" "A limit of zero or less is ignored."
-    Effect::Ask(|ask| if ask.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_ok_and(|limit| limit <= 0)) {
-        forget(ask, ListSessions, "limit");
+    AmplifierServerEffect::Request(|request| if request.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_ok_and(|limit| limit <= 0)) {
+        forget(request, ListSessions, "limit");
     })),
 ];
 
@@ -201,8 +206,8 @@ pub const FLAWS: &[Entry] = &[
 const KNOWN: [&str; 4] = ["foundation", "dev", "design-intelligence:architect", "design-intelligence:reviewer"];
 
 /// Changes each session in the list.
-const fn of_list(change: fn(&mut Value)) -> Effect {
-    Effect::EachOf(ListSessions, "sessions", change)
+const fn of_list(change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::EachOf(ListSessions, "sessions", change)
 }
 
 fn has(body: &Map<String, Value>, member: &str) -> bool {
@@ -210,9 +215,9 @@ fn has(body: &Map<String, Value>, member: &str) -> bool {
 }
 
 /// Forgets a query parameter.
-pub fn forget(ask: &mut Ask, endpoint: Endpoint, param: &str) {
-    if ask.route.endpoint == endpoint {
-        ask.route.query.retain(|(key, _)| key != param);
+pub fn forget(request: &mut EndpointRequest, endpoint: Endpoint, param: &str) {
+    if request.route.endpoint == endpoint {
+        request.route.query.retain(|(key, _)| key != param);
     }
 }
 
@@ -221,4 +226,109 @@ pub fn fails(reply: &mut Reply, words: &str) {
     if reply.body["error"]["message"].as_str().is_some_and(|message| message.contains(words)) {
         *reply = Reply { why: reply.why, ..Refusal::new("SERVER_ERROR", "Internal Server Error").into() };
     }
+}
+
+pub const CATALOGS: &[AmplifierServerFlaw] = &[
+    flaw!("profiles-206" "profiles/status" "The list of profiles has the status 206." status(ListProfiles, 206)),
+    flaw!("profiles-bare" "profiles/list" "The list of profiles is not in an object." result(ListProfiles, |b| *b = b["profiles"].clone())),
+    flaw!("profiles-as-names" "profiles/list" "The profiles are their names."
+        AmplifierServerEffect::EachOf(ListProfiles, "profiles", |one| *one = one["name"].clone())),
+    flaw!("profiles-without-name" "profiles/name" "Profiles have an `id`." each_profile(|one| rename(one, "name", "id"))),
+    flaw!("profiles-same-name" "profiles/name-unique" "All profiles have the same name." each_profile(|one| set(one, "name", "dev"))),
+    flaw!("profiles-without-collection" "profiles/collection" "Profiles without a collection have no such member."
+        each_profile(|one| if one["collection"].is_null() { drop(remove(one, "collection")) })),
+    flaw!("profiles-description-null" "profiles/description" "The description of a profile is null." each_profile(|one| set(one, "description", Value::Null))),
+    flaw!("profiles-extends-in-list" "profiles/extends" "`extends` is a list." each_profile(|one| set(one, "extends", json!([])))),
+    flaw!("profile-modules-as-names" "profiles/modules" "The modules of a profile are their names." result(GetProfile, |b| {
+        for list in ["providers", "tools", "hooks"] {
+            set(b, list, json!(["module-a"]));
+        }
+    })),
+    flaw!("profile-module-config-as-text" "profiles/module-members" "The `config` of a module is a text."
+        AmplifierServerEffect::EachOf(GetProfile, "providers", |one| set(one, "config", "default_model: x"))),
+    flaw!("profile-agents-as-objects" "profiles/agents" "The agents of a profile are objects."
+        result(GetProfile, |b| set(b, "agents", json!([{"name": "zen-architect"}])))),
+    flaw!("profiles-filter-ignored" "profiles/filter" "The filter of profiles is ignored." AmplifierServerEffect::Request(|request| forget(request, ListProfiles, "collection"))),
+    flaw!("profiles-filter-empty" "profiles/filter-all" "With a filter the list of profiles is empty." AmplifierServerEffect::Request(|request| nothing(request, ListProfiles))),
+    flaw!("profiles-filter-500" "profiles/filter-unknown" "A filter for a collection that does not exist fails."
+        AmplifierServerEffect::Refuse(|request, _| unknown(request, ListProfiles))),
+    flaw!("profile-203" "profiles/detail-status" "A profile has the status 203." status(GetProfile, 203)),
+    flaw!("profile-in-list" "profiles/detail-object" "A profile is in a list." result(GetProfile, |b| *b = json!([b.clone()]))),
+    flaw!("profile-name-other" "profiles/detail-name" "A profile has another name." result(GetProfile, |b| set(b, "name", "default"))),
+    flaw!("profile-description-other" "profiles/detail-same" "The description of a profile is not that of the list."
+        result(GetProfile, |b| set(b, "description", "something else"))),
+    flaw!("profile-without-tools" "profiles/detail-modules" "A profile has no list of tools." result(GetProfile, |b| drop(remove(b, "tools")))),
+    flaw!("profile-unknown-200" "profiles/not-found" "A profile that does not exist is shown."
+        reply(GetProfile, |r| pretend(r, 404, 200, json!({"name": r.body["error"]["details"]["profile"], "collection": null, "description": "",
+            "extends": null, "providers": [], "tools": [], "hooks": [], "agents": []})))),
+    flaw!("collections-206" "collections/status" "The list of collections has the status 206." status(ListCollections, 206)),
+    flaw!("collections-bare" "collections/list" "The list of collections is not in an object." result(ListCollections, |b| *b = b["collections"].clone())),
+    flaw!("collections-without-name" "collections/name" "Collections have an `id`." each_collection(|one| rename(one, "name", "id"))),
+    flaw!("collections-description-null" "collections/description" "The description of a collection is null." each_collection(|one| set(one, "description", Value::Null))),
+    flaw!("collections-version-as-number" "collections/version" "The version of a collection is a number." each_collection(|one| set(one, "version", 1.0))),
+    flaw!("collections-profiles-as-objects" "collections/profiles" "The profiles of a collection are objects." each_collection(|one| set(one, "profiles", json!([{"name": "a"}])))),
+    flaw!("collections-agents-count" "collections/agents" "The agents of a collection are their number." each_collection(|one| set(one, "agents", 2))),
+    flaw!("agents-206" "agents/status" "The list of agents has the status 206." status(ListAgents, 206)),
+    flaw!("agents-bare" "agents/list" "The list of agents is not in an object." result(ListAgents, |b| *b = b["agents"].clone())),
+    flaw!("agents-without-name" "agents/name" "Agents have an `id`." each_agent(|one| rename(one, "name", "id"))),
+    flaw!("agents-without-collection" "agents/collection" "Agents have no collection." each_agent(|one| drop(remove(one, "collection")))),
+    flaw!("agents-description-null" "agents/description" "The description of an agent is null." each_agent(|one| set(one, "description", Value::Null))),
+    flaw!("agents-providers-as-names" "agents/providers" "The providers of an agent are their names." each_agent(|one| set(one, "providers", json!(["provider-anthropic"])))),
+    flaw!("agents-filter-ignored" "agents/filter" "The filter of agents is ignored." AmplifierServerEffect::Request(|request| forget(request, ListAgents, "collection"))),
+    flaw!("agents-filter-empty" "agents/filter-all" "With a filter the list of agents is empty." AmplifierServerEffect::Request(|request| nothing(request, ListAgents))),
+    flaw!("agents-filter-500" "agents/filter-unknown" "A filter for a collection that does not exist fails." AmplifierServerEffect::Refuse(|request, _| unknown(request, ListAgents))),
+    flaw!("health-203" "health/status" "The health has the status 203." status(Health, 203)),
+    flaw!("health-in-list" "health/object" "The health is a list." result(Health, |b| *b = json!([b.clone()]))),
+    flaw!("health-status-boolean" "health/value" "The status of the health is true." result(Health, |b| set(b, "status", true))),
+    flaw!("health-ok" "health/healthy" "The status of the health is `ok`." result(Health, |b| set(b, "status", "ok"))),
+    flaw!("health-without-version" "health/version" "The health has no version." result(Health, |b| drop(remove(b, "version")))),
+    flaw!("health-uptime-as-text" "health/uptime-seconds" "The uptime is a text." result(Health, |b| set(b, "uptime_seconds", "1h"))),
+    flaw!("health-uptime-falls" "health/uptime-grows" "The uptime counts down." result(Health, |b| {
+        let now = jiff::Timestamp::now().as_millisecond();
+        set(b, "uptime_seconds", 4_000_000_000_000_i64.saturating_sub(now));
+    })),
+    flaw!("health-sessions-as-list" "health/active-sessions" "The `active_sessions` are a list." result(Health, |b| set(b, "active_sessions", json!([])))),
+    flaw!("health-sessions-none" "health/active-sessions-count" "The `active_sessions` are always 0." result(Health, |b| set(b, "active_sessions", 0))),
+    flaw!("info-203" "info/status" "The information has the status 203." status(Info, 203)),
+    flaw!("info-in-list" "info/object" "The information is a list." result(Info, |b| *b = json!([b.clone()]))),
+    flaw!("info-version-as-number" "info/version" "The version is a number." result(Info, |b| set(b, "version", 1))),
+    flaw!("info-version-other" "info/version-same" "The version is not that of the health." result(Info, |b| set(b, "version", "9.9.9"))),
+    flaw!("info-without-core" "info/core-version" "There is no `amplifier_core_version`." result(Info, |b| drop(remove(b, "amplifier_core_version")))),
+    flaw!("info-capabilities-in-list" "info/capabilities" "The capabilities are a list." result(Info, |b| set(b, "capabilities", json!(["streaming"])))),
+    flaw!("info-without-config" "info/config" "There is no `config`." result(Info, |b| drop(remove(b, "config")))),
+    flaw!("info-host-null" "info/host" "The host is null." result(Info, |b| set(&mut b["config"], "host", Value::Null))),
+    flaw!("info-port-as-text" "info/port" "The port is a text." result(Info, |b| set(&mut b["config"], "port", "8765"))),
+    flaw!("info-port-other" "info/port-own" "The port is always 8765." result(Info, |b| set(&mut b["config"], "port", 8765))),
+    flaw!("info-without-profiles-path" "info/profiles-path" "There is no `profiles_path`." result(Info, |b| drop(remove(&mut b["config"], "profiles_path")))),
+    flaw!("info-collections-path-in-list" "info/collections-path" "The `collections_path` is a list." result(Info, |b| set(&mut b["config"], "collections_path", json!(["a"])))),
+];
+
+const fn each_profile(change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::EachOf(ListProfiles, "profiles", change)
+}
+
+const fn each_collection(change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::EachOf(ListCollections, "collections", change)
+}
+
+const fn each_agent(change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::EachOf(ListAgents, "agents", change)
+}
+
+/// Asks for a collection that nobody has instead.
+fn nothing(request: &mut EndpointRequest, endpoint: Endpoint) {
+    if request.route.endpoint == endpoint {
+        request
+            .route
+            .query
+            .iter_mut()
+            .filter(|(key, _)| key == "collection")
+            .for_each(|(_, value)| "-".clone_into(value));
+    }
+}
+
+fn unknown(request: &EndpointRequest, endpoint: Endpoint) -> Option<Refusal> {
+    let wanted = request.route.param("collection").filter(|_| request.route.endpoint == endpoint)?;
+    let known = ["design-intelligence", "empty"].contains(&wanted);
+    (!known).then(|| Refusal::new("SERVER_ERROR", "KeyError"))
 }

@@ -1,23 +1,27 @@
-//! Sessions that are created and listed, and what the server says of itself.
+//! The endpoints: sessions, prompts, catalogs, and the server itself.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amplifier::STATUSES;
+use crate::protocol::amplifier::{Endpoint, STATUSES};
 
 use super::super::quirks::Switch;
-use super::{Ask, Model, Refusal, Reply, Session, Status, catalog};
+use super::super::script::{ApiKeys, Script};
+use super::feed::{EventEmitter, FeedSender};
+use super::state::Model;
+use super::work::PromptWork;
+use super::{EndpointRequest, Refusal, Reply, Session, Status};
 
 /// The most sessions that there can be at a time.
-const MOST_SESSIONS: usize = 200_000;
+const MAX_SESSIONS: usize = 200_000;
 /// How many sessions are listed where nobody says how many (section "List Sessions").
-const LISTED: usize = 50;
+const DEFAULT_LIMIT: usize = 50;
 
 impl Model {
-    pub(super) fn create(&mut self, ask: &Ask, now: Duration) -> Result<Reply, Refusal> {
-        let body = ask.body.as_ref().map_err(Clone::clone)?;
-        let profile = ask.text("profile");
+    pub(super) fn create(&mut self, request: &EndpointRequest, now: Duration) -> Result<Reply, Refusal> {
+        let body = request.body.as_ref().map_err(Clone::clone)?;
+        let profile = request.text("profile");
         if !self.script.profiles.iter().any(|known| known.get("name").and_then(Value::as_str) == Some(profile)) {
             let shown: String = profile.chars().take(64).collect();
             return Err(
@@ -29,7 +33,7 @@ impl Model {
         {
             return Err(Refusal::invalid("there is no such model").about("models", json!(models)));
         }
-        let (key, late) = match catalog::key(&self.script.keys, body) {
+        let (key, late) = match api_key(&self.script.keys, body) {
             Ok(key) => (key, None),
             Err(refusal) if self.quirks.on(Switch::KeysLate) => (String::new(), Some(refusal)),
             Err(refusal) if self.quirks.on(Switch::LeaksInErrors) => {
@@ -42,7 +46,7 @@ impl Model {
         if let (true, Some(first)) = (self.quirks.on(Switch::SharesSession), self.sessions.values().next()) {
             return Ok(Reply::new(201, first.brief(self.started, "created")));
         }
-        if self.sessions.len() >= MOST_SESSIONS {
+        if self.sessions.len() >= MAX_SESSIONS {
             return Err(Refusal::new("SERVER_ERROR", "there are too many sessions"));
         }
         let root = body.get("context").and_then(|context| context["workspace_root"].as_str());
@@ -61,15 +65,15 @@ impl Model {
         Ok(Reply::new(201, reply))
     }
 
-    pub(super) fn list(&self, ask: &Ask) -> Result<Reply, Refusal> {
-        let limit = match ask.route.param("limit").map(str::parse::<i64>) {
+    pub(super) fn list(&self, request: &EndpointRequest) -> Result<Reply, Refusal> {
+        let limit = match request.route.param("limit").map(str::parse::<i64>) {
             None if self.quirks.on(Switch::ListsAll) => usize::MAX,
-            None => LISTED,
+            None => DEFAULT_LIMIT,
             Some(Ok(limit)) if limit > 0 => usize::try_from(limit).unwrap_or(usize::MAX),
             Some(Ok(_)) if self.quirks.on(Switch::LimitOddEmpty) => 0,
             Some(_) => return Err(Refusal::invalid("`limit` must be a whole number from 1 on")),
         };
-        let status = ask.route.param("status");
+        let status = request.route.param("status");
         if let Some(status) = status
             && !STATUSES.contains(&status)
             && !self.quirks.on(Switch::FilterUnknownEmpty)
@@ -121,4 +125,133 @@ impl Model {
         info.insert("config".to_owned(), config);
         Reply::new(200, info.into())
     }
+}
+
+impl Model {
+    /// Gives a session a prompt.
+    pub(super) fn submit(&mut self, number: u64, prompt: &str, now: Duration) -> Result<Reply, Refusal> {
+        self.expire(number, now);
+        let busy_elsewhere = self.busy_elsewhere(number);
+        let all_senders = self.all_senders();
+        let other_senders = self.senders_of_busy_session(number);
+        let request_id = match self.quirks.on(Switch::SameRequestId) {
+            true => "req-1".to_owned(),
+            false => format!("req-{}", self.prompts + 1),
+        };
+        let emitter = EventEmitter { quirks: &self.quirks, now };
+        let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
+        if session.status == Status::Stopped && !self.quirks.on(Switch::StoppedTakesPrompts) {
+            return Err(Refusal::no_session(&session.id));
+        }
+        if let Some(refusal) = &session.refusal {
+            return Err(refusal.clone());
+        }
+        let data = json!({"request_id": request_id, "prompt": prompt});
+        if session.is_busy() || busy_elsewhere.is_some() {
+            if self.quirks.on(Switch::AcceptsBusy) {
+                return Ok(accepted_reply(&request_id));
+            }
+            if self.quirks.on(Switch::BusyReplaces) {
+                session.abandon();
+            }
+            if self.quirks.on(Switch::WorksOnRefused) {
+                session.emit(&emitter, "prompt:submit", data);
+            }
+            let refusal = Refusal::new("SESSION_BUSY", "Session is processing another request");
+            return Err(refusal.about("session_id", session.id.as_str()));
+        }
+        let case = self.script.case(prompt);
+        if let Some(failure) = case.and_then(|case| self.script.cases[case].refuse.as_ref()) {
+            return Err(failure.refusal());
+        }
+        self.prompts += 1;
+        session.begin(PromptWork::new(self.script.clone(), case, request_id.clone(), prompt, now), now);
+        session.add_senders(all_senders);
+        if let Some(other_senders) = other_senders {
+            session.senders = other_senders;
+        }
+        session.emit(&emitter, "prompt:submit", data);
+        self.begun.push(session.id.clone());
+        Ok(accepted_reply(&request_id))
+    }
+
+    /// What a session other than this one works on, where a flaw wants to know.
+    fn busy_elsewhere(&self, number: u64) -> Option<String> {
+        if !self.quirks.on(Switch::OneAtATime) {
+            return None;
+        }
+        let others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
+        others.filter_map(|(_, session)| session.prompt.clone()).next()
+    }
+
+    /// The subscribers of another session that works, where a flaw sends them the events of this one.
+    fn senders_of_busy_session(&self, number: u64) -> Option<Vec<FeedSender>> {
+        if !self.quirks.on(Switch::MixesSessions) {
+            return None;
+        }
+        let mut others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
+        others.next().map(|(_, session)| session.senders.clone())
+    }
+
+    /// All subscribers, where a flaw sends them all events.
+    fn all_senders(&self) -> Vec<FeedSender> {
+        match self.quirks.on(Switch::LeaksEvents) {
+            true => self.sessions.values().flat_map(|session| session.senders.clone()).collect(),
+            false => vec![],
+        }
+    }
+}
+
+/// The response to a prompt that is accepted.
+fn accepted_reply(request_id: &str) -> Reply {
+    let message = "Prompt submitted, subscribe to events for response";
+    Reply::new(202, json!({"request_id": request_id, "status": "processing", "message": message}))
+}
+
+/// Answers a request for one of the lists, or for a profile.
+pub fn catalog(script: &Script, request: &EndpointRequest) -> Result<Reply, Refusal> {
+    let listed = |entries: &[Map<String, Value>], brief: bool| -> Value {
+        let wanted = request.route.param("collection");
+        let of = |entry: &&Map<String, Value>| {
+            wanted.is_none_or(|wanted| entry.get("collection").and_then(Value::as_str) == Some(wanted))
+        };
+        entries.iter().filter(of).map(|entry| if brief { summary(entry) } else { entry.clone().into() }).collect()
+    };
+    match request.route.endpoint {
+        Endpoint::ListProfiles => Ok(Reply::new(200, json!({"profiles": listed(&script.profiles, true)}))),
+        Endpoint::ListAgents => Ok(Reply::new(200, json!({"agents": listed(&script.agents, false)}))),
+        Endpoint::ListCollections => Ok(Reply::new(200, json!({"collections": script.collections}))),
+        _ => {
+            let named =
+                |profile: &&Map<String, Value>| profile.get("name").and_then(Value::as_str) == Some(request.name());
+            let profile = script.profiles.iter().find(named).ok_or_else(|| {
+                let shown: String = request.name().chars().take(64).collect();
+                Refusal::new("PROFILE_NOT_FOUND", format!("Profile '{shown}' not found")).about("profile", shown)
+            })?;
+            Ok(Reply::new(200, profile.clone().into()))
+        }
+    }
+}
+
+/// What a list has of a profile.
+fn summary(profile: &Map<String, Value>) -> Value {
+    let members = ["name", "collection", "description", "extends"].into_iter();
+    members.map(|key| (key.to_owned(), profile.get(key).cloned().unwrap_or_default())).collect::<Map<_, _>>().into()
+}
+
+/// The API key with which a session is to be created.
+fn api_key(keys: &ApiKeys, body: &Map<String, Value>) -> Result<String, Refusal> {
+    let credentials = body.get("credentials").and_then(Value::as_object);
+    let given = credentials.and_then(|all| all.values().find_map(Value::as_str)).unwrap_or_default();
+    if given.is_empty() {
+        return Err(Refusal::new("MISSING_CREDENTIALS", "No API key provided in credentials"));
+    }
+    let is_in = |list: &[String]| list.iter().any(|key| key == given);
+    if is_in(&keys.unauthorized) {
+        return Err(Refusal::new("API_KEY_UNAUTHORIZED", "API key lacks required permissions"));
+    }
+    if is_in(&keys.invalid) || keys.valid.as_ref().is_some_and(|valid| !is_in(valid)) {
+        return Err(Refusal::new("INVALID_API_KEY", "API key is invalid or malformed"));
+    }
+    Ok(given.to_owned())
 }

@@ -9,31 +9,30 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::super::quirks::Switch;
-use super::super::script::Effect;
+use super::super::script::FileEffect;
 use super::Refusal;
-use super::decide::{Pending, Resolved};
-use super::feed::{Feed, FeedEnd, FeedMessage, FeedReceiver, feed};
-use super::moment;
-use super::tell::EventEmitter;
-use super::work::Work;
+use super::approvals::{ApprovalResolution, PendingApproval};
+use super::feed::{EventEmitter, Feed, FeedEnd, FeedMessage, FeedSender, feed};
+use super::state::moment;
+use super::work::PromptWork;
 
-/// How a session stands (section "Get Session Status").
+/// The status of a session (section "Get Session Status").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It is ready for prompts.
+    /// The session is ready for prompts.
     Idle,
-    /// It works on one.
+    /// The session works on a prompt.
     Processing,
-    /// It waits for a decision.
+    /// The session waits for a decision.
     AwaitingApproval,
-    /// Its last prompt failed.
+    /// The last prompt of the session failed.
     Error,
-    /// It has ended.
+    /// The session has ended.
     Stopped,
 }
 
 impl Status {
-    /// Its name on the wire.
+    /// The name of the status on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -47,11 +46,11 @@ impl Status {
 
 /// A session.
 pub struct Session {
-    /// Its id, a UUID.
+    /// The `session_id`, a UUID.
     pub id: String,
     /// The profile that it was created with.
     pub profile: String,
-    /// How it stands.
+    /// The status of the session.
     pub status: Status,
     pub(super) key: String,
     pub(super) root: Option<String>,
@@ -59,24 +58,24 @@ pub struct Session {
     pub(super) active: Duration,
     pub(super) messages: u64,
     pub(super) tokens: (u64, u64),
-    pub(super) work: Option<Work>,
-    pub(super) pending: Option<Pending>,
+    pub(super) work: Option<PromptWork>,
+    pub(super) pending: Option<PendingApproval>,
     /// The approval that came last, once it was decided.
-    pub(super) resolved: Option<Resolved>,
+    pub(super) resolved: Option<ApprovalResolution>,
     pub(super) wake: Arc<Notify>,
-    pub(super) outlets: Vec<FeedReceiver>,
-    /// Its last prompt.
+    pub(super) senders: Vec<FeedSender>,
+    /// The last prompt of the session.
     pub(super) prompt: Option<String>,
     /// What was guarded last, and the options that allow it.
-    pub(super) guarded: Option<(Effect, Vec<String>)>,
-    /// Why it takes no prompt, where that is told only then.
+    pub(super) guarded: Option<(FileEffect, Vec<String>)>,
+    /// Why it takes no prompt, where only a prompt shows that.
     pub(super) refusal: Option<Refusal>,
-    /// It was stopped, and a flaw has it go on.
+    /// Whether it was stopped, and a flaw has it go on.
     pub(super) hidden: bool,
     /// How often it was subscribed to.
-    pub(super) ever: u64,
+    pub(super) subscription_count: u64,
     /// A delta that is held back from all but the first subscriber, as a flaw has it.
-    held: Option<Value>,
+    delayed_delta: Option<Value>,
 }
 
 impl Session {
@@ -95,13 +94,13 @@ impl Session {
             pending: None,
             resolved: None,
             wake: Arc::default(),
-            outlets: vec![],
+            senders: vec![],
             prompt: None,
             guarded: None,
             refusal: None,
             hidden: false,
-            ever: 0,
-            held: None,
+            subscription_count: 0,
+            delayed_delta: None,
         }
     }
 
@@ -117,10 +116,10 @@ impl Session {
 
     /// How many subscribers it has.
     pub fn subscribers(&self) -> usize {
-        self.outlets.iter().filter(|outlet| outlet.is_live()).count()
+        self.senders.iter().filter(|sender| sender.is_live()).count()
     }
 
-    /// As in a list, and in the answer to its creation.
+    /// As in a list, and in the response to its creation.
     pub(super) fn brief(&self, started: Timestamp, status: &str) -> Value {
         json!({
             "session_id": self.id,
@@ -132,32 +131,32 @@ impl Session {
 
     /// All that the document has of its status.
     pub(super) fn describe(&self, started: Timestamp) -> Value {
-        let mut told = self.brief(started, self.status.name());
-        told["last_activity"] = moment(started, self.active).into();
-        told["message_count"] = self.messages.into();
-        told["token_usage"] = usage(self.tokens);
-        told["pending_approval"] = self.pending.as_ref().map_or(Value::Null, Pending::describe);
-        told
+        let mut description = self.brief(started, self.status.name());
+        description["last_activity"] = moment(started, self.active).into();
+        description["message_count"] = self.messages.into();
+        description["token_usage"] = usage(self.tokens);
+        description["pending_approval"] = self.pending.as_ref().map_or(Value::Null, PendingApproval::describe);
+        description
     }
 
-    /// It works on nothing any more, and nobody is told.
-    pub(super) fn give_up(&mut self) {
+    /// Gives the current prompt up, without an event.
+    pub(super) fn abandon(&mut self) {
         self.work = None;
         self.pending = None;
         self.status = Status::Idle;
         self.wake.notify_one();
     }
 
-    /// These are told of it, too.
-    pub(super) fn join(&mut self, outlets: Vec<FeedReceiver>) {
-        for outlet in outlets {
-            if !self.outlets.iter().any(|known| known.is(&outlet)) {
-                self.outlets.push(outlet);
+    /// Adds feeds of other sessions, which get the events of this one, too.
+    pub(super) fn add_senders(&mut self, senders: Vec<FeedSender>) {
+        for sender in senders {
+            if !self.senders.iter().any(|known| known.is_same(&sender)) {
+                self.senders.push(sender);
             }
         }
     }
 
-    pub(super) fn begin(&mut self, work: Work, now: Duration) {
+    pub(super) fn begin(&mut self, work: PromptWork, now: Duration) {
         self.prompt = Some(work.prompt().to_owned());
         self.work = Some(work);
         self.status = Status::Processing;
@@ -166,100 +165,103 @@ impl Session {
         self.active = now;
     }
 
-    pub(super) fn subscribe(&mut self, teller: &EventEmitter<'_>, started: Timestamp) -> Feed {
-        let (outlet, feed) = feed();
-        self.ever += 1;
-        self.clear(teller);
+    pub(super) fn subscribe(&mut self, emitter: &EventEmitter<'_>, started: Timestamp) -> Feed {
+        let (sender, feed) = feed();
+        self.subscription_count += 1;
+        self.remove_left(emitter);
         let mut data = json!({"profile": self.profile, "timestamp": moment(started, self.created)});
-        if teller.quirks.on(Switch::LeaksInEvents) {
+        if emitter.quirks.on(Switch::LeaksInEvents) {
             data["api_key"] = self.key.as_str().into();
         }
-        teller.to(&self.id, std::slice::from_ref(&outlet), "session:start", data);
-        self.outlets.push(outlet);
+        emitter.emit(&self.id, std::slice::from_ref(&sender), "session:start", data);
+        self.senders.push(sender);
         feed
     }
 
-    /// Tells the subscribers of an event.
-    pub(super) fn tell(&mut self, teller: &EventEmitter<'_>, event: &str, data: Value) {
-        if teller.quirks.is_empty() {
-            self.outlets.retain(FeedReceiver::is_live);
-            return teller.to(&self.id, &self.outlets, event, data);
+    /// Emits an event to the subscribers.
+    pub(super) fn emit(&mut self, emitter: &EventEmitter<'_>, event: &str, data: Value) {
+        if emitter.quirks.is_empty() {
+            self.senders.retain(FeedSender::is_live);
+            return emitter.emit(&self.id, &self.senders, event, data);
         }
-        self.clear(teller);
-        self.tell_wrongly(teller, event, data);
+        self.remove_left(emitter);
+        self.emit_with_quirks(emitter, event, data);
     }
 
-    /// Tells the subscribers a message as it is.
-    pub(super) fn say(&mut self, teller: &EventEmitter<'_>, message: &Value) {
-        self.outlets.retain(FeedReceiver::is_live);
-        let told = Arc::new(FeedMessage { event: String::new(), json: message.to_string(), at: teller.now, why: None });
-        self.outlets.iter().for_each(|outlet| outlet.put(told.clone()));
+    /// Sends the subscribers a message as it is.
+    pub(super) fn emit_raw(&mut self, emitter: &EventEmitter<'_>, message: &Value) {
+        self.senders.retain(FeedSender::is_live);
+        let description =
+            Arc::new(FeedMessage { event: String::new(), json: message.to_string(), at: emitter.now, why: None });
+        self.senders.iter().for_each(|sender| sender.send(description.clone()));
     }
 
     /// Forgets subscribers that have left.
-    fn clear(&mut self, teller: &EventEmitter<'_>) {
-        let before = self.outlets.len();
-        self.outlets.retain(FeedReceiver::is_live);
-        if self.outlets.len() == before {
+    fn remove_left(&mut self, emitter: &EventEmitter<'_>) {
+        let before = self.senders.len();
+        self.senders.retain(FeedSender::is_live);
+        if self.senders.len() == before {
             return;
         }
-        if teller.quirks.on(Switch::LeavingEndsOthers) {
+        if emitter.quirks.on(Switch::LeavingEndsOthers) {
             self.cut(FeedEnd::Over);
         }
-        if teller.quirks.on(Switch::LeavingEndsPrompt) && self.is_busy() {
-            self.give_up();
+        if emitter.quirks.on(Switch::LeavingEndsPrompt) && self.is_busy() {
+            self.abandon();
         }
     }
 
-    /// Tells as flaws have it: who is told, and when.
-    fn tell_wrongly(&mut self, teller: &EventEmitter<'_>, event: &str, mut data: Value) {
-        let on = |switch| teller.quirks.on(switch);
+    /// Emits an event as flaws have it: to other subscribers, or at another time.
+    fn emit_with_quirks(&mut self, emitter: &EventEmitter<'_>, event: &str, mut data: Value) {
+        let on = |switch| emitter.quirks.on(switch);
         if on(Switch::LeaksInEvents) && event == "prompt:complete" {
             data["api_key"] = self.key.as_str().into();
         }
-        let outlets = &self.outlets;
+        let senders = &self.senders;
         if self.hidden && on(Switch::WorksOn) && event.starts_with("tool:") {
             return;
         }
         if self.hidden && on(Switch::ToolsAfterStop) && event == "content_block:delta" {
             let tool = json!({"tool_name": "filesystem", "operation": "read_file", "input": {}});
-            teller.to(&self.id, outlets, "tool:pre", tool);
+            emitter.emit(&self.id, senders, "tool:pre", tool);
         }
         if on(Switch::NewestOnly) {
-            return teller.to(&self.id, &outlets[outlets.len().saturating_sub(1)..], event, data);
+            return emitter.emit(&self.id, &senders[senders.len().saturating_sub(1)..], event, data);
         }
-        if on(Switch::OneQueue) && !outlets.is_empty() {
-            self.ever += 1;
-            let turn = usize::try_from(self.ever).unwrap_or_default() % outlets.len();
-            return teller.to(&self.id, &outlets[turn..=turn], event, data);
+        if on(Switch::OneQueue) && !senders.is_empty() {
+            self.subscription_count += 1;
+            let turn = usize::try_from(self.subscription_count).unwrap_or_default() % senders.len();
+            return emitter.emit(&self.id, &senders[turn..=turn], event, data);
         }
-        if on(Switch::Shuffles) && outlets.len() > 1 {
-            let (first, others) = outlets.split_at(1);
-            teller.to(&self.id, first, event, data.clone());
-            let held = self.held.take();
-            match held {
-                None if event == "content_block:delta" => self.held = Some(data),
-                Some(held) if event == "content_block:delta" => {
-                    teller.to(&self.id, others, event, data);
-                    teller.to(&self.id, others, event, held);
+        if on(Switch::Shuffles) && senders.len() > 1 {
+            let (first, others) = senders.split_at(1);
+            emitter.emit(&self.id, first, event, data.clone());
+            let delayed = self.delayed_delta.take();
+            match delayed {
+                None if event == "content_block:delta" => self.delayed_delta = Some(data),
+                Some(delayed) if event == "content_block:delta" => {
+                    emitter.emit(&self.id, others, event, data);
+                    emitter.emit(&self.id, others, event, delayed);
                 }
-                held => {
-                    held.into_iter().for_each(|held| teller.to(&self.id, others, "content_block:delta", held));
-                    teller.to(&self.id, others, event, data);
+                delayed => {
+                    delayed
+                        .into_iter()
+                        .for_each(|delayed| emitter.emit(&self.id, others, "content_block:delta", delayed));
+                    emitter.emit(&self.id, others, event, data);
                 }
             }
             return;
         }
-        teller.to(&self.id, outlets, event, data);
+        emitter.emit(&self.id, senders, event, data);
     }
 
-    /// It ends: nothing more is done or told.
-    pub(super) fn end(&mut self, teller: &EventEmitter<'_>, reason: &str) {
+    /// Ends the session: no more work and no more events.
+    pub(super) fn end(&mut self, emitter: &EventEmitter<'_>, reason: &str) {
         self.work = None;
         self.pending = None;
         self.status = Status::Stopped;
-        self.active = teller.now;
-        self.tell(teller, "session:end", json!({"reason": reason, "token_usage": usage(self.tokens)}));
+        self.active = emitter.now;
+        self.emit(emitter, "session:end", json!({"reason": reason, "token_usage": usage(self.tokens)}));
         self.cut(FeedEnd::Over);
         self.wake.notify_one();
     }
@@ -267,7 +269,7 @@ impl Session {
     /// Ends its streams; gives how many there were.
     pub(super) fn cut(&mut self, how: FeedEnd) -> usize {
         let live = self.subscribers();
-        self.outlets.drain(..).for_each(|outlet| outlet.end(how));
+        self.senders.drain(..).for_each(|sender| sender.end(how));
         live
     }
 }

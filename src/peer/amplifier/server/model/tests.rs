@@ -1,35 +1,39 @@
 //! What clients and their agents see of each other, without sockets.
 
-use std::sync::Mutex as StdMutex;
+use std::sync::{Arc, Mutex as StdMutex};
+use std::time::Duration;
 
-use super::super::script::{KEYS, example};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::super::script::{KEYS, Script, ScriptedError, example};
 use super::*;
 use crate::protocol::amplifier::Route;
 
 /// A workspace in memory: what was added to which file.
 #[derive(Clone, Default)]
-struct Memory(Arc<StdMutex<Vec<String>>>);
+struct MemoryWorkspace(Arc<StdMutex<Vec<String>>>);
 
-impl Workspace for Memory {
+impl Workspace for MemoryWorkspace {
     fn append(&self, _: Option<&str>, file: &str, text: &str) -> Result<(), String> {
         self.0.lock().unwrap().push(format!("{file}: {text}"));
         Ok(())
     }
 }
 
-struct World {
+struct ModelFixture {
     model: Model,
     now: Duration,
-    written: Memory,
+    written: MemoryWorkspace,
 }
 
-impl World {
+impl ModelFixture {
     fn new() -> Self {
         Self::with(example().clone(), &[])
     }
 
     fn with(script: Script, quirks: &[&str]) -> Self {
-        let written = Memory::default();
+        let written = MemoryWorkspace::default();
         let find = |name: &&str| super::super::mock::KNOWN.either(name).unwrap();
         let quirks = quirks.iter().map(find).collect();
         let started: Timestamp = "2025-12-09T10:30:00Z".parse().unwrap();
@@ -41,38 +45,38 @@ impl World {
         Self::with(Script::from_json(&script).unwrap(), &[])
     }
 
-    fn ask(&mut self, method: &str, target: &str, body: &Value) -> (u16, Value) {
-        let ask = Ask::read(Route::of(method, target).unwrap(), body.to_string().as_bytes());
-        let reply = self.model.ask(ask, self.now);
+    fn request(&mut self, method: &str, target: &str, body: &Value) -> (u16, Value) {
+        let request = EndpointRequest::read(Route::of(method, target).unwrap(), body.to_string().as_bytes());
+        let reply = self.model.handle(request, self.now);
         (reply.status, reply.body)
     }
 
     fn create(&mut self) -> String {
         let body = json!({"profile": "dev", "credentials": {"anthropic_api_key": KEYS[0].1}});
-        let (status, body) = self.ask("POST", "/sessions", &body);
+        let (status, body) = self.request("POST", "/sessions", &body);
         assert_eq!(status, 201);
         body["session_id"].as_str().unwrap().to_owned()
     }
 
     fn prompt(&mut self, id: &str, prompt: &str) -> (u16, Value) {
-        self.ask("POST", &format!("/sessions/{id}/prompt"), &json!({"prompt": prompt}))
+        self.request("POST", &format!("/sessions/{id}/prompt"), &json!({"prompt": prompt}))
     }
 
     fn decide(&mut self, id: &str, decision: &str) -> (u16, Value) {
-        self.ask("POST", &format!("/sessions/{id}/approval"), &json!({"decision": decision}))
+        self.request("POST", &format!("/sessions/{id}/approval"), &json!({"decision": decision}))
     }
 
     fn status(&mut self, id: &str) -> Value {
-        self.ask("GET", &format!("/sessions/{id}"), &Value::Null).1
+        self.request("GET", &format!("/sessions/{id}"), &Value::Null).1
     }
 
     /// Lets the agent work until it waits for something other than time.
     fn work(&mut self, id: &str) {
         loop {
             match self.model.advance(id, self.now) {
-                Next::Done | Next::Full(_) => return,
-                Next::At(_) if self.model.session(id).is_some_and(|session| session.pending.is_some()) => return,
-                Next::At(when) => self.now = when.max(self.now),
+                NextAdvance::Done | NextAdvance::Full(_) => return,
+                NextAdvance::At(_) if self.model.session(id).is_some_and(|session| session.pending.is_some()) => return,
+                NextAdvance::At(when) => self.now = when.max(self.now),
             }
         }
     }
@@ -83,7 +87,7 @@ impl World {
 }
 
 /// What waits in a feed, without `session:start`.
-fn told(feed: &mut Feed) -> Vec<(String, Value)> {
+fn drain(feed: &mut Feed) -> Vec<(String, Value)> {
     let mut all = vec![];
     while let Some(Ok(some)) = feed.try_next(1000) {
         all.extend(some.iter().map(|told| {
@@ -96,21 +100,21 @@ fn told(feed: &mut Feed) -> Vec<(String, Value)> {
 }
 
 fn names(feed: &mut Feed) -> Vec<String> {
-    let mut names: Vec<String> = told(feed).into_iter().map(|(event, _)| event).collect();
+    let mut names: Vec<String> = drain(feed).into_iter().map(|(event, _)| event).collect();
     names.dedup();
     names
 }
 
 #[test]
 fn a_prompt_is_told_from_its_submission_to_its_completion() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     let (status, accepted) = world.prompt(&id, "text");
     assert_eq!((status, &accepted["status"]), (202, &json!("processing")));
     assert_eq!(world.status(&id)["status"], "processing");
     world.work(&id);
-    let events = told(&mut feed);
+    let events = drain(&mut feed);
     let joined: String = events.iter().filter_map(|(_, data)| data["delta"].as_str()).collect();
     let (last, complete) = events.last().unwrap();
     assert_eq!((last.as_str(), complete["response"].as_str()), ("prompt:complete", Some(joined.as_str())));
@@ -124,7 +128,7 @@ fn a_prompt_is_told_from_its_submission_to_its_completion() {
 
 #[test]
 fn every_event_of_the_protocol_is_told_by_one_prompt_and_follows_its_schema() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     world.prompt(&id, "everything");
@@ -133,7 +137,7 @@ fn every_event_of_the_protocol_is_told_by_one_prompt_and_follows_its_schema() {
     world.work(&id);
     assert_eq!(world.decide(&id, "No").0, 200);
     world.work(&id);
-    world.ask("DELETE", &format!("/sessions/{id}"), &Value::Null);
+    world.request("DELETE", &format!("/sessions/{id}"), &Value::Null);
     let mut seen = std::collections::BTreeSet::new();
     while let Some(Ok(some)) = feed.try_next(1000) {
         for told in some {
@@ -152,7 +156,7 @@ fn every_event_of_the_protocol_is_told_by_one_prompt_and_follows_its_schema() {
 
 #[test]
 fn a_session_that_works_is_busy_and_goes_on_undisturbed() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     world.prompt(&id, "slow");
@@ -169,7 +173,7 @@ fn a_session_that_works_is_busy_and_goes_on_undisturbed() {
 
 #[test]
 fn only_what_was_offered_decides_and_only_once() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     assert_eq!(world.decide(&id, "Allow").0, 400, "nothing is pending");
     world.prompt(&id, "approval");
@@ -195,7 +199,7 @@ fn only_what_was_offered_decides_and_only_once() {
 #[test]
 fn when_the_time_is_up_the_default_decides() {
     for (prompt, granted) in [("approval_timeout", false), ("approval_default_allow", true)] {
-        let mut world = World::new();
+        let mut world = ModelFixture::new();
         let id = world.create();
         let mut feed = world.model.subscribe(&id, world.now).unwrap();
         world.prompt(&id, prompt);
@@ -216,12 +220,12 @@ fn when_the_time_is_up_the_default_decides() {
 
 #[test]
 fn a_session_that_was_stopped_does_and_tells_nothing_more() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     world.prompt(&id, "approval");
     world.work(&id);
-    let (status, stopped) = world.ask("DELETE", &format!("/sessions/{id}"), &Value::Null);
+    let (status, stopped) = world.request("DELETE", &format!("/sessions/{id}"), &Value::Null);
     assert_eq!((status, &stopped["status"]), (200, &json!("stopped")));
     world.work(&id);
     assert_eq!(names(&mut feed).last().map(String::as_str), Some("session:end"));
@@ -232,10 +236,10 @@ fn a_session_that_was_stopped_does_and_tells_nothing_more() {
 
 #[test]
 fn lists_are_filtered_and_limited() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let ids: Vec<String> = (0..60).map(|_| world.create()).collect();
     world.prompt(&ids[7], "slow");
-    let mut list = |query: &str| world.ask("GET", &format!("/sessions{query}"), &Value::Null);
+    let mut list = |query: &str| world.request("GET", &format!("/sessions{query}"), &Value::Null);
     let (_, all) = list("");
     assert_eq!((all["sessions"].as_array().unwrap().len(), &all["total"]), (50, &json!(60)));
     assert_eq!(list("?status=processing").1["sessions"][0]["session_id"], json!(ids[7]));
@@ -245,9 +249,9 @@ fn lists_are_filtered_and_limited() {
 
 #[test]
 fn keys_profiles_and_errors_are_told_by_their_codes() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let mut create = |body: Value| {
-        let (status, body) = world.ask("POST", "/sessions", &body);
+        let (status, body) = world.request("POST", "/sessions", &body);
         (status, body["error"]["code"].as_str().unwrap_or_default().to_owned())
     };
     let with = |key: &str| json!({"profile": "dev", "credentials": {"anthropic_api_key": key}});
@@ -271,7 +275,7 @@ fn keys_profiles_and_errors_are_told_by_their_codes() {
 
 #[test]
 fn a_script_waits_repeats_and_takes_up_what_the_prompt_says() {
-    let mut world = World::scripted(
+    let mut world = ModelFixture::scripted(
         json!({"prompts": [{"prompt": "^count (?<what>\\w+)", "tokens": {"input": 3, "output": 4}, "do": [
         {"wait": "1s"}, {"after": "500ms", "say": {"text": "${what} ", "times": 3, "every": "100ms", "size": 2}},
         {"event": {"event": "custom:thing", "data": {"of": "${what}"}}}]}]}),
@@ -280,7 +284,7 @@ fn a_script_waits_repeats_and_takes_up_what_the_prompt_says() {
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     world.prompt(&id, "count ab");
     world.work(&id);
-    let events = told(&mut feed);
+    let events = drain(&mut feed);
     let deltas: Vec<&str> = events.iter().filter_map(|(_, data)| data["delta"].as_str()).collect();
     assert_eq!(deltas, ["ab", " a", "b ", "ab", " "]);
     assert_eq!(world.now.as_millis(), 2000);
@@ -291,7 +295,7 @@ fn a_script_waits_repeats_and_takes_up_what_the_prompt_says() {
 
 #[test]
 fn control_messages_do_what_the_endpoints_do() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     for (wrong, code) in [
@@ -303,7 +307,7 @@ fn control_messages_do_what_the_endpoints_do() {
     }
     let prompt = r#"{"action":"submit_prompt","prompt":"approval"}"#;
     world.model.control(&id, prompt, world.now).unwrap();
-    assert_eq!(world.model.begun(), std::slice::from_ref(&id));
+    assert_eq!(world.model.started(), std::slice::from_ref(&id));
     world.work(&id);
     assert_eq!(world.model.control(&id, prompt, world.now).unwrap_err().code, "SESSION_BUSY");
     world.model.control(&id, r#"{"action":"submit_approval","decision":"Allow"}"#, world.now).unwrap();
@@ -316,7 +320,7 @@ fn control_messages_do_what_the_endpoints_do() {
 #[test]
 fn a_prompt_that_is_stopped_ends_what_it_has_begun() {
     for (prompt, last) in [("slow", "content_block:end"), ("approval", "approval:denied")] {
-        let mut world = World::with(example().clone(), &["stop-ends-prompt"]);
+        let mut world = ModelFixture::with(example().clone(), &["stop-ends-prompt"]);
         let id = world.create();
         let mut feed = world.model.subscribe(&id, world.now).unwrap();
         world.prompt(&id, prompt);
@@ -333,35 +337,35 @@ fn a_prompt_that_is_stopped_ends_what_it_has_begun() {
 
 #[test]
 fn an_agent_waits_for_a_subscriber_that_is_full() {
-    let mut world = World::scripted(json!({"prompts": [{"do": [{"say": {"text": "x ", "times": 10_000}}]}]}));
+    let mut world = ModelFixture::scripted(json!({"prompts": [{"do": [{"say": {"text": "x ", "times": 10_000}}]}]}));
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
     world.prompt(&id, "go");
     let mut got = 0;
     let full = loop {
         match world.model.advance(&id, world.now) {
-            Next::Full(outlet) => break outlet,
-            Next::At(_) => {}
-            Next::Done => panic!("nobody has taken anything"),
+            NextAdvance::Full(sender) => break sender,
+            NextAdvance::At(_) => {}
+            NextAdvance::Done => panic!("nobody has taken anything"),
         }
     };
     assert!(full.is_of(&feed) && full.is_full());
-    while !matches!(world.model.advance(&id, world.now), Next::Done) {
-        got += told(&mut feed).len();
+    while !matches!(world.model.advance(&id, world.now), NextAdvance::Done) {
+        got += drain(&mut feed).len();
     }
-    got += told(&mut feed).len();
+    got += drain(&mut feed).len();
     // Submission, begin and end of the block, completion.
     assert_eq!(got, 10_000 + 4);
 }
 
 #[test]
 fn what_somebody_who_steers_wants_happens() {
-    let mut world = World::new();
+    let mut world = ModelFixture::new();
     let id = world.create();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();
-    assert_eq!(world.model.tell(None, "status:update", &json!({"status": "idle"}), world.now), 1);
-    assert_eq!(told(&mut feed), [("status:update".to_owned(), json!({"session_id": id, "status": "idle"}))]);
-    world.model.refuse_next(None, Failure { code: "SERVER_ERROR".to_owned(), message: None });
+    assert_eq!(world.model.emit(None, "status:update", &json!({"status": "idle"}), world.now), 1);
+    assert_eq!(drain(&mut feed), [("status:update".to_owned(), json!({"session_id": id, "status": "idle"}))]);
+    world.model.refuse_next(None, ScriptedError { code: "SERVER_ERROR".to_owned(), message: None });
     assert_eq!((world.prompt(&id, "text").0, world.prompt(&id, "text").0), (500, 202));
     assert_eq!(world.model.cut(Some(&id), true), 1);
     while let Some(Ok(_)) = feed.try_next(1000) {}
@@ -371,10 +375,10 @@ fn what_somebody_who_steers_wants_happens() {
 
 #[test]
 fn a_flaw_is_marked_where_it_makes_something_wrong() {
-    let mut world = World::with(example().clone(), &["created-200", "delta-without-index"]);
+    let mut world = ModelFixture::with(example().clone(), &["created-200", "delta-without-index"]);
     let body = json!({"profile": "dev", "credentials": {"anthropic_api_key": "k"}});
-    let ask = Ask::read(Route::of("POST", "/sessions").unwrap(), body.to_string().as_bytes());
-    let reply = world.model.ask(ask, world.now);
+    let request = EndpointRequest::read(Route::of("POST", "/sessions").unwrap(), body.to_string().as_bytes());
+    let reply = world.model.handle(request, world.now);
     assert_eq!((reply.status, reply.why), (200, Some("created-200")));
     let id = reply.body["session_id"].as_str().unwrap().to_owned();
     let mut feed = world.model.subscribe(&id, world.now).unwrap();

@@ -8,44 +8,42 @@ use serde_json::{Value, json};
 use crate::peer::fill::{Groups, fill, fill_text, note};
 
 use super::super::quirks::{FailsBy, Switch};
-use super::super::script::{Case, Failure, SayStep, Script, ScriptedAct, Step};
-use super::Workspace;
-use super::decide::{deny, expire};
-use super::feed::{FeedEnd, FeedReceiver};
+use super::super::script::{AgentStep, PromptCase, SayStep, Script, ScriptedAct, ScriptedError};
+use super::approvals::{deny, expire, run_guarded, use_tool};
+use super::feed::{EventEmitter, FeedEnd, FeedSender};
 use super::session::{Session, Status, usage};
-use super::tell::EventEmitter;
-use super::tools::{run_guarded, use_tool};
+use super::state::Workspace;
 
 /// How often a flaw looks whether anybody is there.
-const LOOKS: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How many events come of one call.
-const AT_ONCE: usize = 256;
+const MAX_EVENTS: usize = 256;
 /// How much of a prompt that no case fits is said again, in characters.
-const ECHOED: usize = 200;
+const MAX_ECHO: usize = 200;
 
 /// When a session is to be looked at again.
 #[derive(Debug)]
-pub enum Next {
+pub enum NextAdvance {
     /// At this moment, or when it is woken.
     At(Duration),
     /// When this subscriber has room, or has been given up on.
-    Full(FeedReceiver),
+    Full(FeedSender),
     /// Not before it begins to work again.
     Done,
 }
 
-/// What an agent needs from around its session.
-pub struct Context<'a> {
-    /// Tells subscribers.
-    pub teller: EventEmitter<'a>,
+/// What an agent needs beside its session.
+pub struct AgentContext<'a> {
+    /// Emits events to subscribers.
+    pub emitter: EventEmitter<'a>,
     /// Where effects are left.
-    pub place: &'a dyn Workspace,
+    pub workspace: &'a dyn Workspace,
     /// How many approvals there were so far.
-    pub gates: &'a mut u64,
+    pub approval_count: &'a mut u64,
 }
 
-/// A prompt under way.
-pub struct Work {
+/// A current prompt.
+pub struct PromptWork {
     script: Arc<Script>,
     case: Option<usize>,
     request_id: String,
@@ -54,7 +52,7 @@ pub struct Work {
     pub groups: Groups,
     step: usize,
     /// How far that step has come.
-    pub phase: Phase,
+    pub phase: StepPhase,
     /// Not before this moment anything more is done.
     pub due: Duration,
     /// What was decided last.
@@ -66,20 +64,20 @@ pub struct Work {
 }
 
 /// How far a step has come.
-pub enum Phase {
-    /// It has not begun.
+pub enum StepPhase {
+    /// The step has not begun.
     Before,
-    /// Its time before has passed.
+    /// The time before the step has passed.
     Ready,
-    /// It says or thinks this, and has come so far.
+    /// The step says or thinks this text, and has come so far.
     Saying { text: String, at: usize },
-    /// Its tool waits for a decision.
-    Asked,
-    /// Its tool has begun at this moment.
+    /// The tool of the step waits for a decision.
+    AwaitingDecision,
+    /// The tool of the step has begun at this moment.
     Running(Duration),
 }
 
-impl Work {
+impl PromptWork {
     /// A prompt that was accepted.
     pub fn new(script: Arc<Script>, case: Option<usize>, request_id: String, prompt: &str, now: Duration) -> Self {
         let mut groups = Groups::new();
@@ -88,7 +86,7 @@ impl Work {
         {
             note(&mut groups, regex, &captures);
         }
-        groups.insert("prompt".to_owned(), prompt.chars().take(ECHOED).collect());
+        groups.insert("prompt".to_owned(), prompt.chars().take(MAX_ECHO).collect());
         Self {
             script,
             case,
@@ -96,7 +94,7 @@ impl Work {
             prompt: prompt.to_owned(),
             groups,
             step: 0,
-            phase: Phase::Before,
+            phase: StepPhase::Before,
             due: now,
             granted: None,
             blocks: 0,
@@ -110,17 +108,19 @@ impl Work {
         &self.prompt
     }
 
-    fn case(&self) -> Option<&Case> {
+    fn case(&self) -> Option<&PromptCase> {
         self.script.cases.get(self.case?)
     }
 
-    /// Ends the block or the thinking that is being told.
-    fn close(&self, session: &mut Session, teller: &EventEmitter<'_>) {
-        let Phase::Saying { text, at } = &self.phase else { return };
-        let steps = self.case().map_or(&OTHERWISE[..], |case| &case.steps);
+    /// Ends the block or the thinking that is being sent.
+    fn close(&self, session: &mut Session, emitter: &EventEmitter<'_>) {
+        let StepPhase::Saying { text, at } = &self.phase else { return };
+        let steps = self.case().map_or(&DEFAULT_STEPS[..], |case| &case.steps);
         match steps.get(self.step).map(|step| &step.act) {
-            Some(ScriptedAct::Say(_)) => session.tell(teller, "content_block:end", json!({"block_index": self.blocks})),
-            Some(ScriptedAct::Think(_)) => session.tell(teller, "thinking:final", json!({"thinking": text[..*at]})),
+            Some(ScriptedAct::Say(_)) => {
+                session.emit(emitter, "content_block:end", json!({"block_index": self.blocks}))
+            }
+            Some(ScriptedAct::Think(_)) => session.emit(emitter, "thinking:final", json!({"thinking": text[..*at]})),
             _ => {}
         }
     }
@@ -137,72 +137,72 @@ impl Work {
     /// Goes on to the next step.
     pub fn next(&mut self) {
         self.step += 1;
-        self.phase = Phase::Before;
+        self.phase = StepPhase::Before;
     }
 }
 
-/// What comes of doing a bit of a step.
-pub enum Did {
+/// The outcome of one bit of a step.
+pub enum StepOutcome {
     /// There is more to do at once.
-    Something,
-    /// Something is told.
-    Told,
+    More,
+    /// An event was emitted.
+    Emitted,
     /// The prompt is over.
-    Over,
+    Finished,
 }
 
 /// Has the agent of a session do what is due.
-pub fn advance(session: &mut Session, context: &mut Context<'_>) -> Next {
-    let mut told = 0;
+pub fn advance(session: &mut Session, context: &mut AgentContext<'_>) -> NextAdvance {
+    let mut emitted = 0;
     loop {
-        if let Some(full) = session.outlets.iter().find(|outlet| outlet.is_live() && outlet.is_full()) {
-            return Next::Full(full.clone());
+        if let Some(full) = session.senders.iter().find(|sender| sender.is_live() && sender.is_full()) {
+            return NextAdvance::Full(full.clone());
         }
-        expire(session, &context.teller);
-        let Some(work) = &session.work else { return Next::Done };
+        expire(session, &context.emitter);
+        let Some(work) = &session.work else { return NextAdvance::Done };
         if let Some(pending) = &session.pending {
-            if context.teller.quirks.on(Switch::RunsUnwatched) {
+            if context.emitter.quirks.on(Switch::RunsUnwatched) {
                 if session.subscribers() == 0 {
-                    run_guarded(session, context.place);
-                    return Next::Done;
+                    run_guarded(session, context.workspace);
+                    return NextAdvance::Done;
                 }
-                return Next::At(context.teller.now + LOOKS);
+                return NextAdvance::At(context.emitter.now + POLL_INTERVAL);
             }
-            return Next::At(pending.deadline);
+            return NextAdvance::At(pending.deadline);
         }
-        if work.due > context.teller.now {
-            return Next::At(work.due);
+        if work.due > context.emitter.now {
+            return NextAdvance::At(work.due);
         }
-        if told >= AT_ONCE {
-            return Next::At(context.teller.now);
+        if emitted >= MAX_EVENTS {
+            return NextAdvance::At(context.emitter.now);
         }
-        match once(session, context) {
-            Did::Something => {}
-            Did::Told => told += 1,
-            Did::Over => return Next::Done,
+        match perform_step(session, context) {
+            StepOutcome::More => {}
+            StepOutcome::Emitted => emitted += 1,
+            StepOutcome::Finished => return NextAdvance::Done,
         }
     }
 }
 
 /// Does a bit of what is to be done.
-fn once(session: &mut Session, context: &mut Context<'_>) -> Did {
-    let now = context.teller.now;
-    let Some(work) = &mut session.work else { return Did::Over };
+fn perform_step(session: &mut Session, context: &mut AgentContext<'_>) -> StepOutcome {
+    let now = context.emitter.now;
+    let Some(work) = &mut session.work else { return StepOutcome::Finished };
     let script = work.script.clone();
-    let steps = work.case.map_or(&OTHERWISE[..], |case| &script.cases[case].steps);
+    let steps = work.case.map_or(&DEFAULT_STEPS[..], |case| &script.cases[case].steps);
     let Some(step) = steps.get(work.step) else { return complete(session, context) };
     if step.only.is_some_and(|only| work.granted != Some(only)) {
         work.next();
-        return Did::Something;
+        return StepOutcome::More;
     }
-    if matches!(work.phase, Phase::Before) {
-        work.phase = Phase::Ready;
+    if matches!(work.phase, StepPhase::Before) {
+        work.phase = StepPhase::Ready;
         work.due = now + step.after;
-        return Did::Something;
+        return StepOutcome::More;
     }
     match &step.act {
-        ScriptedAct::Say(saying) => say(session, context, saying, true),
-        ScriptedAct::Think(saying) => say(session, context, saying, false),
+        ScriptedAct::Say(text_step) => say_piece(session, context, text_step, true),
+        ScriptedAct::Think(text_step) => say_piece(session, context, text_step, false),
         ScriptedAct::Tool(tool) => use_tool(session, context, tool),
         ScriptedAct::Diagnose { path, diagnostics } => {
             let data = json!({"path": path, "diagnostics": diagnostics});
@@ -219,67 +219,67 @@ fn once(session: &mut Session, context: &mut Context<'_>) -> Did {
         ScriptedAct::Wait(time) => {
             work.due = now + *time;
             work.next();
-            Did::Something
+            StepOutcome::More
         }
     }
 }
 
 /// What is done for a prompt that no case fits.
-static OTHERWISE: LazyLock<[Step; 1]> = LazyLock::new(|| {
-    let saying =
+static DEFAULT_STEPS: LazyLock<[AgentStep; 1]> = LazyLock::new(|| {
+    let text_step =
         SayStep { text: "You said: ${prompt}".to_owned(), times: 1, block: "text".to_owned(), ..SayStep::default() };
-    [Step { after: Duration::ZERO, only: None, act: ScriptedAct::Say(saying) }]
+    [AgentStep { after: Duration::ZERO, only: None, act: ScriptedAct::Say(text_step) }]
 });
 
-/// Tells one event, which is the whole step.
-fn event(session: &mut Session, context: &Context<'_>, name: &str, data: &Value) -> Did {
-    let Some(work) = &mut session.work else { return Did::Over };
+/// Emits one event, which is the complete step.
+fn event(session: &mut Session, context: &AgentContext<'_>, name: &str, data: &Value) -> StepOutcome {
+    let Some(work) = &mut session.work else { return StepOutcome::Finished };
     let data = fill(data, &work.groups);
     work.next();
-    session.tell(&context.teller, name, data);
-    Did::Told
+    session.emit(&context.emitter, name, data);
+    StepOutcome::Emitted
 }
 
 /// Says or thinks the next piece.
-fn say(session: &mut Session, context: &Context<'_>, saying: &SayStep, aloud: bool) -> Did {
-    let now = context.teller.now;
-    let Some(work) = &mut session.work else { return Did::Over };
+fn say_piece(session: &mut Session, context: &AgentContext<'_>, text_step: &SayStep, aloud: bool) -> StepOutcome {
+    let now = context.emitter.now;
+    let Some(work) = &mut session.work else { return StepOutcome::Finished };
     let index = work.blocks;
-    let anew = context.teller.quirks.on(Switch::LastResponse);
-    let Phase::Saying { text, at } = &mut work.phase else {
-        let text = fill_text(&saying.text, &work.groups).repeat(saying.times);
-        work.phase = Phase::Saying { text, at: 0 };
+    let anew = context.emitter.quirks.on(Switch::LastResponse);
+    let StepPhase::Saying { text, at } = &mut work.phase else {
+        let text = fill_text(&text_step.text, &work.groups).repeat(text_step.times);
+        work.phase = StepPhase::Saying { text, at: 0 };
         if aloud {
             if anew {
                 work.response.clear();
             }
-            let data = json!({"block_type": saying.block, "block_index": index});
-            session.tell(&context.teller, "content_block:start", data);
+            let data = json!({"block_type": text_step.block, "block_index": index});
+            session.emit(&context.emitter, "content_block:start", data);
         }
-        return Did::Told;
+        return StepOutcome::Emitted;
     };
-    let piece = piece(&text[*at..], saying.size).to_owned();
+    let piece = piece(&text[*at..], text_step.size).to_owned();
     if piece.is_empty() {
         let text = std::mem::take(text);
         work.next();
         if aloud {
             work.blocks += 1;
-            session.tell(&context.teller, "content_block:end", json!({"block_index": index}));
+            session.emit(&context.emitter, "content_block:end", json!({"block_index": index}));
         } else {
             work.thought += text.len();
-            session.tell(&context.teller, "thinking:final", json!({"thinking": text}));
+            session.emit(&context.emitter, "thinking:final", json!({"thinking": text}));
         }
-        return Did::Told;
+        return StepOutcome::Emitted;
     }
     *at += piece.len();
-    work.due = now + saying.every;
+    work.due = now + text_step.every;
     if aloud {
         work.response.push_str(&piece);
-        session.tell(&context.teller, "content_block:delta", json!({"block_index": index, "delta": piece}));
+        session.emit(&context.emitter, "content_block:delta", json!({"block_index": index, "delta": piece}));
     } else {
-        session.tell(&context.teller, "thinking:delta", json!({"delta": piece}));
+        session.emit(&context.emitter, "thinking:delta", json!({"delta": piece}));
     }
-    Did::Told
+    StepOutcome::Emitted
 }
 
 /// The next piece of a text: so many characters, or a word with the blanks behind it.
@@ -296,58 +296,58 @@ fn piece(text: &str, size: Option<usize>) -> &str {
 }
 
 /// The prompt is done with.
-fn complete(session: &mut Session, context: &Context<'_>) -> Did {
-    end_early(session, &context.teller);
+fn complete(session: &mut Session, context: &AgentContext<'_>) -> StepOutcome {
+    end_early(session, &context.emitter);
     if session.hidden {
         session.cut(FeedEnd::Over);
     }
-    Did::Over
+    StepOutcome::Finished
 }
 
 /// The prompt is done with, however much of it was done.
-pub fn end_early(session: &mut Session, teller: &EventEmitter<'_>) {
-    deny(session, teller);
+pub fn end_early(session: &mut Session, emitter: &EventEmitter<'_>) {
+    deny(session, emitter);
     let Some(work) = session.work.take() else { return };
-    work.close(session, teller);
-    if teller.quirks.on(Switch::NeverCompletes) {
+    work.close(session, emitter);
+    if emitter.quirks.on(Switch::NeverCompletes) {
         return;
     }
-    let tokens = count(session, &work);
+    let tokens = add_tokens(session, &work);
     session.status = Status::Idle;
     session.messages += 1;
-    session.active = teller.now;
+    session.active = emitter.now;
     let data = json!({"request_id": work.request_id, "response": work.response, "token_usage": usage(tokens)});
-    session.tell(teller, "prompt:complete", data);
+    session.emit(emitter, "prompt:complete", data);
     session.wake.notify_one();
 }
 
 /// The prompt fails.
-fn fail(session: &mut Session, context: &Context<'_>, failure: &Failure) -> Did {
-    let Some(work) = session.work.take() else { return Did::Over };
-    let tokens = count(session, &work);
+fn fail(session: &mut Session, context: &AgentContext<'_>, failure: &ScriptedError) -> StepOutcome {
+    let Some(work) = session.work.take() else { return StepOutcome::Finished };
+    let tokens = add_tokens(session, &work);
     session.status = Status::Error;
-    session.active = context.teller.now;
+    session.active = context.emitter.now;
     let text = fill_text(&failure.text(), &work.groups);
     let message = format!("{}: {text}", failure.code);
-    let teller = &context.teller;
-    match teller.quirks.fails_by() {
-        None => session.tell(teller, "status:update", json!({"status": "error", "message": message})),
+    let emitter = &context.emitter;
+    match emitter.quirks.fails_by() {
+        None => session.emit(emitter, "status:update", json!({"status": "error", "message": message})),
         Some(FailsBy::Status) => {}
         Some(FailsBy::Completion) => {
             let data = json!({"request_id": work.request_id, "response": work.response, "token_usage": usage(tokens)});
-            session.tell(teller, "prompt:complete", data);
+            session.emit(emitter, "prompt:complete", data);
         }
-        Some(FailsBy::End) => session.end(teller, "error"),
-        Some(FailsBy::Message) => session.say(teller, &failure.refusal().body()),
+        Some(FailsBy::End) => session.end(emitter, "error"),
+        Some(FailsBy::Message) => session.emit_raw(emitter, &failure.refusal().body()),
         Some(FailsBy::Event) => {
-            session.tell(teller, "error", json!({"code": failure.code, "message": text}));
+            session.emit(emitter, "error", json!({"code": failure.code, "message": text}));
         }
     }
-    Did::Over
+    StepOutcome::Finished
 }
 
 /// Adds the tokens of a prompt to those of its session.
-fn count(session: &mut Session, work: &Work) -> (u64, u64) {
+fn add_tokens(session: &mut Session, work: &PromptWork) -> (u64, u64) {
     let (input, output) = work.tokens();
     session.tokens = (session.tokens.0.saturating_add(input), session.tokens.1.saturating_add(output));
     (input, output)

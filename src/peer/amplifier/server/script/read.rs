@@ -1,4 +1,4 @@
-//! From a file that has been checked to what an agent does.
+//! Reading a script: checks a file, and makes a [`Script`] of it.
 
 use std::time::Duration;
 
@@ -9,11 +9,14 @@ use crate::diagnostic::yaml::{self, Node};
 use crate::diagnostic::{Diagnostic, Source};
 use crate::peer::format::{Checker, MAX_FILL, span};
 
+use super::definition::{
+    AgentStep, ApiKeys, ApprovalSpec, FileEffect, PromptCase, SayStep, Script, ScriptedAct, ScriptedError,
+    ScriptedTool, example,
+};
 use super::shape::FILE;
-use super::{Case, Effect, Failure, Gate, Keys, SayStep, Script, ScriptedAct, Step, Tool};
 
 /// How long there is to decide, where nobody says how long.
-const PATIENCE: Duration = Duration::from_secs(300);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 /// What can be answered, where nobody says what.
 const OPTIONS: [&str; 3] = ["Allow", "Deny", "Allow All"];
 
@@ -26,13 +29,13 @@ pub fn read(source: &Source) -> Result<Script, Vec<Diagnostic>> {
     let mut checker = Checker::new(source);
     checker.check("the script", &root, FILE);
     if checker.faults.is_empty() {
-        items(&root, "prompts").flat_map(|case| items(case, "do")).for_each(|step| sound(&mut checker, step));
+        items(&root, "prompts").flat_map(|case| items(case, "do")).for_each(|step| check_step(&mut checker, step));
     }
     if checker.faults.is_empty() { Ok(script(&root)) } else { Err(checker.faults) }
 }
 
 /// Notes what is wrong with a step that its table does not tell.
-fn sound(checker: &mut Checker<'_>, step: &Node) {
+fn check_step(checker: &mut Checker<'_>, step: &Node) {
     for key in ["say", "think"] {
         let Some(saying) = at(step, key) else { continue };
         let length = text(saying, "text").map_or(0, str::len);
@@ -119,18 +122,18 @@ fn names(node: &Node, key: &str) -> Option<Vec<String>> {
 }
 
 /// What there is of a kind, with the members that it must have.
-fn entries(root: &Node, key: &str, usual: &[(&str, Value)]) -> Option<Vec<Map<String, Value>>> {
-    let whole = |node: &Node| {
+fn entries(root: &Node, key: &str, defaults: &[(&str, Value)]) -> Option<Vec<Map<String, Value>>> {
+    let entry = |node: &Node| {
         let mut entry = match node.to_json() {
             Value::Object(map) => map,
             _ => Map::new(),
         };
-        for (member, value) in usual {
+        for (member, value) in defaults {
             entry.entry(*member).or_insert_with(|| value.clone());
         }
         entry
     };
-    at(root, key).and_then(Node::as_list).map(|list| list.iter().map(whole).collect())
+    at(root, key).and_then(Node::as_list).map(|list| list.iter().map(entry).collect())
 }
 
 fn script(root: &Node) -> Script {
@@ -151,11 +154,11 @@ fn script(root: &Node) -> Script {
     let collection = [described.clone(), ("version", "1.0.0".into()), ("profiles", empty.clone()), ("agents", empty)];
     let agent = [("collection", none), described];
     let of_example = |list: Option<Vec<Map<String, Value>>>, of: fn(&Script) -> &Vec<Map<String, Value>>| {
-        list.unwrap_or_else(|| of(super::example()).clone())
+        list.unwrap_or_else(|| of(example()).clone())
     };
     Script {
         cases: items(root, "prompts").map(case).collect(),
-        keys: Keys {
+        keys: ApiKeys {
             valid: list("valid"),
             invalid: list("invalid").unwrap_or_default(),
             unauthorized: list("unauthorized").unwrap_or_default(),
@@ -168,10 +171,10 @@ fn script(root: &Node) -> Script {
     }
 }
 
-fn case(node: &Node) -> Case {
+fn case(node: &Node) -> PromptCase {
     let tokens = at(node, "tokens");
     let tokens = |key: &str| tokens.and_then(|tokens| count(tokens, key)).map(|count| count as u64);
-    Case {
+    PromptCase {
         prompt: text(node, "prompt").and_then(|text| Regex::new(text).ok()),
         refuse: at(node, "refuse").map(failure),
         steps: items(node, "do").filter_map(step).collect(),
@@ -179,12 +182,12 @@ fn case(node: &Node) -> Case {
     }
 }
 
-fn failure(node: &Node) -> Failure {
-    Failure { code: owned(node, "code"), message: text(node, "message").map(str::to_owned) }
+fn failure(node: &Node) -> ScriptedError {
+    ScriptedError { code: owned(node, "code"), message: text(node, "message").map(str::to_owned) }
 }
 
-fn step(node: &Node) -> Option<Step> {
-    Some(Step {
+fn step(node: &Node) -> Option<AgentStep> {
+    Some(AgentStep {
         after: time(node, "after").unwrap_or_default(),
         only: text(node, "if").map(|outcome| outcome == "granted"),
         act: act(node)?,
@@ -220,7 +223,7 @@ fn saying(node: &Node) -> SayStep {
     }
 }
 
-fn tool(node: &Node) -> Tool {
+fn tool(node: &Node) -> ScriptedTool {
     let (name, operation) = (owned(node, "name"), owned(node, "operation"));
     let input = free(node, "input").unwrap_or_default();
     let approval = at(node, "approval").map(|gate| {
@@ -230,28 +233,29 @@ fn tool(node: &Node) -> Tool {
         about.extend(input.clone());
         approval(gate, about)
     });
-    Tool {
+    ScriptedTool {
         name,
         operation,
         input,
         takes: time(node, "takes").unwrap_or_default(),
         output: at(node, "output").map(Node::to_json).unwrap_or_else(|| "".into()),
         error: text(node, "error").map(str::to_owned),
-        effect: at(node, "effect").map(|effect| Effect { file: owned(effect, "file"), text: owned(effect, "text") }),
+        effect: at(node, "effect")
+            .map(|effect| FileEffect { file: owned(effect, "file"), text: owned(effect, "text") }),
         approval,
     }
 }
 
-fn approval(node: &Node, about: Map<String, Value>) -> Gate {
+fn approval(node: &Node, about: Map<String, Value>) -> ApprovalSpec {
     let options = names(node, "options").unwrap_or_else(|| OPTIONS.map(str::to_owned).to_vec());
     let allows = names(node, "allows").unwrap_or_else(|| {
         options.iter().filter(|option| option.to_lowercase().starts_with("allow")).cloned().collect()
     });
-    Gate {
+    ApprovalSpec {
         prompt: owned(node, "prompt"),
         options,
         allows,
-        timeout: time(node, "timeout").unwrap_or(PATIENCE),
+        timeout: time(node, "timeout").unwrap_or(DEFAULT_TIMEOUT),
         default_allows: text(node, "default") == Some("allow"),
         context: free(node, "context").unwrap_or(about),
     }

@@ -20,7 +20,7 @@ const CODES: &[&str] = &[
     "PROVIDER_UNAVAILABLE",
 ];
 
-/// The whole file.
+/// The complete file.
 pub const FILE: Shape = Shape::Map(&[
     needed("wirecert", Shape::Version, "The version of this format."),
     key(

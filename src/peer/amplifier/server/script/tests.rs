@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::diagnostic::{Diagnostic, Source};
 
 fn parse(text: &str) -> Result<Script, Vec<Diagnostic>> {
     Script::parse(&Source::new("agent.yaml", format!("wirecert: 1\n{text}")))
@@ -27,7 +28,7 @@ fn the_example_can_be_read_and_knows_every_prompt_and_key() {
     assert_eq!(script.case("anything"), Some(last));
     let key = |name: &str| KEYS.iter().find(|(key, _)| *key == name).unwrap().1.to_owned();
     assert_eq!((&script.keys.invalid, &script.keys.unauthorized), (&vec![key("bad")], &vec![key("unauthorized")]));
-    let effect = Effect { file: EFFECT_FILE.to_owned(), text: EFFECT_TEXT.to_owned() };
+    let effect = FileEffect { file: EFFECT_FILE.to_owned(), text: EFFECT_TEXT.to_owned() };
     for prompt in ["approval", "approval_timeout", "approval_default_allow"] {
         let ScriptedAct::Tool(tool) = &script.cases[script.case(prompt).unwrap()].steps[0].act else {
             panic!("{prompt}")
@@ -79,7 +80,7 @@ fn a_script_says_what_is_done_for_which_prompt() {
     .unwrap();
     assert_eq!((script.case("fix it"), script.case("x")), (Some(0), Some(1)));
     assert_eq!(script.cases[0].tokens, (Some(7), None));
-    let Step { after, only, act } = &script.cases[0].steps[1];
+    let AgentStep { after, only, act } = &script.cases[0].steps[1];
     assert_eq!((after.as_millis(), only), (10, &Some(false)));
     assert!(matches!(act, ScriptedAct::Wait(time) if time.as_secs() == 1));
     assert!(!script.profiles.is_empty(), "those of the example");
@@ -87,15 +88,15 @@ fn a_script_says_what_is_done_for_which_prompt() {
 
 #[test]
 fn all_that_is_wrong_is_told_at_once() {
-    let told = faults(
+    let messages = faults(
         "prompts:\n  - { prompt: '(', do: [] }\n  - { do: [], refuse: { code: RATE_LIMITED } }\n  - do: [{ sya: a }]\n\
          keys: { good: [] }\n",
     );
-    assert!(told[0].starts_with("`prompt` is no regular expression"), "{told:?}");
-    assert_eq!(told[1], "an item of `prompts` cannot have both `do` and `refuse`");
-    assert_eq!(told[2], "there is no key `sya`");
-    assert!(told[3].ends_with("does nothing"), "{told:?}");
-    assert_eq!(told[4], "there is no key `good`");
+    assert!(messages[0].starts_with("`prompt` is no regular expression"), "{messages:?}");
+    assert_eq!(messages[1], "an item of `prompts` cannot have both `do` and `refuse`");
+    assert_eq!(messages[2], "there is no key `sya`");
+    assert!(messages[3].ends_with("does nothing"), "{messages:?}");
+    assert_eq!(messages[4], "there is no key `good`");
     let of = |step: &str| faults(&format!("prompts: [{{ do: [{{ {step} }}] }}]"));
     let tool = |more: &str| of(&format!("tool: {{ name: n, operation: o, {more} }}"));
     assert_eq!(tool("effect: { file: ../x, text: t }"), ["the file is not below the workspace"]);

@@ -1,17 +1,15 @@
 //! Every rule: traces that break it, and sound ones that it must not accuse.
 
-mod answers;
-mod events;
-mod gate;
-mod lives;
-mod requests;
+mod lifecycle;
+mod messages;
+mod responses;
 mod traffic;
 
 use serde_json::{Value, json};
 
 use super::super::testing::Play;
 
-/// An answer to `getSession`.
+/// A response to `getSession`.
 pub fn status(id: &str, status: &str) -> Value {
     json!({"session_id": id, "status": status, "profile": "dev", "created_at": "2025-12-09T10:30:00Z",
         "last_activity": "2025-12-09T10:35:00Z", "message_count": 1,
@@ -23,9 +21,9 @@ pub fn begun() -> Play {
     Play::new().session("s").subscribes("s").prompt("s", "r", "hello").on("x2")
 }
 
-/// The same, and told by `prompt:submit`.
+/// The same play, with the event `prompt:submit`.
 pub fn submitted() -> Play {
-    begun().sends("prompt:submit", json!({"request_id": "r", "prompt": "hello"}))
+    begun().sends_event("prompt:submit", json!({"request_id": "r", "prompt": "hello"}))
 }
 
 pub fn complete(response: &str) -> Value {
@@ -52,49 +50,52 @@ fn an_ordinary_session_breaks_nothing() {
     let play = Play::new()
         .session(id)
         .subscribes(id)
-        .sends("session:start", json!({"profile": "dev", "timestamp": "2025-12-09T10:30:00.5+01:00"}))
+        .sends_event("session:start", json!({"profile": "dev", "timestamp": "2025-12-09T10:30:00.5+01:00"}))
         .prompt(id, "r", "hello")
         .on("x2")
-        .sends("prompt:submit", json!({"request_id": "r", "prompt": "hello"}))
-        .sends("status:update", json!({"status": "processing", "message": "m", "progress": 45}))
-        .sends("thinking:delta", json!({"delta": "Let "}))
-        .sends("thinking:delta", json!({"delta": "me"}))
-        .sends("thinking:final", json!({"thinking": "Let me"}))
-        .sends("content_block:start", json!({"block_type": "text", "block_index": 0}))
-        .sends("content_block:delta", json!({"block_index": 0, "delta": "I "}))
-        .sends("content_block:delta", json!({"block_index": 0, "delta": "do."}))
-        .sends("content_block:end", json!({"block_index": 0}))
-        .sends("tool:pre", pre())
-        .sends("approval:required", required())
+        .sends_event("prompt:submit", json!({"request_id": "r", "prompt": "hello"}))
+        .sends_event("status:update", json!({"status": "processing", "message": "m", "progress": 45}))
+        .sends_event("thinking:delta", json!({"delta": "Let "}))
+        .sends_event("thinking:delta", json!({"delta": "me"}))
+        .sends_event("thinking:final", json!({"thinking": "Let me"}))
+        .sends_event("content_block:start", json!({"block_type": "text", "block_index": 0}))
+        .sends_event("content_block:delta", json!({"block_index": 0, "delta": "I "}))
+        .sends_event("content_block:delta", json!({"block_index": 0, "delta": "do."}))
+        .sends_event("content_block:end", json!({"block_index": 0}))
+        .sends_event("tool:pre", pre())
+        .sends_event("approval:required", required())
         .posts(&format!("/sessions/{id}/approval"), &json!({"decision": "Allow"}))
-        .gives(200, &json!({"status": "approved", "message": "m"}))
+        .returns(200, &json!({"status": "approved", "message": "m"}))
         .on("x2")
-        .sends("approval:granted", json!({"approval_id": "a", "decision": "Allow"}))
-        .sends("tool:post", post())
-        .sends("tool:pre", json!({"tool_name": "fs", "operation": "read", "input": {}}))
-        .sends("tool:error", json!({"tool_name": "fs", "operation": "read", "error": "no"}))
-        .sends(
+        .sends_event("approval:granted", json!({"approval_id": "a", "decision": "Allow"}))
+        .sends_event("tool:post", post())
+        .sends_event("tool:pre", json!({"tool_name": "fs", "operation": "read", "input": {}}))
+        .sends_event("tool:error", json!({"tool_name": "fs", "operation": "read", "error": "no"}))
+        .sends_event(
             "diagnostic:add",
             json!({"path": "/x", "diagnostics": [
             {"range": range, "severity": "warning", "message": "m", "source": "amplifier"}]}),
         )
-        .sends("diagnostic:clear", json!({"path": "/x"}))
-        .sends("content_block:start", json!({"block_type": "text", "block_index": 0}))
-        .sends("content_block:delta", json!({"block_index": 0, "delta": "Done."}))
-        .sends("content_block:end", json!({"block_index": 0}))
-        .sends("prompt:complete", complete("I do.\n\nDone."))
+        .sends_event("diagnostic:clear", json!({"path": "/x"}))
+        .sends_event("content_block:start", json!({"block_type": "text", "block_index": 0}))
+        .sends_event("content_block:delta", json!({"block_index": 0, "delta": "Done."}))
+        .sends_event("content_block:end", json!({"block_index": 0}))
+        .sends_event("prompt:complete", complete("I do.\n\nDone."))
         .gets(&format!("/sessions/{id}"))
-        .gives(200, &status(id, "idle"))
+        .returns(200, &status(id, "idle"))
         .gets("/sessions?status=idle&limit=1")
-        .gives(
+        .returns(
             200,
             &json!({"sessions": [{"session_id": id, "status": "idle", "profile": "dev",
             "created_at": "2025-12-09T10:30:00Z"}], "total": 1}),
         )
-        .asks("DELETE", &format!("/sessions/{id}"))
-        .gives(200, &json!({"status": "stopped", "message": "m"}))
+        .requests("DELETE", &format!("/sessions/{id}"))
+        .returns(200, &json!({"status": "stopped", "message": "m"}))
         .on("x2")
-        .sends("session:end", json!({"reason": "user_stopped", "token_usage": {"input_tokens": 1, "output_tokens": 1}}))
+        .sends_event(
+            "session:end",
+            json!({"reason": "user_stopped", "token_usage": {"input_tokens": 1, "output_tokens": 1}}),
+        )
         .stream_ends();
     assert_eq!(play.broken(), [""; 0]);
     assert_eq!(play.notes(), [""; 0]);

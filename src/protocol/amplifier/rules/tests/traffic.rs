@@ -1,3 +1,5 @@
+//! Exchanges, streams and WebSockets.
+
 use serde_json::json;
 
 use super::{begun, submitted};
@@ -23,7 +25,7 @@ fn a_request_without_an_answer_is_told() {
     let line = EventKind::Bytes { bytes: b"POST / HTTP/1.1\r\na b: c\r\n\r\n".as_slice().into() };
     assert_eq!(Play::new().client(line).broken(), ["http/client-valid-head"]);
     assert!(Play::new().client(junk()).broken().is_empty(), "it may be the rest of what came before the trace");
-    let late = Play::new().gets("/collections").wait(11).gives(200, &json!({"collections": []}));
+    let late = Play::new().gets("/collections").wait(11).returns(200, &json!({"collections": []}));
     assert_eq!(late.broken(), ["http/timely"]);
 }
 
@@ -106,7 +108,7 @@ fn errors_after_the_answer_are_accepted_and_noted() {
     let play = begun().streams(&StreamEvent::data(error));
     assert!(play.broken().is_empty());
     assert_eq!(play.notes().len(), 1);
-    let play = submitted().sends("error", json!({"message": "m"}));
+    let play = submitted().sends_event("error", json!({"message": "m"}));
     assert!(play.broken().is_empty());
     assert_eq!(play.notes().len(), 1);
 }
@@ -115,33 +117,36 @@ fn errors_after_the_answer_are_accepted_and_noted() {
 fn web_sockets_are_held_to_their_protocol() {
     let socket = || Play::new().session("s").upgrades("s");
     let clear = json!({"event": "diagnostic:clear", "data": {"session_id": "s", "path": "/"}});
-    assert!(socket().socket_tells(&clear).socket_asks(&json!({"action": "stop"})).broken().is_empty());
+    assert!(socket().server_message(&clear).client_message(&json!({"action": "stop"})).broken().is_empty());
     assert_eq!(socket().socket_text(Direction::ToClient, "ping").broken(), ["websocket/text"]);
     assert_eq!(socket().socket_text(Direction::ToServer, "stop").broken(), ["websocket/client-text"]);
-    let mut binary = socket().socket_asks(&json!({"action": "stop"}));
+    let mut binary = socket().client_message(&json!({"action": "stop"}));
     if let Some(EventKind::Message(message)) = binary.events.last_mut().map(|event| &mut event.kind) {
         message.text = false;
     }
     assert_eq!(binary.broken(), ["websocket/client-text"]);
-    assert_eq!(socket().socket_asks(&json!({"action": "halt"})).broken(), ["websocket/client-action"]);
-    assert_eq!(socket().socket_asks(&json!({"action": "submit_prompt"})).broken(), ["websocket/client-submit-prompt"]);
+    assert_eq!(socket().client_message(&json!({"action": "halt"})).broken(), ["websocket/client-action"]);
+    assert_eq!(
+        socket().client_message(&json!({"action": "submit_prompt"})).broken(),
+        ["websocket/client-submit-prompt"]
+    );
     let approval = json!({"action": "submit_approval", "decision": 5});
-    assert_eq!(socket().socket_asks(&approval).broken(), ["websocket/client-submit-approval"]);
-    assert_eq!(socket().socket_asks(&json!({"action": "stop", "x": 1})).broken(), ["websocket/client-extra"]);
+    assert_eq!(socket().client_message(&approval).broken(), ["websocket/client-submit-approval"]);
+    assert_eq!(socket().client_message(&json!({"action": "stop", "x": 1})).broken(), ["websocket/client-extra"]);
     assert_eq!(socket().frame(Direction::ToClient, 3, b"").broken(), ["websocket/frames"]);
     assert_eq!(socket().frame(Direction::ToServer, 9, &[0; 126]).broken(), ["websocket/client-frames"]);
     let delta = json!({"event": "content_block:delta", "data": {"session_id": "s", "delta": "d"}});
-    assert!(socket().socket_tells(&delta).broken().is_empty());
-    assert_eq!(socket().socket_tells(&delta).notes(), ["Deltas over WebSockets have no `block_index`"]);
+    assert!(socket().server_message(&delta).broken().is_empty());
+    assert_eq!(socket().server_message(&delta).notes(), ["Deltas over WebSockets have no `block_index`"]);
 }
 
 #[test]
 fn an_error_that_answers_a_message_of_the_client_tells_nothing_of_a_prompt() {
     let socket = || Play::new().session("s").upgrades("s");
     let error = json!({"error": {"code": "INVALID_REQUEST", "message": "m", "details": {}}});
-    let asked = socket().socket_asks(&json!({"action": "halt"})).socket_tells(&error);
-    assert!(asked.notes().is_empty());
-    assert_eq!(asked.socket_tells(&error).notes().len(), 1);
+    let request = socket().client_message(&json!({"action": "halt"})).server_message(&error);
+    assert!(request.notes().is_empty());
+    assert_eq!(request.server_message(&error).notes().len(), 1);
 }
 
 #[test]
@@ -172,11 +177,11 @@ fn keys_come_back_nowhere() {
     let key = "sk-ant-0123456789";
     let session = || Play::new().session("s");
     let health = json!({"status": "healthy", "version": key, "uptime_seconds": 1, "active_sessions": 0});
-    assert_eq!(session().gets("/health").gives(200, &health).broken(), ["safety/no-key-in-answers"]);
+    assert_eq!(session().gets("/health").returns(200, &health).broken(), ["safety/no-key-in-answers"]);
     let error = json!({"error": {"code": "INVALID_API_KEY", "message": format!("bad key {key}")}});
-    assert_eq!(session().gets("/health").gives(401, &error).broken(), ["safety/no-key-in-errors"]);
-    let told = subscribed().sends("diagnostic:clear", json!({ "path": key }));
-    assert_eq!(told.broken(), ["safety/no-key-in-events"]);
+    assert_eq!(session().gets("/health").returns(401, &error).broken(), ["safety/no-key-in-errors"]);
+    let reported = subscribed().sends_event("diagnostic:clear", json!({ "path": key }));
+    assert_eq!(reported.broken(), ["safety/no-key-in-events"]);
     let printed = EventKind::Output(Output { stream: "stderr".to_owned(), bytes: Payload::Text(key.to_owned()) });
     assert_eq!(session().add(None, printed).broken(), ["safety/no-key-in-output"]);
     // A client that prints it may do so before it sends it.
@@ -185,16 +190,16 @@ fn keys_come_back_nowhere() {
     let printed = EventKind::Output(Output { stream: "stderr".to_owned(), bytes: Payload::Text(key.to_owned()) });
     let logged = Play::new().add(None, EventKind::Call(call)).add(None, printed);
     assert_eq!(logged.broken(), ["safety/no-key-in-output"]);
-    let elsewhere = session().gets(&format!("/info?key={key}")).fails(400, "INVALID_REQUEST");
+    let elsewhere = session().gets(&format!("/info?key={key}")).returns_error(400, "INVALID_REQUEST");
     assert_eq!(elsewhere.broken(), ["safety/client-no-key-elsewhere"]);
-    let prompt = session().posts("/sessions/s/prompt", &json!({ "prompt": key })).fails(400, "INVALID_REQUEST");
+    let prompt = session().posts("/sessions/s/prompt", &json!({ "prompt": key })).returns_error(400, "INVALID_REQUEST");
     assert_eq!(prompt.broken(), ["safety/client-no-key-elsewhere"]);
 }
 
 #[test]
 fn what_is_wrong_on_purpose_is_held_against_nobody() {
     let odd = Play::new().request_head("GET /nothing HTTP/1.1", &[]).deliberate().client_body("", true);
-    assert!(odd.gives(418, &json!("teapot")).broken().is_empty());
+    assert!(odd.returns(418, &json!("teapot")).broken().is_empty());
     assert!(subscribed().streams(&StreamEvent::data("ping")).deliberate().broken().is_empty());
     let peer = Play::new().gets("/health").response_head(500, &[]).deliberate().server_closes();
     assert!(peer.broken().is_empty());

@@ -1,0 +1,274 @@
+//! Subscriptions by event stream and WebSocket, and control messages.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::peer::asking::{OutgoingRequest, Watch};
+use crate::peer::http_url::HttpUrl;
+use crate::peer::params::{deliberate, headers, read, wrong};
+use crate::peer::{PeerError, Performed, VerbCall};
+use crate::protocol::parse_hex;
+use crate::trace::read_json;
+use crate::wire::Limits;
+use crate::wire::http::{self, Request};
+use crate::wire::websocket::{self, ClientRequest, FrameSpec, Incoming, Mask, Receiver, Sender, opcode};
+
+use super::request::below;
+use super::verbs::{AmplifierClient, request_for_other_url, segment, unsent};
+
+/// The step `subscribe`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SubscribeStep {
+    #[serde(rename = "as")]
+    label: Option<String>,
+    #[serde(default)]
+    session_id: String,
+    created_by: Option<String>,
+    #[serde(default)]
+    transport: Transport,
+    #[serde(default)]
+    headers: Map<String, Value>,
+    read: Option<bool>,
+    deliberate: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Transport {
+    #[default]
+    Sse,
+    Ws,
+}
+
+/// The step `unsubscribe`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnsubscribeStep {
+    of: String,
+    #[serde(default)]
+    how: UnsubscribeHow,
+    deliberate: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum UnsubscribeHow {
+    #[default]
+    Close,
+    Eof,
+    Reset,
+}
+
+/// The step `control`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ControlStep {
+    pub of: String,
+    pub message: Option<Map<String, Value>>,
+    text: Option<String>,
+    hex: Option<String>,
+    pub provokes: Option<String>,
+    pub decides: Option<String>,
+    fin: Option<bool>,
+    opcode: Option<u8>,
+    rsv: Option<u8>,
+    masked: Option<bool>,
+    code: Option<u16>,
+    fragments: Option<usize>,
+    pub deliberate: Option<String>,
+}
+
+/// A WebSocket of a session.
+pub struct SessionSocket {
+    /// The id of the session.
+    pub session: String,
+    /// The sender of the WebSocket.
+    pub sender: Sender,
+}
+
+impl SessionSocket {
+    /// Receives what comes over it: `on_message` gets the session and each message.
+    pub fn new(
+        session: String,
+        sender: Sender,
+        mut receiver: Receiver,
+        on_message: impl Fn(&str, &Value) + Send + 'static,
+    ) -> Self {
+        let session_id = session.clone();
+        tokio::spawn(async move {
+            while let Some(incoming) = receiver.recv().await {
+                if let Incoming::Message(message) = incoming
+                    && let Some(json) = message.value()
+                {
+                    on_message(&session_id, &json);
+                }
+            }
+        });
+        Self { session, sender }
+    }
+}
+
+impl ControlStep {
+    /// The frames to send. `generated` are members of the message that the step leaves to be filled in.
+    ///
+    /// # Errors
+    /// What is wrong with the step, as a fragment.
+    pub fn frames(&self, generated: Map<String, Value>) -> Result<Vec<FrameSpec>, String> {
+        let mut payload = match (&self.message, &self.text, &self.hex) {
+            (Some(message), None, None) => {
+                let mut message = message.clone();
+                message.extend(generated);
+                Value::Object(message).to_string().into_bytes()
+            }
+            (None, Some(text), None) => text.clone().into_bytes(),
+            (None, None, Some(hex)) => parse_hex(hex)?,
+            _ => return Err("say exactly one of `message`, `text` and `hex`".to_owned()),
+        };
+        if let Some(code) = self.code {
+            payload.splice(0..0, code.to_be_bytes());
+        }
+        let mask = match self.masked {
+            None => Mask::ByRole,
+            Some(true) => Mask::Fresh,
+            Some(false) => Mask::Off,
+        };
+        let first = self.opcode.unwrap_or(opcode::TEXT);
+        let size = payload.len().div_ceil(self.fragments.unwrap_or(1).max(1)).max(1);
+        let fragments: Vec<&[u8]> = if payload.is_empty() { vec![&[]] } else { payload.chunks(size).collect() };
+        let last = fragments.len() - 1;
+        let frames = fragments.into_iter().enumerate().map(|(n, fragment)| FrameSpec {
+            fin: n == last && self.fin.unwrap_or(true),
+            rsv: self.rsv.unwrap_or_default(),
+            mask,
+            ..FrameSpec::new(if n == 0 { first } else { opcode::CONTINUATION }, fragment)
+        });
+        Ok(frames.collect())
+    }
+}
+
+impl AmplifierClient {
+    pub(super) async fn subscribe(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let mut step: SubscribeStep = read(call)?;
+        if let Some(by) = &step.created_by {
+            let Some(id) = self.created_by(call.verb, by).await? else { return Ok(unsent(step.label)) };
+            step.session_id = id;
+        }
+        match step.transport {
+            Transport::Sse => self.stream(call, step).await,
+            Transport::Ws => self.socket(call, step).await,
+        }
+    }
+
+    async fn stream(&mut self, call: &VerbCall<'_>, step: SubscribeStep) -> Result<Performed, PeerError> {
+        let url = self.url()?;
+        let target = format!("/sessions/{}/events", segment(&step.session_id));
+        let mut request = Request::new("GET", below(&url, &target))
+            .header("Accept", "text/event-stream")
+            .header("Cache-Control", "no-cache");
+        for (name, value) in headers(&step.headers) {
+            request.headers.retain(|(default, _)| !default.eq_ignore_ascii_case(&name));
+            request.headers.push((name, value));
+        }
+        request.manner.deliberate = deliberate(call, step.deliberate.as_ref());
+        let (approvals, progress, session) = (self.approvals.clone(), self.progress.clone(), step.session_id);
+        let watch: Watch = Box::new(move |incoming| {
+            if let http::Incoming::Event(event) = incoming
+                && let Some(json) = event.data.as_deref().and_then(read_json)
+            {
+                approvals.note_event(&session, &json.value);
+                progress.note_event(&session, &json.value);
+            }
+        });
+        let read = step.read.unwrap_or(true);
+        let again = Some((HttpUrl { target: request.target.clone(), ..url.clone() }, request_for_other_url(&request)));
+        let sending =
+            OutgoingRequest { read, awaited: false, watch: Some(watch), again, ..OutgoingRequest::new(step.label.clone(), request) };
+        step.label.iter().for_each(|label| drop(self.sockets.remove(label)));
+        self.sender.send(call.verb, &url.address, sending).await
+    }
+
+    async fn socket(&mut self, call: &VerbCall<'_>, step: SubscribeStep) -> Result<Performed, PeerError> {
+        let url = self.url()?;
+        let target = format!("/sessions/{}/ws", segment(&step.session_id));
+        let mut request = ClientRequest::new(below(&url, &target));
+        request.headers = headers(&step.headers);
+        request.manner.deliberate = deliberate(call, step.deliberate.as_ref());
+        request.options.read = step.read.unwrap_or(true);
+        let name = step.label.as_deref().map(|label| self.sender.name(label));
+        let tap = self.sender.exchanges().tap(name.as_deref());
+        let limits = Limits { handshake: self.setting.patience, ..Limits::default() };
+        let opened = websocket::connect(&url.address, &request, tap, &limits).await;
+        let opened = opened.map_err(|error| self.sender.unreachable(&error))?;
+        let (approvals, progress) = (self.approvals.clone(), self.progress.clone());
+        let on_message = move |session: &str, json: &Value| {
+            approvals.note_event(session, json);
+            progress.note_event(session, json);
+        };
+        let socket = SessionSocket::new(step.session_id, opened.socket.sender, opened.socket.incoming, on_message);
+        let label = step.label.clone().unwrap_or_else(|| socket.sender.conn().to_owned());
+        self.sockets.insert(label, socket);
+        Ok(Performed { bindings: step.label.into_iter().zip(name.map(Value::from)).collect() })
+    }
+
+    pub(super) async fn control(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: ControlStep = read(call)?;
+        let why = deliberate(call, step.deliberate.as_ref());
+        let socket = self.sockets.get(&step.of);
+        let socket = socket.ok_or_else(|| wrong(call.verb, format!("`{}` is no WebSocket", step.of)))?;
+        let generated = self.generated(step.provokes.as_deref(), step.decides.as_deref(), &socket.session).await?;
+        for frame in step.frames(generated).map_err(|e| wrong(call.verb, e))? {
+            // One that the server has ended shows so in the trace.
+            if socket.sender.send(&frame, why.as_deref()).await.is_err() {
+                break;
+            }
+        }
+        Ok(Performed::default())
+    }
+
+    pub(super) async fn unsubscribe(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
+        let step: UnsubscribeStep = read(call)?;
+        let marked = deliberate(call, step.deliberate.as_ref());
+        // To leave is no fault, but it is why nothing comes any more.
+        let why = marked.clone().unwrap_or_else(|| call.step.to_owned());
+        let Some(socket) = self.sockets.get(&step.of) else {
+            self.sender.leave(call.verb, &step.of, step.how == UnsubscribeHow::Reset, &why).await?;
+            return Ok(Performed::default());
+        };
+        match step.how {
+            UnsubscribeHow::Close => _ = socket.sender.send(&FrameSpec::close(Some(1000), ""), marked.as_deref()).await,
+            UnsubscribeHow::Eof => socket.sender.shutdown_deliberately(&why).await,
+            UnsubscribeHow::Reset => socket.sender.reset(Some(&why)).await,
+        }
+        Ok(Performed::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn frames(step: Value) -> Vec<FrameSpec> {
+        let step: ControlStep = serde_json::from_value(step).unwrap();
+        step.frames(Map::from_iter([("prompt".to_owned(), json!("p"))])).unwrap()
+    }
+
+    #[test]
+    fn a_message_is_text_in_as_many_frames_as_are_wanted() {
+        let whole = frames(json!({"of": "s", "message": {"action": "a"}}));
+        assert_eq!(whole, [FrameSpec::text(r#"{"action":"a","prompt":"p"}"#)]);
+        let fragments = frames(json!({"of": "s", "text": "abc", "fragments": 2}));
+        assert_eq!(fragments, [FrameSpec::text("ab").unfinished(), FrameSpec::continuation("c")]);
+    }
+
+    #[test]
+    fn a_frame_may_be_any() {
+        let close = frames(json!({"of": "s", "text": "bye", "opcode": 8, "code": 1000, "masked": false, "rsv": 4}));
+        let expected = FrameSpec { rsv: 4, mask: Mask::Off, ..FrameSpec::close(Some(1000), "bye") };
+        assert_eq!(close, [expected]);
+        let both: ControlStep = serde_json::from_value(json!({"of": "s", "text": "", "hex": ""})).unwrap();
+        assert!(both.frames(Map::new()).is_err());
+    }
+}

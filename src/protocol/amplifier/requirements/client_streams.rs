@@ -1,0 +1,208 @@
+//! What binds the client in its subscriptions, and where a server fails: that costs one call, or one stream.
+
+use super::{Table, doc, http11, own, semantics, sse, table};
+
+pub const CLIENT_STREAMS: &[Table] = &[SUBSCRIBING, READING, TELLING, RECONNECTING];
+
+const SUBSCRIBING: Table = table! { "stream", Client, Some("streams");
+    "client-accept": Must doc("Subscribe to Session Events") =>
+        "A subscription has the header `Accept: text/event-stream`."
+        "";
+    "client-cache-control": Should doc("Subscribe to Session Events") =>
+        "A subscription has the header `Cache-Control: no-cache`."
+        "";
+    "client-content-type": Must sse("9.2.1") =>
+        "An answer with the content type `text/event-stream`, with parameters too, is taken for a stream."
+        "";
+    "client-content-type-case": Should semantics("8.3.1") =>
+        "The case of the content type of a stream makes no difference."
+        "";
+    "client-other-content-type": Should sse("9.2.3") =>
+        "An answer with another content type is not taken for a stream."
+        "";
+    "client-refused": Must doc("Subscribe to Session Events") =>
+        "A subscription that is refused is told to the caller, and not tried over and over again."
+        "";
+    "client-unsubscribe": Should own("Streams") =>
+        "A subscription that the caller ends has its connection closed."
+        "";
+};
+
+const READING: Table = table! { "stream", Client, Some("streams");
+    "client-lf": Must sse("9.2.5") =>
+        "Lines that end in LF are understood."
+        "";
+    "client-crlf": Must sse("9.2.5") =>
+        "Lines that end in CR LF are understood."
+        "";
+    "client-cr": Must sse("9.2.5") =>
+        "Lines that end in CR are understood."
+        "";
+    "client-line-ends-split": Must sse("9.2.5") =>
+        "A CR LF that is cut in two is one line end."
+        "";
+    "client-bom": Must sse("9.2.5") =>
+        "A byte order mark at the beginning of a stream is passed over."
+        "";
+    "client-comment": Must sse("9.2.6") =>
+        "Comments are passed over."
+        "Servers keep connections alive by them.";
+    "client-multi-line": Must sse("9.2.6") =>
+        "Several lines `data` are one message, joined by line feeds."
+        "";
+    "client-no-space": Must sse("9.2.6") =>
+        "A field is understood without a space after its colon."
+        "";
+    "client-event-message": Must sse("9.2.6") =>
+        "An event with the type `message`, or an empty one, is told like one without a type."
+        "";
+    "client-id": Must sse("9.2.6") =>
+        "A field `id` does no harm."
+        "";
+    "client-retry": Must sse("9.2.6") =>
+        "A field `retry` does no harm."
+        "";
+    "client-unknown-field": Must sse("9.2.6") =>
+        "A field that the standard does not know is passed over."
+        "";
+    "client-no-data": Must sse("9.2.6") =>
+        "An event without data is not told."
+        "";
+    "client-split": Must sse("9.2.5") =>
+        "A stream is understood however its bytes are cut into TCP segments or chunks."
+        "";
+    "client-split-character": Must sse("9.2.5") =>
+        "A character whose bytes are cut in two is understood."
+        "";
+    "client-several-at-once": Must sse("9.2.6") =>
+        "Several events that come in one piece are each told."
+        "";
+    "client-cut": Must sse("9.2.6") =>
+        "An event that is not followed by a blank line when the stream ends is not told."
+        "";
+    "client-keep-alive": Should own("Streams") =>
+        "A keep-alive that is no JSON, or of another event type, does no harm."
+        "";
+    "client-large": Should own("Streams") =>
+        "An event of a mebibyte is told whole."
+        "";
+    "client-many": Must sse("9.2.6") =>
+        "A hundred thousand deltas are told, each once."
+        "";
+    "client-silence": Must doc("Approval Flow") =>
+        "Events are told that come after a long silence."
+        "An agent waits for a decision for as long as the `timeout` of the approval says: 300 seconds in the example.";
+};
+
+const TELLING: Table = table! { "events", Client, Some("streams");
+    "client-order": Must sse("9.2.6") =>
+        "Events are told in the order in which they came."
+        "";
+    "client-at-once": Should own("Streams") =>
+        "Events are told when they come, not when the prompt is complete."
+        "";
+    "client-every": Must doc("Canonical Events") =>
+        "Each of the events for which the document has a handler is told."
+        "";
+    "client-unknown": Should own("Unknown members") =>
+        "An event that the document does not know does no harm."
+        "";
+    "client-extra-members": Should own("Unknown members") =>
+        "Members that the document does not know do no harm in events."
+        "";
+    "client-own-session": Must doc("Subscribe to Session Events") =>
+        "Of two sessions each has its own events told."
+        "";
+    "client-bad-event": Should own("Streams") =>
+        "After an event that breaks the document, other events are told."
+        "";
+    "client-delta-unchanged": Must doc("Content Streaming") =>
+        "Deltas are told unchanged, with their white space, of any script."
+        "";
+    "client-late": Must doc("Subscribe to Session Events") =>
+        "A stream that begins without `session:start`, or within a prompt, is understood."
+        "";
+};
+
+const RECONNECTING: Table = table! { "stream", Client, Some("reconnection");
+    "client-reconnect": Should doc("TypeScript Client Types") =>
+        "A stream that is cut is subscribed to again."
+        "";
+    "client-reconnect-ended": Should sse("9.2.3") =>
+        "A stream that the server ends is subscribed to again, unless the session has ended."
+        "";
+    "client-reconnect-refused": Should own("Streams") =>
+        "While the server does not listen, the subscription is tried again, with some time in between."
+        "";
+    "client-reconnect-gone": Should sse("9.2.3") =>
+        "After an answer with the status 204 or 404 the stream is not subscribed to again."
+        "";
+    "client-retry-time": Should sse("9.2.3") =>
+        "The time that `retry` gives passes before the stream is subscribed to again."
+        "";
+    "client-last-event-id": Should sse("9.2.4") =>
+        "The last `id` of a stream is sent as `Last-Event-ID` when it is subscribed to again."
+        "";
+    "client-no-prompt-again": Should semantics("9.2.2") =>
+        "A prompt is not sent again because its stream was cut."
+        "";
+    "client-no-duplicates": Should own("Streams") =>
+        "No event is told twice because the stream was subscribed to again."
+        "";
+};
+
+pub const CLIENT_ROBUSTNESS: &[Table] = &[FAILURES];
+
+const FAILURES: Table = table! { "robustness", Client, None;
+    "client-alive": Should own("Robustness") =>
+        "Nothing that a server answers makes the client exit."
+        "";
+    "client-concurrent": Must doc("Overview") =>
+        "Calls that are made at the same time each get their own answer."
+        "";
+    "client-after-error": Must doc("Error Response Format") =>
+        "After an error, the next call is made and gets its answer."
+        "";
+    "client-after-bad-answer": Should own("Robustness") =>
+        "After an answer that is no answer of the protocol, the next call is made and gets its answer."
+        "";
+    "client-after-bad-http": Should own("Robustness") =>
+        "After an answer that is no HTTP, the next call is made and gets its answer."
+        "";
+    "client-after-cut": Should own("Robustness") =>
+        "After a connection that was cut, the next call is made and gets its answer."
+        "";
+    "client-bad-json": Should own("Robustness") =>
+        "A call that is answered with what is no JSON gives the caller no result, other than an empty one."
+        "";
+    "client-incomplete": Must http11("8") =>
+        "An answer that is cut short gives the caller no result, other than an empty one."
+        "";
+    "client-closed": Should own("Robustness") =>
+        "A call whose connection is closed without an answer comes to an end."
+        "";
+    "client-refused": Should own("Robustness") =>
+        "A call to a server that does not listen comes to an end."
+        "";
+    "client-slow": Should own("Time") =>
+        "An answer that takes some seconds is waited for."
+        "";
+    "client-slow-others": Should own("Robustness") =>
+        "While one call waits for its answer, others get theirs."
+        "";
+    "client-stream-others": Must doc("Submit Prompt") =>
+        "While streams are open, calls get their answers."
+        "";
+    "client-huge": Should own("Robustness") =>
+        "An answer of many mebibytes does not make the client exit, and the next call gets its answer."
+        "";
+    "client-deep-json": Should own("Robustness") =>
+        "An answer nested thousands of levels deep does not make the client exit, and the next call gets its answer."
+        "";
+    "client-bad-stream": Should own("Robustness") =>
+        "A stream that is no UTF-8, or no stream at all, does not make the client exit, and the next call gets its answer."
+        "";
+    "client-endless-line": Should own("Robustness") =>
+        "A line of a stream that does not end does not make the client exit, and other calls get their answers."
+        "";
+};
