@@ -134,7 +134,7 @@ impl ReferenceClient {
                     self.requester.memory.lock().unresponsive = true;
                 }
                 self.quirks.course().error();
-                json!({"id": call.id, "error": failure.told()})
+                json!({"id": call.id, "error": failure.to_json()})
             }
         };
         let change = |effect| if let AmplifierClientEffect::Line(change) = effect { Some(change) } else { None };
