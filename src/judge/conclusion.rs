@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::protocol::{Attribution, Level, NOTHING_KNOWN, area, is_at_or_above, short};
 
-use super::scenario::JudgedScenario;
+use super::subject::JudgedScenario;
 use super::unassessed::{blocked_by, never_shown, unassessed};
 use super::{
     Blame, BlockedBy, Cause, Counts, Finding, MissKind, Note, RequirementResult, RunScope, ScenarioStatus, Scope,

@@ -1,14 +1,15 @@
 //! Reports of shards, put together: [`merge`].
 //!
-//! The shards' scenarios are judged once more as if one run had played them, by the same [conclusions](super::conclusion);
-//! so a merged report is as strict as that of an unsharded run.
+//! The reports must be those of all shards of one run. The shards' scenarios are judged once more as if one run had played
+//! them, by the same [conclusions](super::conclusion); so a merged report is as strict as that of an unsharded run.
 
-mod fit;
-mod subject;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::Diagnostic;
 
-use super::{Note, Report, Shard, Unjudged};
+use super::conclusion::{Inputs, Required, conclude};
+use super::subject::JudgedScenario;
+use super::{BaselineLine, Note, Report, RunOptions, RunScope, Scope, Shard, SnapshotResult, SubjectReport, Unjudged};
 
 /// The report of one shard.
 #[derive(Clone, Debug)]
@@ -32,11 +33,11 @@ struct Fitting<'a> {
 /// # Errors
 /// Everything that keeps the reports from being those of all shards of one run, with what to do about it.
 pub fn merge(parts: &[Part]) -> Result<Report, Vec<Diagnostic>> {
-    let parts = fit::fitting(parts)?;
+    let parts = fitting(parts)?;
     let Some(first) = parts.first().map(|part| part.report) else {
         return Err(vec![fault("there is no report to be merged").help("name the JSON reports of all shards")]);
     };
-    let (subjects, faults) = subject::subjects(&parts);
+    let (subjects, faults) = subjects(&parts);
     if !faults.is_empty() {
         return Err(faults);
     }
@@ -59,4 +60,315 @@ fn once_each<'a, T: Clone + PartialEq + 'a>(said: impl Iterator<Item = &'a T>) -
         }
     }
     list
+}
+
+/// How many missing shards are named.
+const NAMED: usize = 8;
+
+/// The parts by the number of their shard.
+///
+/// # Errors
+/// Every report that is not that of a shard, or belongs to another run; shards that are missing or given twice.
+fn fitting(parts: &[Part]) -> Result<Vec<Fitting<'_>>, Vec<Diagnostic>> {
+    let (mut fitting, mut faults) = (vec![], vec![]);
+    for part in parts {
+        match of_shard(part) {
+            Ok(shard) => fitting.push(Fitting { file: &part.file, shard, report: &part.report }),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if let Some((first, others)) = fitting.split_first() {
+        faults.extend(others.iter().flat_map(|other| differences(first, other)));
+    }
+    if faults.is_empty() {
+        fitting.sort_by_key(|part| part.shard);
+        faults.extend(repeated_shards(&fitting));
+        faults.extend(missing_shards(&fitting));
+    }
+    if faults.is_empty() { Ok(fitting) } else { Err(faults) }
+}
+
+/// Which shard a report is of.
+fn of_shard(part: &Part) -> Result<Shard, Diagnostic> {
+    let (file, suite) = (&part.file, &part.report.suite);
+    let own = env!("CARGO_PKG_VERSION");
+    if suite.version != own {
+        let message = format!("{file} was written by wirecert {}, and this is wirecert {own}", suite.version);
+        return Err(fault(message).help(format!("merge it with wirecert {}", suite.version)));
+    }
+    let help = "give the reports of `certify --shard I/N --report json=FILE`, one for each shard";
+    match &part.report.run {
+        None => Err(fault(format!("{file} is not the report of a run that can be parted into shards")).help(help)),
+        Some(RunOptions { shard: None, .. }) => Err(fault(format!("{file} is the report of a run without shards"))
+            .help(help)
+            .help("its verdict stands alone: there is nothing to be merged with it")),
+        Some(RunOptions { shard: Some(shard), .. }) if !shard.is_sound() => {
+            Err(fault(format!("{file} says that it is shard {shard}, which cannot be")).help(help))
+        }
+        Some(RunOptions { shard: Some(shard), .. }) => Ok(*shard),
+    }
+}
+
+/// What two reports were asked for or judged by differently.
+fn differences(one: &Fitting<'_>, other: &Fitting<'_>) -> Vec<Diagnostic> {
+    let (a, b) = (terms(one.report), terms(other.report));
+    let differs = |((what, said, help), (_, otherwise, _)): (Term, Term)| {
+        (said != otherwise).then(|| {
+            let message = format!(
+                "{} and {} differ in {what}: {said} in the one, {otherwise} in the other",
+                one.file, other.file
+            );
+            fault(message).help(help)
+        })
+    };
+    a.into_iter().zip(b).filter_map(differs).collect()
+}
+
+/// What the shards of a run have in common: what it is, its value, and what to do where it differs.
+type Term = (&'static str, String, &'static str);
+
+fn terms(report: &Report) -> [Term; 5] {
+    let asked = report.run.clone().unwrap_or_default();
+    let again = "play all shards with the same scenarios, requirements and options, and merge their reports";
+    let parts = asked.shard.map_or(0, |shard| shard.of);
+    [
+        ("the suite", format!("{} {}", report.suite.name, report.suite.digest), again),
+        ("the number of shards", parts.to_string(), "give the reports of one run: all shards I/N with the same N"),
+        ("--strict", if asked.strict { "given" } else { "not given" }.to_owned(), again),
+        ("--filter", asked.filter.map_or("none".to_owned(), |filter| format!("`{filter}`")), again),
+        ("the version of the report", report.version.to_string(), again),
+    ]
+}
+
+fn repeated_shards(parts: &[Fitting<'_>]) -> Vec<Diagnostic> {
+    let same = parts.chunk_by(|a, b| a.shard == b.shard).filter(|same| same.len() > 1);
+    let told = |same: &[Fitting<'_>]| {
+        let files: Vec<&str> = same.iter().map(|part| part.file).collect();
+        fault(format!("shard {} is given {} times: {}", same[0].shard, same.len(), files.join(", ")))
+            .help("give one report for each shard")
+    };
+    same.map(told).collect()
+}
+
+fn missing_shards(parts: &[Fitting<'_>]) -> Option<Diagnostic> {
+    let of = parts.first()?.shard.of;
+    let given = |index: &usize| parts.iter().any(|part| part.shard.index == *index);
+    let missing: Vec<String> =
+        (1..=of).filter(|index| !given(index)).take(NAMED).map(|index| format!("{index}/{of}")).collect();
+    let first = missing.first()?;
+    let files: Vec<String> = parts.iter().map(|part| format!("{} is {}", part.file, part.shard)).collect();
+    let more = if missing.len() == NAMED { ", …" } else { "" };
+    let message = format!("not every shard is there, {}{more} missing: {}", missing.join(", "), files.join(", "));
+    Some(fault(message).help(format!("play it, too, with `--shard {first} --report json=FILE`, and give all reports")))
+}
+
+/// What tells one subject from another.
+type Key<'a> = (&'a str, &'a str, &'a str);
+
+/// What one shard says of a subject.
+type Piece<'a> = (Fitting<'a>, &'a SubjectReport, &'a RunScope);
+
+/// Every subject of the run, judged as one run would have, and all that keeps one from being judged.
+fn subjects(parts: &[Fitting<'_>]) -> (Vec<SubjectReport>, Vec<Diagnostic>) {
+    let keys: Vec<Key<'_>> =
+        once_each(parts.iter().flat_map(|p| &p.report.subjects).map(key).collect::<Vec<_>>().iter());
+    let (mut subjects, mut faults) = (vec![], vec![]);
+    for key in keys {
+        match pieces(parts, key).and_then(|(pieces, all)| subject(&pieces, all)) {
+            Ok(subject) => subjects.push(subject),
+            Err(found) => faults.extend(found),
+        }
+    }
+    (subjects, faults)
+}
+
+fn key(subject: &SubjectReport) -> Key<'_> {
+    (&subject.name, &subject.role, &subject.edition)
+}
+
+fn shown((name, role, edition): Key<'_>) -> String {
+    format!("{name} ({role}, edition {edition})")
+}
+
+/// What the shards say of a subject, and whether all do that should: one may have found that it cannot be judged.
+fn pieces<'a>(parts: &[Fitting<'a>], wanted: Key<'_>) -> Result<(Vec<Piece<'a>>, bool), Vec<Diagnostic>> {
+    let (mut pieces, mut silent, mut faults) = (vec![], vec![], vec![]);
+    for part in parts {
+        let mut of_it = part.report.subjects.iter().filter(|s| key(s) == wanted);
+        match (of_it.next(), of_it.next()) {
+            (None, _) => silent.push(*part),
+            (Some(subject), None) => match &subject.basis {
+                Some(basis) => pieces.push((*part, subject, basis)),
+                None => faults.push(broken(part, wanted, "it does not say what its verdict rests on")),
+            },
+            (Some(_), Some(_)) => faults.push(
+                fault(format!("{} has two subjects that are called {}", part.file, shown(wanted)))
+                    .help("give each subject in `wirecert.yaml` a name of its own, and play the shards again"),
+            ),
+        }
+    }
+    let scenarios = pieces.first().map_or(0, |(_, _, basis)| basis.scenarios);
+    let (name, role, edition) = wanted;
+    let mut all = true;
+    for part in silent.iter().filter(|part| part.shard.share(scenarios) > 0) {
+        let tells =
+            |u: &super::Unjudged| u.name == name && u.role == role && (u.edition == edition || u.edition == "auto");
+        if part.report.unjudged.iter().any(tells) {
+            all = false;
+        } else {
+            let there: Vec<String> = part.report.subjects.iter().map(|s| shown(key(s))).collect();
+            let there = if there.is_empty() { "no subject".to_owned() } else { there.join(", ") };
+            faults.push(
+                fault(format!("{} says nothing of {}, only of {there}", part.file, shown(wanted)))
+                    .help("give every shard the same subjects and editions, and play it again"),
+            );
+        }
+    }
+    if faults.is_empty() { Ok((pieces, all)) } else { Err(faults) }
+}
+
+/// A report that no run of ours writes.
+fn broken(part: &Fitting<'_>, subject: Key<'_>, why: &str) -> Diagnostic {
+    fault(format!("{} is not whole: of {}, {why}", part.file, shown(subject)))
+        .help(format!("play it again with `--shard {} --report json=FILE`", part.shard))
+}
+
+/// Judges a subject by what all shards have of it.
+fn subject(pieces: &[Piece<'_>], all: bool) -> Result<SubjectReport, Vec<Diagnostic>> {
+    let Some(first) = pieces.first() else { return Err(vec![]) };
+    let mut faults: Vec<Diagnostic> = pieces[1..].iter().filter_map(|other| differs(first, other)).collect();
+    faults.extend(pieces.iter().filter_map(incomplete));
+    faults.extend(played_twice(pieces));
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let (part, report, basis) = first;
+    let scope = match pieces.iter().any(|(_, _, basis)| basis.scope == Scope::CutShort) || !all {
+        true => Scope::CutShort,
+        false if basis.whole => Scope::Full,
+        false => Scope::Partial,
+    };
+    let (snapshots, unreferenced) = snapshots(pieces, scope);
+    Ok(conclude(Inputs {
+        name: report.name.clone(),
+        role: report.role.clone(),
+        edition: report.edition.clone(),
+        strict: part.report.run.as_ref().is_some_and(|asked| asked.strict),
+        owed: owed(report),
+        basis: RunScope { scope, baseline: baseline(pieces), unreferenced, ..(*basis).clone() },
+        judged: judged(pieces),
+        snapshots,
+        notes: once_each(pieces.iter().flat_map(|(_, report, _)| &report.notes)),
+    }))
+}
+
+/// What two shards should agree on and do not.
+fn differs((one, a, by): &Piece<'_>, (other, b, otherwise): &Piece<'_>) -> Option<Diagnostic> {
+    let lines = by.baseline.len() == otherwise.baseline.len()
+        && by.baseline.iter().zip(&otherwise.baseline).all(|(x, y)| x.is_same_line(y));
+    let what = [
+        (by.scenarios == otherwise.scenarios && by.whole == otherwise.whole, "what was to be played"),
+        (by.missing == otherwise.missing, "what it declares missing"),
+        (lines, "the baseline"),
+        (owed(a) == owed(b), "what is asked of it"),
+    ];
+    let (_, what) = what.into_iter().find(|(same, _)| !same)?;
+    let message = format!("{} and {} differ in {what}, of {}", one.file, other.file, shown(key(a)));
+    Some(fault(message).help("play all shards with the same `wirecert.yaml` and baseline, and merge their reports"))
+}
+
+/// A report that does not have the scenarios of its shard, or has findings of others.
+fn incomplete((part, report, basis): &Piece<'_>) -> Option<Diagnostic> {
+    let (share, there) = (part.shard.share(basis.scenarios), report.scenarios.len());
+    if there != share {
+        return Some(broken(part, key(report), &format!("it has {there} scenarios where {share} are its share")));
+    }
+    let ids: BTreeSet<&str> = report.scenarios.iter().map(|s| s.id.as_str()).collect();
+    let known = |id: &str| ids.contains(id);
+    let stray = report.findings.iter().any(|f| !f.scenario.as_deref().is_some_and(known))
+        || report.requirements.iter().any(|r| r.by.iter().any(|id| !known(id)));
+    stray.then(|| broken(part, key(report), "it speaks of scenarios that it does not have"))
+}
+
+fn played_twice(pieces: &[Piece<'_>]) -> Option<Diagnostic> {
+    let mut by: BTreeMap<&str, &Fitting<'_>> = BTreeMap::new();
+    for (part, report, _) in pieces {
+        for scenario in &report.scenarios {
+            if let Some(other) = by.insert(&scenario.id, part) {
+                let message = format!("{} and {} both have the scenario {}", other.file, part.file, scenario.id);
+                return Some(
+                    fault(message).help("play all shards again, with the same scenarios, and merge their reports"),
+                );
+            }
+        }
+    }
+    None
+}
+
+fn owed(report: &SubjectReport) -> Vec<Required> {
+    let owed =
+        |r: &super::RequirementResult| Required { id: r.id.clone(), level: r.level, capability: r.capability.clone() };
+    report.requirements.iter().map(owed).collect()
+}
+
+/// Every scenario with what it showed, in the order of an unsharded run.
+fn judged(pieces: &[Piece<'_>]) -> Vec<JudgedScenario> {
+    let mut list: Vec<(usize, JudgedScenario)> = vec![];
+    for (part, report, _) in pieces {
+        let mut assessed: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for requirement in &report.requirements {
+            for id in &requirement.by {
+                assessed.entry(id).or_default().push(requirement.id.clone());
+            }
+        }
+        for (n, result) in report.scenarios.iter().enumerate() {
+            let of_it = |f: &&super::Finding| f.scenario.as_deref() == Some(&result.id);
+            let judged = JudgedScenario {
+                result: result.clone(),
+                findings: report.findings.iter().filter(of_it).cloned().collect(),
+                assessed: assessed.remove(result.id.as_str()).unwrap_or_default(),
+                notes: vec![],
+                baseline_used: vec![],
+            };
+            list.push((n * part.shard.of + part.shard.index, judged));
+        }
+    }
+    list.sort_by_key(|(position, _)| *position);
+    list.into_iter().map(|(_, judged)| judged).collect()
+}
+
+/// The lines of the baseline: used where one shard used them, over where they were for one.
+fn baseline(pieces: &[Piece<'_>]) -> Vec<BaselineLine> {
+    let Some((_, _, first)) = pieces.first() else { return vec![] };
+    let any = |n: usize, said: fn(&BaselineLine) -> bool| {
+        pieces.iter().any(|(_, _, basis)| basis.baseline.get(n).is_some_and(said))
+    };
+    let line = |(n, line): (usize, &BaselineLine)| BaselineLine {
+        used: any(n, |line| line.used),
+        expired: any(n, |line| line.expired),
+        ..line.clone()
+    };
+    first.baseline.iter().enumerate().map(line).collect()
+}
+
+/// What was compared with snapshots; what no scenario refers to is told as such where the shards make a full run.
+fn snapshots(pieces: &[Piece<'_>], scope: Scope) -> (Vec<SnapshotResult>, Vec<String>) {
+    let (mut compared, mut unreferenced) = (BTreeMap::new(), BTreeSet::new());
+    for (_, report, basis) in pieces {
+        unreferenced.extend(basis.unreferenced.iter().cloned());
+        for snapshot in &report.snapshots {
+            if snapshot.status == "unreferenced" {
+                unreferenced.insert(snapshot.file.clone());
+            } else {
+                compared.insert(snapshot.file.clone(), snapshot.clone());
+            }
+        }
+    }
+    let mut compared: Vec<SnapshotResult> = compared.into_values().collect();
+    if scope != Scope::Full {
+        return (compared, unreferenced.into_iter().collect());
+    }
+    let told = |file| SnapshotResult { file, status: "unreferenced".to_owned() };
+    compared.extend(unreferenced.into_iter().map(told));
+    (compared, vec![])
 }

@@ -1,12 +1,11 @@
 mod any;
-mod bases;
-mod chain;
-mod merged;
+mod blocked;
 
-use super::*;
 use crate::diagnostic::{Source, Span};
 use crate::protocol::{Level, Requirement, RequirementId, Section, Use};
 use crate::trace::{self, End};
+
+use super::*;
 
 const fn requirement(id: &'static str, level: Level, binds: End, capability: Option<&'static str>) -> Requirement {
     let source = Section { document: "", section: "" };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::protocol::{Level, NOTHING_KNOWN, area, short};
 
 use super::conclusion::{Inputs, Notes, Required};
-use super::scenario::JudgedScenario;
+use super::subject::JudgedScenario;
 use super::{Blame, BlockedBy, Note, RequirementResult, ScenarioStatus, Scope, Status};
 
 /// What is said of a requirement that nothing was learnt about.

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::equality::equal;
-use super::show::show;
+use super::json::{equal, show};
 
 /// Variables that a pattern sets.
 pub type Captures = Map<String, Value>;

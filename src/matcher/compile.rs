@@ -1,13 +1,76 @@
-//! From JSON to a pattern.
+//! From JSON to a pattern, and the list of all matchers: [`words()`].
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+
+use crate::diagnostic::nearest;
 
 use super::pattern::{Kind, Node};
-use super::schema::Schemas;
-use super::template::{self, TemplateError};
-use super::words::{self, Word};
-use super::{pointer_push, template::Undefined};
-use crate::diagnostic::nearest;
+use super::template::{self, TemplateError, Undefined};
+use super::types::Schemas;
+use super::{collections, logic, pointer_push, strings, types};
+
+/// A matcher as the language knows it.
+pub struct Word {
+    /// Its key, with the `$`.
+    pub name: &'static str,
+    /// What it matches, for the editor schema and the documentation.
+    pub doc: &'static str,
+    /// The JSON Schema (draft-07) of its argument; `{"$ref": "#/definitions/pattern"}` stands for a pattern.
+    pub argument: fn() -> Value,
+    pub(super) compile: Compile,
+}
+
+/// Compiles the argument; nothing where it is wrong, which has been noted.
+pub(super) type Compile = fn(&Word, &Value, &mut Compiler<'_>) -> Option<Kind>;
+
+/// Every matcher, in the order of the documentation.
+pub fn words() -> &'static [Word] {
+    static ALL: [Word; 22] = [
+        logic::ANY,
+        logic::ABSENT,
+        types::TYPE,
+        strings::REGEX,
+        logic::EQUALS,
+        logic::NOT,
+        logic::ONE_OF,
+        logic::ALL,
+        collections::CONTAINS,
+        collections::ANY_ORDER,
+        collections::EACH,
+        collections::SOMEWHERE,
+        types::LENGTH,
+        types::RANGE,
+        strings::STARTS_WITH,
+        strings::ENDS_WITH,
+        strings::UUID,
+        strings::TIMESTAMP,
+        strings::URI,
+        types::SCHEMA,
+        logic::CAPTURE,
+        logic::LITERAL,
+    ];
+    &ALL
+}
+
+/// The matcher of this name, with the `$`.
+pub(super) fn word(name: &str) -> Option<&'static Word> {
+    words().iter().find(|w| w.name == name)
+}
+
+/// The schema of a pattern.
+pub(super) fn pattern() -> Value {
+    json!({"$ref": "#/definitions/pattern"})
+}
+
+/// The schema of a list of patterns.
+pub(super) fn patterns() -> Value {
+    json!({"type": "array", "items": pattern()})
+}
+
+/// The schema of `true`.
+pub(super) fn only_true() -> Value {
+    json!({"const": true})
+}
 
 /// Something wrong with a pattern itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -121,9 +184,9 @@ impl<'a> Compiler<'a> {
             self.bad_key(name, message, Some(help));
             return Kind::Open;
         }
-        let Some(word) = words::word(name) else {
-            let near = nearest(name, words::words().iter().map(|w| w.name)).or_else(|| {
-                words::words().iter().map(|w| w.name).find(|w| w[1..].eq_ignore_ascii_case(name.trim_matches('$')))
+        let Some(word) = word(name) else {
+            let near = nearest(name, words().iter().map(|w| w.name)).or_else(|| {
+                words().iter().map(|w| w.name).find(|w| w[1..].eq_ignore_ascii_case(name.trim_matches('$')))
             });
             self.bad_key(name, format!("unknown matcher `{name}`"), near.map(str::to_owned));
             return Kind::Open;

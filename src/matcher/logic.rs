@@ -1,39 +1,102 @@
-//! `$not`, `$one_of` and `$all`: patterns put together.
+//! Matchers that are about no type: `$any` and `$absent`, `$equals` and `$literal`, `$not`, `$one_of` and `$all`, and
+//! `$capture`, which keeps a value for later.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::check::Checker;
-use super::compile::Compiler;
+use super::compile::{Argument, Compiler, Word, only_true, pattern, patterns};
+use super::json::show;
 use super::pattern::{Kind, Matcher, Node};
-use super::show::show;
-use super::words::{Word, pattern, patterns};
+use super::template::is_name;
+
+pub(super) const ANY: Word =
+    Word { name: "$any", doc: "Anything that is there.", argument: only_true, compile: |w, v, c| flag(w, v, c, Any) };
+
+pub(super) const ABSENT: Word = Word {
+    name: "$absent",
+    doc: "Only a key that is not there.",
+    argument: only_true,
+    compile: |w, v, c| flag(w, v, c, Absent),
+};
+
+struct Any;
+struct Absent;
+
+/// Compiles a matcher whose only argument is `true`.
+pub(super) fn flag(word: &Word, value: &Value, c: &mut Compiler<'_>, matcher: impl Matcher + 'static) -> Option<Kind> {
+    match c.argument(value) {
+        Argument::Value(Value::Bool(true)) => Some(Kind::Matcher(Box::new(matcher))),
+        Argument::Value(other) => {
+            c.takes(word, "only `true`", &other);
+            None
+        }
+        Argument::Open => None,
+    }
+}
+
+impl Matcher for Any {
+    fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
+        if actual.is_none() {
+            checker.unlike(1, "anything", source, actual);
+        }
+    }
+}
+
+impl Matcher for Absent {
+    fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
+        if actual.is_some() {
+            checker.unlike(1, "nothing to be there", source, actual);
+        }
+    }
+}
+
+pub(super) const EQUALS: Word = Word {
+    name: "$equals",
+    doc: "Exactly this value: no keys but those named, at every depth.",
+    argument: || json!({}),
+    compile: compile_literal,
+};
+
+pub(super) const LITERAL: Word = Word {
+    name: "$literal",
+    doc: "The value itself, exactly, even where it looks like a matcher.",
+    argument: || json!({}),
+    compile: compile_literal,
+};
+
+fn compile_literal(_: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+    match c.argument(value) {
+        Argument::Value(value) => Some(Kind::Exact(Box::new(Node::literal(value)))),
+        Argument::Open => None,
+    }
+}
 
 pub(super) const NOT: Word = Word {
     name: "$not",
     doc: "Something that is there and that the pattern does not match.",
     argument: pattern,
-    compile: not,
+    compile: compile_not,
 };
 
 pub(super) const ONE_OF: Word = Word {
     name: "$one_of",
     doc: "What at least one of the patterns matches.",
     argument: patterns,
-    compile: |w, v, c| Some(Kind::Matcher(Box::new(OneOf(list(w, v, c)?)))),
+    compile: |w, v, c| Some(Kind::Matcher(Box::new(OneOf(compile_list(w, v, c)?)))),
 };
 
 pub(super) const ALL: Word = Word {
     name: "$all",
     doc: "What all of the patterns match.",
     argument: patterns,
-    compile: |w, v, c| Some(Kind::Matcher(Box::new(All(list(w, v, c)?)))),
+    compile: |w, v, c| Some(Kind::Matcher(Box::new(All(compile_list(w, v, c)?)))),
 };
 
 struct Not(Node);
 struct OneOf(Vec<Node>);
 struct All(Vec<Node>);
 
-fn not(_: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+fn compile_not(_: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
     let outer = std::mem::replace(&mut c.negated, true);
     let node = c.node(value);
     c.negated = outer;
@@ -41,7 +104,7 @@ fn not(_: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
 }
 
 /// Compiles a list of patterns, one at least.
-pub(super) fn list(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Vec<Node>> {
+pub(super) fn compile_list(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Vec<Node>> {
     match value {
         Value::Array(items) if !items.is_empty() => {
             Some(items.iter().enumerate().map(|(i, v)| c.inside(&i.to_string(), |c| c.node(v))).collect())
@@ -106,5 +169,78 @@ pub(super) fn located(mismatch: &super::Mismatch, checker: &Checker) -> String {
     match mismatch.pointer.strip_prefix(&checker.pointer()) {
         Some("") | None => mismatch.message.clone(),
         Some(below) => format!("at {below}, {}", mismatch.message),
+    }
+}
+
+pub(super) const CAPTURE: Word = Word {
+    name: "$capture",
+    doc: "Anything that is there, and sets the variable named; `{as: NAME, is: PATTERN}`: what the pattern matches.",
+    argument: || {
+        let name = json!({"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_-]*$"});
+        json!({"anyOf": [
+            name.clone(),
+            {
+                "type": "object",
+                "properties": {"as": name, "is": pattern()},
+                "required": ["as"],
+                "additionalProperties": false,
+            },
+        ]})
+    },
+    compile: compile_capture,
+};
+
+struct Capture {
+    name: String,
+    is: Option<Node>,
+}
+
+fn compile_capture(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+    if c.negated {
+        c.error("nothing can be captured inside `$not`", None);
+        return None;
+    }
+    let (name, is) = match value {
+        Value::String(name) => (name, None),
+        Value::Object(map) => {
+            c.keys(word, map, &["as", "is"]);
+            let is = map.get("is").map(|v| c.inside("is", |c| c.node(v)));
+            match map.get("as") {
+                Some(Value::String(name)) => (name, is),
+                _ => {
+                    c.error("`$capture` needs `as`, the name of a variable", None);
+                    return None;
+                }
+            }
+        }
+        other => {
+            c.takes(word, "the name of a variable or `{as: …, is: …}`", other);
+            return None;
+        }
+    };
+    if !is_name(name) {
+        c.error(format!("`{name}` cannot name a variable: a letter or `_`, then letters, digits, `_` and `-`"), None);
+        return None;
+    }
+    if !c.captures.contains(name) {
+        c.captures.push(name.clone());
+    }
+    Some(Kind::Matcher(Box::new(Capture { name: name.clone(), is })))
+}
+
+impl Matcher for Capture {
+    fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
+        if let Some(is) = &self.is {
+            is.check(actual, checker);
+        }
+        match actual {
+            Some(value) => checker.capture(&self.name, value, source),
+            None if self.is.is_none() => checker.unlike(1, "anything", &json!({"$any": true}), actual),
+            None => {}
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.is.as_ref().map_or(1, Node::size)
     }
 }

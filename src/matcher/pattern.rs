@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::diagnostic::nearest;
+
 use super::check::{Captures, Checker, Mismatch};
 use super::compile::{Compiler, PatternError};
-use super::equality::equal;
-use super::schema::Schemas;
-use super::show::show;
-use crate::diagnostic::nearest;
+use super::json::{equal, show};
+use super::types::Schemas;
 
 /// What a JSON value must look like. Cheap to clone.
 #[derive(Clone)]

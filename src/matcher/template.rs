@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::pointer_push;
 use crate::diagnostic::nearest;
+
+use super::pointer_push;
 
 /// The longest string that putting variables in may give, in bytes.
 pub const MAX_TEXT: usize = 64 << 20;

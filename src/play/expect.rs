@@ -11,13 +11,12 @@ use crate::peer::PeerError;
 use crate::protocol::{ObservationKind, Pick, RequirementId, Shape, short};
 use crate::scenario::{Expectation, Part, Step, Until};
 
-use super::harness_delay::is_giving_up;
 use super::log::Log;
 use super::missed::{absent, add_unread, differs, is_unread_since, missed, unwanted};
 use super::scene::{Halt, Scene};
-use super::standing::{ClosestMiss, MatchState, STRICT, Taken, Wanted, standing};
+use super::standing::{ClosestMiss, MatchState, STRICT, Taken, Wanted, known_outcome, standing, usable};
 use super::steps::{HELD_UP, resolve_map, troubled, unusable};
-use super::tolerated::{known_outcome, usable};
+use super::timing::is_giving_up;
 
 /// How often files are looked at while one is awaited.
 const LOOK: Duration = Duration::from_millis(5);

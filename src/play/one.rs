@@ -13,23 +13,19 @@ use crate::matcher::Schemas;
 use crate::matcher::template::resolve_vars;
 use crate::protocol::{Level, Protocol};
 use crate::scenario::Plan;
-use crate::subject::{RunDir, Running, ScenarioDir, Start};
+use crate::subject::{RunDir, Running, Start};
 use crate::trace::{
     Clock, EventKind, FileSink, Header, JudgementEnd, Mark, NormalisationFacts, Normaliser, Recorder, Sink, Tail,
     Written,
 };
 
-use super::alive::Alive;
-use super::bound;
-use super::death::death;
-use super::harness_delay::discount_harness_delay;
-use super::lag::LagMeter;
-use super::laid;
+use super::driven_client::Alive;
 use super::log::Log;
-use super::saw_deliberate::SawDeliberate;
 use super::scene::{Halt, Outcome, Scene, Since};
-use super::steps;
-use super::traces::{Draft, Traces, trace_path};
+use super::subject_slot::death;
+use super::timing::{LagMeter, discount_harness_delay};
+use super::traces::{Draft, SawDeliberate, Traces, trace_path};
+use super::{steps, timing, workspace};
 
 /// How many of the last events a finding shows.
 const TAIL: usize = 8;
@@ -335,7 +331,7 @@ async fn perform(
             *play_context.subject = Some(Running::launch(start).await.map_err(|e| e.brief())?);
         }
     }
-    let corner = corner(plan, play_context)?;
+    let corner = workspace::scenario_dir(plan, play_context)?;
     let kind = crate::peer::kind(plan.role).ok_or_else(|| format!("no peer stands opposite {}", plan.role))?;
     let schemas = EditionSchemas { protocol: traced.protocol, edition: plan.edition };
     let longest = options.longest.into_iter().chain(play_context.spec.timeouts.longest).min();
@@ -382,8 +378,8 @@ async fn perform(
     if let Some(subject) = scene.subject.as_ref() {
         scene.outcome.plays_at(subject);
     }
-    seed(&mut scene)?;
-    let bound = bound::of(plan, options.patience) + play_context.spec.observe.unwrap_or_default();
+    workspace::seed(&mut scene)?;
+    let bound = timing::bound_of_play(plan, options.patience) + play_context.spec.observe.unwrap_or_default();
     let bound = bound.saturating_add(scene.starting());
     let deadline = scene.lag.deadline(bound);
     let mut halt = {
@@ -440,33 +436,6 @@ async fn part_with_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
 /// Where a subject lives that has this run directory.
 pub fn place(run_dir: &RunDir) -> crate::peer::SubjectDirs {
     crate::peer::SubjectDirs { root: run_dir.workspace(), home: run_dir.home(), data_home: run_dir.data_home() }
-}
-
-fn corner(plan: &Plan, play_context: &PlayContext<'_>) -> Result<Option<ScenarioDir>, String> {
-    if let Some(run_dir) = play_context.run_dir {
-        return run_dir.corner(&plan.id).map(Some).map_err(|e| e.to_string());
-    }
-    let workspace = play_context.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned));
-    let Some(workspace) = workspace else { return Ok(None) };
-    let stamp = format!("wirecert-{}-{}", std::process::id(), next_number());
-    ScenarioDir::lend(&workspace, &stamp).map(Some).map_err(|e| e.to_string())
-}
-
-/// Corners in a workspace that is not ours are numbered, so that none is used twice.
-fn next_number() -> u64 {
-    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
-}
-
-/// Lays the files that the scenario begins with.
-fn seed(scene: &mut Scene<'_>) -> Result<(), String> {
-    for file in &scene.plan.workspace {
-        let Some(corner) = &scene.corner else { return Err("there is no workspace to lay files into".into()) };
-        let bytes = file.content.bytes(&scene.vars).map_err(|e| format!("{}: {e}", file.path))?;
-        corner.write(&file.path, &bytes).map_err(|e| e.to_string())?;
-        laid::note(&scene.recorder, corner, &file.path, Some(&bytes));
-    }
-    Ok(())
 }
 
 /// The schemas of one edition.

@@ -19,9 +19,9 @@ use crate::trace::{EventKind, Mark, NormalisationFacts, Recorder, Tail};
 use crate::uri;
 use crate::wire::tcp;
 
-use super::alive::Alive;
-use super::lag::LagMeter;
+use super::driven_client::Alive;
 use super::log::Log;
+use super::timing::LagMeter;
 
 /// More than any process id: Linux gives out less than 2^22, macOS less than 100,000.
 const DEAD_PID: u32 = 0x7fff_0000;

@@ -14,9 +14,9 @@ use crate::protocol::{Reach, RequirementId, Verb, parse_duration, parse_hex};
 use crate::scenario::{Step, StepKind};
 use crate::subject::{Running, Start, SubjectError};
 
-use super::harness_delay::is_lateness;
 use super::scene::{Failure, Halt, Scene};
-use super::{expect, laid};
+use super::timing::is_lateness;
+use super::{expect, workspace};
 
 /// A play that was held up for longer than this at a time on our side blames nobody for what happened to our connections.
 pub const HELD_UP: Duration = Duration::from_millis(700);
@@ -201,7 +201,7 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
             let path = string(&params, "path");
             let corner = scene.corner(step)?;
             corner.remove(path).map_err(|e| environment(step, e))?;
-            laid::note(&scene.recorder, corner, path, None);
+            workspace::note_file(&scene.recorder, corner, path, None);
             Ok(())
         }
         "pause" => {
@@ -328,7 +328,7 @@ fn write_file(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), 
     let path = string(params, "path");
     let corner = scene.corner(step)?;
     corner.write(path, &bytes).map_err(|e| environment(step, e))?;
-    laid::note(&scene.recorder, corner, path, Some(&bytes));
+    workspace::note_file(&scene.recorder, corner, path, Some(&bytes));
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! A job's subject: its start, where it lives, and whether it can be used again.
+//! A job's subject: its start, where it lives, whether it can be used again, and its unexpected end. [`SubjectPool`] keeps
+//! one for somebody who decides from each play what comes next.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -7,14 +8,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::config::{Launch, SubjectSpec};
-use crate::judge::Play;
+use crate::judge::{ALIVE, Blocked, FaultOwner, MissKind, Play, RawFinding, ScenarioStatus};
 use crate::peer::{self, Setting};
+use crate::protocol::{Part, Requirement, RequirementId};
 use crate::report::Progress;
+use crate::scenario::Plan;
 use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, Exited, Recorder};
 
-use super::lag::LagMeter;
+use super::needs;
 use super::one::OpenTrace;
+use super::suite::{Run, Shared, one_play};
+use super::timing::{Cancel, LagMeter};
 
 /// Tells subjects from each other.
 static SUBJECTS: AtomicU64 = AtomicU64::new(0);
@@ -162,4 +167,105 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
     let served = peer.alive(patience.max(HEALTHY)).await;
     peer.finish().await;
     served.map_err(|trouble| trouble.to_string())
+}
+
+/// A subject, started when it is first needed and kept from one play to the next as its description says: see
+/// [`Isolation`](crate::config::Isolation). One that a play has killed or soiled is started again before the next.
+///
+/// Where it is dropped, its processes are ended; [`SubjectPool::clear`] ends them in an orderly way.
+pub struct SubjectPool {
+    shared: Shared,
+    stand: SubjectSlot,
+}
+
+impl SubjectPool {
+    /// For plays at this subject. Of `run`, what concerns several plays (`jobs`, `repeat`, `retries`) is not used.
+    pub fn new(spec: SubjectSpec, run: Run, progress: Arc<dyn Progress>, cancel: Cancel) -> Self {
+        let shared = Shared::new(spec, Arc::from([]), run, progress, cancel);
+        Self { shared, stand: SubjectSlot::empty(Arc::new(LagMeter::default())) }
+    }
+
+    /// Plays a plan once; none where the run was ended meanwhile.
+    pub async fn play(&mut self, plan: &Plan) -> Option<Play> {
+        if self.shared.cancel.is_cancelled() {
+            return None;
+        }
+        if let Some(reason) = needs::missing(plan, &self.shared.spec) {
+            return Some(Play::skipped(reason));
+        }
+        let lag = self.stand.lag.clone();
+        tokio::select! {
+            biased;
+            () = lag.run() => None,
+            () = self.shared.cancel.cancelled() => None,
+            play = one_play(&self.shared, plan, &mut self.stand) => Some(play),
+        }
+    }
+
+    /// Stops the subject, if one runs. The next play begins with a fresh one, in a run directory of its own.
+    pub async fn clear(&mut self) {
+        self.stand.clear().await;
+    }
+
+    /// Why the subject could not be started, if it could not; told once.
+    pub fn launch_error(&self) -> Option<SubjectError> {
+        self.shared.take_launch_error()
+    }
+}
+
+/// The finding that the subject died although nobody asked it to.
+pub fn death(exited: &Exited, spec: &SubjectSpec, edition: &str) -> RawFinding {
+    let how = match (exited.code, exited.signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "unknown cause".to_owned(),
+    };
+    RawFinding {
+        requirement: outlives(spec, edition),
+        fault: FaultOwner::End(spec.role.subject),
+        step: None,
+        place: None,
+        message: format!("{DIED} ({how})"),
+        path: None,
+        expected: None,
+        actual: None,
+        index: None,
+        known_after: None,
+        last_events: vec![],
+        part: Part::Body,
+        conn: None,
+        missed: None,
+    }
+}
+
+/// What the finding says where a subject died.
+const DIED: &str = "the subject's process ended although nobody asked it to";
+
+/// The requirement that the subject's process goes on whatever comes.
+fn outlives(spec: &SubjectSpec, edition: &str) -> Option<RequirementId> {
+    let mut catalogue = (spec.protocol.requirements)().iter();
+    let meant = |r: &&Requirement| r.binds == spec.role.subject && r.edition() == edition && ALIVE.contains(&r.short());
+    catalogue.find(meant).map(|r| r.id)
+}
+
+/// Adds to a play that is over that the subject died of it, unless that was seen while it went on. What then did not come,
+/// or failed, could not be judged.
+pub fn died_of(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition: &str) {
+    let requirement = outlives(spec, edition);
+    let known = |found: &RawFinding| found.requirement == requirement;
+    if exited.asked || play.findings.iter().any(known) {
+        return;
+    }
+    let found = death(exited, spec, edition);
+    let gone = |found: &RawFinding| {
+        let way = found.missed.as_ref().map(|missed| missed.way);
+        matches!(way, Some(MissKind::Absent | MissKind::Failure | MissKind::Unreachable))
+    };
+    for of_it in play.findings.extract_if(.., |found| gone(found)) {
+        let (because, message) = (found.requirement, found.message.clone());
+        play.blocked.push(Blocked { requirement: of_it.requirement, because, message });
+    }
+    play.status = ScenarioStatus::Failed;
+    play.reason.get_or_insert_with(|| found.message.clone());
+    play.findings.push(found);
 }

@@ -1,8 +1,5 @@
 //! Many plans, played by several jobs, each with a subject of its own.
 
-#[cfg(test)]
-mod tests;
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
@@ -21,14 +18,14 @@ use crate::scenario::{Plan, Process};
 use crate::subject::{RunDir, Running, SubjectError};
 use crate::trace::{Clock, Recorder};
 
-use super::bound;
-use super::cancel::Cancel;
-use super::death::died_of;
-use super::lag::LagMeter;
-use super::needs;
 use super::one::{Options, PlayContext, PlayOutcome, play};
-use super::subject_slot::{SubjectSlot, fresh_run_dir, start};
+use super::subject_slot::{SubjectSlot, died_of, fresh_run_dir, start};
+use super::timing::{Cancel, LagMeter};
 use super::traces::Traces;
+use super::{needs, timing};
+
+#[cfg(test)]
+mod tests;
 
 /// After so many launches in a row that failed, a job gives up.
 const FAILED_LAUNCHES: u32 = 2;
@@ -182,7 +179,7 @@ impl Shared {
 /// plans does not depend on which others there are.
 fn order(plans: &[Plan], longest_first: bool) -> VecDeque<usize> {
     let waiting =
-        |plan: &Plan| if longest_first { bound::waiting(&plan.steps, Duration::ZERO) } else { Duration::ZERO };
+        |plan: &Plan| if longest_first { timing::waiting(&plan.steps, Duration::ZERO) } else { Duration::ZERO };
     let mut order: Vec<usize> = (0..plans.len()).collect();
     order.sort_by_cached_key(|n| (Reverse(waiting(&plans[*n])), plans[*n].process == Process::Shared));
     order.into()

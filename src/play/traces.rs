@@ -1,14 +1,17 @@
-//! Which traces are kept: [`Traces`]; and those of plays that failed, where nobody asked for any: [`FailedTraces`].
+//! Which traces are kept: [`Traces`]; those of plays that failed, where nobody asked for any: [`FailedTraces`]; and whether
+//! a trace has anything that our own side did wrong on purpose.
 
 use std::fs::{self, File};
 use std::io::{self, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tempfile::SpooledTempFile;
 
 use crate::judge::{Play, ScenarioStatus};
 use crate::scenario::Plan;
+use crate::trace::{Event, Sink};
 
 /// So many traces are kept where nobody asked for any: the first ones.
 pub const MOST: usize = 20;
@@ -169,6 +172,26 @@ pub(super) fn trace_path(dir: &Path, id: &str) -> PathBuf {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Remembers whether a trace has an event that our side brought about on purpose, be it that a connection was left
+/// before its time. Clones share it: give one to a recorder, ask the other.
+#[derive(Clone, Default)]
+pub struct SawDeliberate(Arc<AtomicBool>);
+
+impl SawDeliberate {
+    /// Whether there was such an event.
+    pub fn is_so(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Sink for SawDeliberate {
+    fn event(&mut self, event: &Event) {
+        if event.deliberate.is_some() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Source, Span, yaml};
 
-use super::Plan;
-use super::check;
+use super::{Plan, check};
 
 /// What came of reading scenario files.
 #[derive(Default)]

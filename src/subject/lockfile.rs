@@ -1,7 +1,6 @@
 //! Finding a server through its lockfiles: the right one among torn, stale, wrong and many.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,6 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+use serde_json::Value;
 
 use crate::config::{EditionChoice, SubjectSpec};
 use crate::protocol::{Lock, Reach};
@@ -48,6 +49,22 @@ struct FileStamp {
     modified: Option<SystemTime>,
     size: u64,
     inode: u64,
+}
+
+/// The subject's lockfile as it is now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LockfileState {
+    /// Whether it is there.
+    pub exists: bool,
+    /// Its file name.
+    pub name: Option<String>,
+    /// Its JSON, where it parses.
+    pub content: Option<Value>,
+    /// Whether the process runs whose id its `pid` is; none where there is no such number.
+    pub running: Option<bool>,
+    /// Where the nearest of the folders that it names lies, seen from the workspace: `same`, `around`, `inside` or
+    /// `elsewhere`; none where it names no folder, or we know no workspace.
+    pub folder: Option<&'static str>,
 }
 
 /// The folders in which a subject's lockfile may be, and what was seen there.

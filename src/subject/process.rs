@@ -1,9 +1,10 @@
-//! One process that we started, with all that it starts in turn.
+//! One process that we started, with all that it starts in turn; and how often a subject's process was played at:
+//! [`Uses`].
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Signal, kill_process_group};
@@ -244,4 +245,40 @@ pub(super) fn advice(command: &[String], error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => format!("make it executable: chmod +x {program}"),
         _ => "the command is run without a shell; for shell syntax use: sh -c '…'".to_owned(),
     }
+}
+
+/// Tells the processes of a run from each other, in the order of their start.
+static PROCESSES: AtomicU64 = AtomicU64::new(1);
+
+/// The number of a process, and how often it was played at.
+#[derive(Debug)]
+pub(super) struct Uses {
+    process: u64,
+    plays: AtomicU64,
+}
+
+impl Default for Uses {
+    fn default() -> Self {
+        Self { process: PROCESSES.fetch_add(1, Ordering::Relaxed), plays: AtomicU64::new(0) }
+    }
+}
+
+impl Uses {
+    /// Counts a play. Gives the number of the process, and as how manieth play this is.
+    pub(super) fn next(&self) -> (u64, u64) {
+        (self.process, self.plays.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+/// The signal of this name, without `SIG`.
+pub(super) fn signal_named(name: &str) -> Option<Signal> {
+    Some(match name {
+        "TERM" => Signal::TERM,
+        "INT" => Signal::INT,
+        "HUP" => Signal::HUP,
+        "KILL" => Signal::KILL,
+        "STOP" => Signal::STOP,
+        "CONT" => Signal::CONT,
+        _ => return None,
+    })
 }

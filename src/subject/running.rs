@@ -12,11 +12,11 @@ use crate::config::{Access, Launch, StopHow, SubjectSpec};
 use crate::protocol::{Lock, Reach};
 use crate::trace::{EventKind, Exited, FileChange, Payload, Recorder, Stimulus};
 
+use super::lockfile::LockfileState;
 use super::output::Tap;
-use super::process::{Process, one_line};
+use super::process::{Process, Uses, one_line, signal_named};
 use super::surroundings::Surroundings;
-use super::uses::Uses;
-use super::{RunDir, SubjectError, attach, command, lockfile, module, ready, table, tree};
+use super::{RunDir, SubjectError, command, lockfile, ready, surroundings, table, tree};
 
 /// How long a driven client may take to end once it was told to; then it is asked as any process is.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -64,22 +64,6 @@ pub struct Stopped {
     pub left: usize,
     /// Whether every process of it is gone. Only a system that refuses to kill one leaves this false.
     pub clean: bool,
-}
-
-/// The subject's lockfile as it is now.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LockfileState {
-    /// Whether it is there.
-    pub exists: bool,
-    /// Its file name.
-    pub name: Option<String>,
-    /// Its JSON, where it parses.
-    pub content: Option<Value>,
-    /// Whether the process runs whose id its `pid` is; none where there is no such number.
-    pub running: Option<bool>,
-    /// Where the nearest of the folders that it names lies, seen from the workspace: `same`, `around`, `inside` or
-    /// `elsewhere`; none where it names no folder, or we know no workspace.
-    pub folder: Option<&'static str>,
 }
 
 impl Running {
@@ -157,7 +141,9 @@ impl Running {
     ) -> Result<Self, SubjectError> {
         let started = Self::start_by_url(start, launch, around, tap).await;
         match &launch.module {
-            Some(module) => started.map_err(|error| module::explained(error, module, start.run_dir.root())),
+            Some(module) => {
+                started.map_err(|error| surroundings::explain_module_error(error, module, start.run_dir.root()))
+            }
             None => started,
         }
     }
@@ -169,10 +155,10 @@ impl Running {
         tap: Tap,
     ) -> Result<Self, SubjectError> {
         let url = around.url(launch.url.as_deref());
-        let lock = attach::parse_url(start.spec, &url)?;
+        let lock = ready::parse_url(start.spec, &url)?;
         let mut command = around.command(&launch.command);
         if let Some(module) = &launch.module {
-            command.extend(module::arguments(module, lock.port, start.run_dir.root())?);
+            command.extend(surroundings::module_arguments(module, lock.port, start.run_dir.root())?);
         }
         let misplaced = ready::misplaced(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
         let process = Process::start(command, &around, tap.clone(), false)?;
@@ -188,7 +174,7 @@ impl Running {
             uses: Uses::default(),
             lock: Some(lock),
             lockfile: None,
-            editions: attach::editions(start.spec),
+            editions: ready::editions(start.spec),
             workspace: Some(start.run_dir.workspace()),
         })
     }
@@ -243,7 +229,7 @@ impl Running {
         let Access::Attach { target, workspace } = &spec.access else {
             return Err(SubjectError::Unable("this subject is to be started, not attached to".to_owned()));
         };
-        let found = attach::find(spec, target).await?;
+        let found = ready::find_running(spec, target).await?;
         spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         recorder.add_secret(&found.lock.token);
         let tap = Tap::new(recorder, spec.limits.output);
@@ -340,7 +326,7 @@ impl Running {
     pub fn signal(&self, name: &str) -> Result<(), SubjectError> {
         let unable = |why: String| SubjectError::Unable(format!("cannot send {name} to the subject: {why}"));
         let process = self.process.as_ref().ok_or_else(|| unable("it was not started by us".to_owned()))?;
-        let signal = signal(name).ok_or_else(|| unable("there is no such signal".to_owned()))?;
+        let signal = signal_named(name).ok_or_else(|| unable("there is no such signal".to_owned()))?;
         if signal != Signal::STOP && signal != Signal::CONT {
             process.will_exit();
         }
@@ -446,7 +432,7 @@ impl Running {
         let asking = async {
             match &launch.stop.how {
                 StopHow::Signal(name) => {
-                    if let Some(signal) = signal(name) {
+                    if let Some(signal) = signal_named(name) {
                         // One that is halted would never get to it.
                         let _ = process.signal(signal).and_then(|()| process.signal(Signal::CONT));
                     }
@@ -478,18 +464,6 @@ impl Running {
             Some(problem) => Err(SubjectError::Stimulus { name, command: line, problem, output: outcome.output }),
         }
     }
-}
-
-fn signal(name: &str) -> Option<Signal> {
-    Some(match name {
-        "TERM" => Signal::TERM,
-        "INT" => Signal::INT,
-        "HUP" => Signal::HUP,
-        "KILL" => Signal::KILL,
-        "STOP" => Signal::STOP,
-        "CONT" => Signal::CONT,
-        _ => return None,
-    })
 }
 
 fn record_file(tap: &Tap, path: &Path, change: &str, content: Option<&[u8]>) {

@@ -1,11 +1,9 @@
 //! Subjects of all kinds, as real processes.
 
-mod attaching;
+mod driving;
 mod ending;
-mod lives;
 mod modules;
 mod starting;
-mod stimuli;
 
 use std::collections::BTreeMap;
 

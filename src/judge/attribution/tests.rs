@@ -1,8 +1,9 @@
 use serde_json::{Map, json};
 
-use super::*;
 use crate::protocol::{Due, NOTHING_KNOWN, Section};
 use crate::trace::End;
+
+use super::*;
 
 const fn requirement(id: &'static str) -> Requirement {
     let source = Section { document: "", section: "" };

@@ -1,4 +1,4 @@
-//! Whatever was played: nothing is green without evidence.
+//! Whatever was played: nothing is green without evidence, and reports of shards are judged as that of one run.
 
 use proptest::prelude::*;
 
@@ -88,5 +88,104 @@ proptest! {
         let counts = report.counts;
         let total = counts.passed + counts.failed + counts.skipped + counts.error + counts.expected_failures;
         prop_assert_eq!(total as usize, played.len());
+    }
+}
+
+/// The reports of all shards of a run, one for each shard that has a scenario.
+fn shards(given: &Given, played: &[Played], of: usize) -> Vec<Part> {
+    let selection = Selection { scenarios: played.len(), whole: given.selection.whole };
+    let suite = Suite::of([], &CATALOGUE);
+    let part = |index| {
+        let shard = Shard { index, of };
+        let mine: Vec<Played> =
+            played.iter().enumerate().filter(|(n, _)| shard.takes(*n)).map(|(_, p)| p.clone()).collect();
+        let scope = match mine.iter().any(|p| p.plays.is_empty()) {
+            true => Scope::CutShort,
+            false if mine.len() == played.len() && selection.whole => Scope::Full,
+            false => Scope::Partial,
+        };
+        let given = Given { scope, selection, ..given.clone() };
+        let subjects = if mine.is_empty() { vec![] } else { vec![given.judge(&mine)] };
+        let asked = RunOptions { strict: given.strict, filter: None, shard: Some(shard) };
+        Part { file: format!("{index}.json"), report: Report::of(suite.clone(), vec![], subjects).asked(asked, vec![]) }
+    };
+    (1..=of).map(part).collect()
+}
+
+/// A subject's report as JSON; the order of notes is free.
+fn as_json(report: &SubjectReport) -> String {
+    let mut report = report.clone();
+    report.notes.sort();
+    serde_json::to_string_pretty(&report).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn shards_together_are_judged_as_one_run_is(
+        given in any_given(),
+        plays in prop::collection::vec(prop::collection::vec(any_play(), 0..3), 1..6),
+        of in 1..5usize,
+        whole in any::<bool>(),
+        turn in any::<bool>(),
+    ) {
+        let played: Vec<Played> = plays.into_iter().enumerate()
+            .map(|(i, plays)| scenario(&format!("s/{i}"), &[MUST, OTHER], plays)).collect();
+        let scope = match played.iter().any(|p| p.plays.is_empty()) {
+            true => Scope::CutShort,
+            false if whole => Scope::Full,
+            false => Scope::Partial,
+        };
+        let selection = Selection { scenarios: played.len(), whole };
+        let given = Given { scope, selection, ..given };
+        let mut parts = shards(&given, &played, of);
+        if turn {
+            parts.reverse();
+        }
+        let merged = merge(&parts).unwrap();
+        prop_assert_eq!(as_json(&merged.subjects[0]), as_json(&given.judge(&played)));
+        prop_assert_eq!(merged.standing(), given.judge(&played).standing());
+    }
+}
+
+#[test]
+fn a_subject_that_one_shard_could_not_judge_is_incomplete_and_keeps_what_the_others_found() {
+    let mut played = complete();
+    played.push(scenario("ping/echo", &[MUST], vec![passed(&[MUST])]));
+    let given = Given { selection: Selection { scenarios: 2, whole: true }, ..Given::default() };
+    let mut parts = shards(&given, &played, 2);
+    assert_eq!(merge(&parts).unwrap().standing(), GREEN);
+    parts[1].report.subjects.clear();
+    assert_eq!(
+        merge(&parts).unwrap_err()[0].message,
+        "2.json says nothing of it (amp-server, edition cli), only of no subject"
+    );
+    let (name, role) = ("it".to_owned(), "amp-server".to_owned());
+    parts[1].report.unjudged.push(Unjudged { name, role, edition: "auto".to_owned(), reason: "it died".to_owned() });
+    let merged = merge(&parts).unwrap();
+    assert_eq!(
+        (merged.verdict, merged.standing()),
+        (Verdict::Incomplete, Standing { unjudged: true, incomplete: true, ..GREEN })
+    );
+    played[0].plays = vec![broken(MUST)];
+    parts[0] = shards(&given, &played, 2).remove(0);
+    assert_eq!(merge(&parts).unwrap().standing(), Standing { failed: true, unjudged: true, ..GREEN });
+}
+
+#[test]
+fn what_no_scenario_refers_to_is_drift_once_all_shards_are_together() {
+    let unused = |file: &str| SnapshotResult { file: file.to_owned(), status: "unreferenced".to_owned() };
+    let mut played = complete();
+    played.push(scenario("ping/echo", &[MUST], vec![passed(&[MUST])]));
+    for (whole, drift) in [(true, true), (false, false)] {
+        let selection = Selection { scenarios: 2, whole };
+        let mut given = Given { selection, snapshots: vec![unused("a.snap")], ..Given::default() };
+        let parts = shards(&given, &played, 2);
+        assert!(parts.iter().all(|part| !part.report.standing().drift));
+        given.scope = if whole { Scope::Full } else { Scope::Partial };
+        let merged = merge(&parts).unwrap();
+        assert_eq!(as_json(&merged.subjects[0]), as_json(&given.judge(&played)));
+        assert_eq!(merged.standing().drift, drift);
     }
 }

@@ -1,11 +1,12 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::*;
 use crate::config::own;
 use crate::diagnostic::{Source, SourceSpan, Span};
 use crate::protocol::protocols;
 use crate::protocol::words::VERBS;
 use crate::scenario::{Step, StepKind};
+
+use super::*;
 
 /// Holds up the thread of each play until another one has begun.
 struct Meeting {

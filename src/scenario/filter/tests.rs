@@ -1,7 +1,8 @@
-use super::*;
 use crate::diagnostic::{Style, render};
 use crate::protocol::Section;
 use crate::trace::End;
+
+use super::*;
 
 const fn requirement(id: &'static str, level: Level) -> Requirement {
     Requirement {

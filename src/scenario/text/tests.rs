@@ -1,8 +1,9 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Tree, write};
 use crate::diagnostic::Source;
+
+use super::{Tree, write};
 
 fn read(text: &str) -> Tree {
     Tree::parse(&Source::new("t.yaml", text)).unwrap_or_else(|faults| panic!("{}\n{text}", faults[0].message))

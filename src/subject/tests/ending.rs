@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{pids, refusal, run_dir, server, sh, start, with};
 use crate::subject::testing::{Trace, spec};
 use crate::subject::{Running, Start, tree};
 use crate::trace::Exited;
+
+use super::{pids, refusal, run_dir, server, sh, start, with};
 
 #[tokio::test]
 async fn one_that_ignores_sigterm_is_killed() {

@@ -8,10 +8,11 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{run_dir, start, with};
 use crate::config::SubjectSpec;
 use crate::subject::testing::{Trace, module_spec};
 use crate::subject::{RunDir, Running, SubjectError};
+
+use super::{run_dir, start, with};
 
 /// A module in a folder of its own.
 struct File {

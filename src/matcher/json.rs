@@ -1,4 +1,5 @@
-//! Equality and order of JSON values: numbers by what they stand for, objects whatever the order of their keys.
+//! JSON values: equality and order of numbers by their value, objects whatever the order of their keys; and values in
+//! messages.
 
 use std::cmp::Ordering;
 
@@ -37,11 +38,43 @@ pub(super) fn whole(n: &Number) -> Option<i128> {
     (f.fract() == 0.0 && f.abs() < 1.267_650_600_228_229_4e30).then_some(f as i128)
 }
 
+/// So many characters of a value are shown.
+const SHOWN: usize = 160;
+
+/// A value as compact JSON, cut where it is long; then its size is told.
+pub fn show(value: &Value) -> String {
+    let (text, whole) = match value {
+        // A long text is cut before it is encoded, so that a huge one costs nothing.
+        Value::String(s) if s.len() > 8 * SHOWN => {
+            let head: String = s.chars().take(2 * SHOWN).collect();
+            (Value::String(head).to_string(), Some(format!("{} bytes of text", s.len())))
+        }
+        value => (value.to_string(), None),
+    };
+    match (text.char_indices().nth(SHOWN), whole) {
+        (None, _) => text,
+        (Some((at, _)), Some(whole)) => format!("{}… ({whole})", &text[..at]),
+        (Some((at, _)), None) => format!("{}… ({} bytes)", &text[..at], text.len()),
+    }
+}
+
+/// Appends a key or index to a JSON pointer (RFC 6901 section 3: `~` is `~0`, `/` is `~1`).
+pub fn pointer_push(pointer: &mut String, part: &str) {
+    pointer.push('/');
+    for c in part.chars() {
+        match c {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            c => pointer.push(c),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::equal;
+    use super::{equal, show};
 
     #[test]
     fn numbers_are_compared_by_value() {
@@ -58,5 +91,13 @@ mod tests {
         assert!(!equal(&json!({"a": 1}), &json!({"a": 1, "b": 2})));
         assert!(!equal(&json!({"a": 1, "b": 2}), &json!({"a": 1})));
         assert!(!equal(&json!("1"), &json!(1)));
+    }
+
+    #[test]
+    fn short_values_are_shown_whole_and_long_ones_cut_with_their_size() {
+        assert_eq!(show(&json!({"a": [1, null, "x"]})), r#"{"a":[1,null,"x"]}"#);
+        let shown = show(&json!("ä".repeat(1_000_000)));
+        assert!(shown.chars().count() < 220 && shown.ends_with("… (2000000 bytes of text)"), "{shown}");
+        assert!(show(&json!(vec![7; 1000])).ends_with("… (2001 bytes)"));
     }
 }

@@ -1,0 +1,93 @@
+//! The files of a play in its workspace: its folder there, the files that a scenario begins with, and what its trace tells
+//! of files that the play itself puts there or takes away. Without that, a trace could not be played again.
+
+use std::path::Path;
+
+use crate::scenario::Plan;
+use crate::subject::ScenarioDir;
+use crate::trace::{EventKind, FileChange, Payload, Recorder};
+
+use super::one::PlayContext;
+use super::scene::Scene;
+
+/// Of a file with more bytes than this, only the path is told.
+const MOST: usize = 64 << 10;
+
+/// Notes in the trace that a file of a corner was laid with these bytes, or taken where there are none.
+pub(super) fn note_file(recorder: &Recorder, corner: &ScenarioDir, path: &str, bytes: Option<&[u8]>) {
+    let change = if bytes.is_some() { FileChange::LAID } else { FileChange::TAKEN };
+    let content = bytes.filter(|bytes| bytes.len() <= MOST).map(Payload::from);
+    let path = corner.path().join(path).display().to_string();
+    recorder.record(None, None, EventKind::File(FileChange { path, change: change.to_owned(), content }));
+}
+
+pub(super) fn scenario_dir(plan: &Plan, play_context: &PlayContext<'_>) -> Result<Option<ScenarioDir>, String> {
+    if let Some(run_dir) = play_context.run_dir {
+        return run_dir.corner(&plan.id).map(Some).map_err(|e| e.to_string());
+    }
+    let workspace = play_context.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned));
+    let Some(workspace) = workspace else { return Ok(None) };
+    let stamp = format!("wirecert-{}-{}", std::process::id(), next_number());
+    ScenarioDir::lend(&workspace, &stamp).map(Some).map_err(|e| e.to_string())
+}
+
+/// Corners in a workspace that is not ours are numbered, so that none is used twice.
+fn next_number() -> u64 {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
+
+/// Lays the files that the scenario begins with.
+pub(super) fn seed(scene: &mut Scene<'_>) -> Result<(), String> {
+    for file in &scene.plan.workspace {
+        let Some(corner) = &scene.corner else { return Err("there is no workspace to lay files into".into()) };
+        let bytes = file.content.bytes(&scene.vars).map_err(|e| format!("{}: {e}", file.path))?;
+        corner.write(&file.path, &bytes).map_err(|e| e.to_string())?;
+        note_file(&scene.recorder, corner, &file.path, Some(&bytes));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::trace::{Clock, Event, Sink};
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<Event>>>);
+
+    impl Sink for Kept {
+        fn event(&mut self, event: &Event) {
+            self.0.lock().unwrap().push(event.clone());
+        }
+    }
+
+    #[test]
+    fn a_file_is_told_with_its_bytes_unless_it_is_large() {
+        let dir = TempDir::new().unwrap();
+        let corner = ScenarioDir::create(dir.path(), "1-here").unwrap();
+        let kept = Kept::default();
+        let recorder = Recorder::new(Clock::start(), vec![Box::new(kept.clone())]);
+        note_file(&recorder, &corner, "a/b.txt", Some(b"text"));
+        note_file(&recorder, &corner, "c.bin", Some(b"\xff"));
+        note_file(&recorder, &corner, "d.txt", Some(&vec![b'x'; MOST + 1]));
+        note_file(&recorder, &corner, "a/b.txt", None);
+        let file = |event: &Event| match &event.kind {
+            EventKind::File(file) => Some((file.path.clone(), file.change.clone(), file.content.clone())),
+            _ => None,
+        };
+        let told: Vec<_> = kept.0.lock().unwrap().iter().filter_map(file).collect();
+        let path = |name: &str| corner.path().join(name).display().to_string();
+        let expected = [
+            (path("a/b.txt"), "laid".to_owned(), Some(Payload::Text("text".into()))),
+            (path("c.bin"), "laid".to_owned(), Some(Payload::Binary(vec![0xff]))),
+            (path("d.txt"), "laid".to_owned(), None),
+            (path("a/b.txt"), "taken".to_owned(), None),
+        ];
+        assert_eq!(told, expected);
+    }
+}
