@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::check::Checker;
 use super::compile::{Compiler, Word, pattern, patterns};
 use super::json::show;
 use super::logic::{compile_list, located};
+use super::pattern::Checker;
 use super::pattern::{Kind, Matcher, Node};
 
 pub(super) const CONTAINS: Word = Word {

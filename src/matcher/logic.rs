@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::check::Checker;
 use super::compile::{Argument, Compiler, Word, only_true, pattern, patterns};
 use super::json::show;
+use super::pattern::Checker;
 use super::pattern::{Kind, Matcher, Node};
 use super::template::is_name;
 

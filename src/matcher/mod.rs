@@ -18,7 +18,6 @@
 //! # Ok::<(), Vec<wirecert::matcher::PatternError>>(())
 //! ```
 
-mod check;
 mod collections;
 mod compile;
 mod json;
@@ -30,8 +29,8 @@ pub mod template;
 mod tests;
 mod types;
 
-pub use check::{Captures, Mismatch};
 pub use compile::{PatternError, Word, words};
 pub use json::{compare, equal, pointer_push, show};
 pub use pattern::Pattern;
+pub use pattern::{Captures, Mismatch};
 pub use types::{NoSchemas, Schemas};

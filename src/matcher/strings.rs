@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::uri::{decode_bytes, is_well_encoded};
 
-use super::check::Checker;
 use super::compile::{Argument, Compiler, Word, only_true};
 use super::json::show;
 use super::logic::flag;
+use super::pattern::Checker;
 use super::pattern::{Kind, Matcher};
 use super::template::{Piece, pieces};
 

@@ -10,9 +10,9 @@ use serde_json::{Number, Value, json};
 
 use crate::diagnostic::nearest;
 
-use super::check::Checker;
 use super::compile::{Argument, Compiler, Word};
 use super::json::{compare, show, whole};
+use super::pattern::Checker;
 use super::pattern::{Kind, Matcher};
 
 pub(super) const TYPE: Word = Word {
