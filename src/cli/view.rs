@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::export::chart::{Chart, Options};
 use crate::export::filter::{Filter, Moment};
 use crate::export::{Findings, Source, TraceSurvey};
-use crate::judge::{By, Reading};
+use crate::judge::{FindingSource, FindingsReader};
 use crate::protocol::{Protocol, parse_duration, protocols};
 use crate::trace::{Event, Header, KINDS, ReadError};
 
@@ -154,8 +154,8 @@ impl Looked {
         }
         let mut survey = TraceSurvey::default();
         let judging = protocol.filter(|_| !args.no_findings);
-        let by = if args.edition.is_some() { By::Rules } else { By::Trace };
-        let mut reading = judging.map(|protocol| Reading::new(protocol, &header, by));
+        let by = if args.edition.is_some() { FindingSource::Rules } else { FindingSource::Trace };
+        let mut reading = judging.map(|protocol| FindingsReader::new(protocol, &header, by));
         for event in reader.by_ref() {
             let event = event.map_err(unreadable)?;
             survey.event(&event);

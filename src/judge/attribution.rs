@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::protocol::{Attribution, Level, Part, Requirement, RequirementId, is_at_or_above};
 use crate::trace::End;
 
-use super::{Absence, Blocked, FaultOwner, MissKind, Missed, RawFinding};
+use super::{Absence, BlockedRequirement, FaultOwner, MissKind, MissedExpectation, RawFinding};
 
 /// The requirements that a process survives whatever comes, as area and slug.
 pub const ALIVE: [&str; 2] = ["robustness/alive", "robustness/client-alive"];
@@ -15,7 +15,7 @@ pub const ALIVE: [&str; 2] = ["robustness/alive", "robustness/client-alive"];
 const CUT_SHORT: [&str; 2] = ["framing/failure-code", "framing/client-failure-code"];
 
 /// What attribution has to know of a play.
-pub struct Context<'a> {
+pub struct AttributionContext<'a> {
     /// How missed expectations of the role are attributed.
     pub attribution: &'a Attribution,
     /// The catalogue of the protocol.
@@ -35,16 +35,16 @@ pub struct Context<'a> {
 }
 
 /// What is left of the findings of a play, and what they kept from being judged.
-pub struct Attributed {
+pub struct AttributedFindings {
     /// The findings.
     pub findings: Vec<RawFinding>,
     /// What could not be judged because of them.
-    pub blocked: Vec<Blocked>,
+    pub blocked: Vec<BlockedRequirement>,
 }
 
-impl Context<'_> {
+impl AttributionContext<'_> {
     /// Tells causes from consequences in what was found in a play.
-    pub fn attribute(&self, found: Vec<RawFinding>) -> Attributed {
+    pub fn attribute(&self, found: Vec<RawFinding>) -> AttributedFindings {
         let (missed, mut findings): (Vec<RawFinding>, Vec<RawFinding>) =
             found.into_iter().partition(|f| f.missed.is_some());
         let mut blocked = vec![];
@@ -60,7 +60,9 @@ impl Context<'_> {
                 continue;
             }
             // What a requirement asks for next builds on what could not be judged of it.
-            if let Some(before) = blocked.iter().find(|b: &&Blocked| own.is_some() && b.requirement == own).cloned() {
+            if let Some(before) =
+                blocked.iter().find(|b: &&BlockedRequirement| own.is_some() && b.requirement == own).cloned()
+            {
                 blocked.push(before);
                 continue;
             }
@@ -111,9 +113,10 @@ impl Context<'_> {
         }
         self.drop_consequences(&mut findings);
         self.drop_what_follows(&mut findings, &mut blocked);
-        let violated = |b: &Blocked| b.requirement.is_some() && findings.iter().any(|f| f.requirement == b.requirement);
+        let violated =
+            |b: &BlockedRequirement| b.requirement.is_some() && findings.iter().any(|f| f.requirement == b.requirement);
         blocked.retain(|b| !violated(b));
-        Attributed { findings, blocked }
+        AttributedFindings { findings, blocked }
     }
 
     /// Drops what a rule says of any request where an expectation says it of this one: that there is no response.
@@ -160,7 +163,7 @@ impl Context<'_> {
     }
 
     /// Drops what another finding of the play explains, whoever saw the two.
-    fn drop_what_follows(&self, findings: &mut Vec<RawFinding>, blocked: &mut Vec<Blocked>) {
+    fn drop_what_follows(&self, findings: &mut Vec<RawFinding>, blocked: &mut Vec<BlockedRequirement>) {
         let short = |found: &RawFinding| self.requirement(found.requirement).map(Requirement::short);
         let cause = |found: &RawFinding| {
             let own = short(found).filter(|_| found.fault == self.subject)?;
@@ -172,14 +175,14 @@ impl Context<'_> {
                 .find(explains)
                 .map(|other| by(other, found.requirement))
         };
-        let causes: Vec<Option<Blocked>> = findings.iter().map(cause).collect();
+        let causes: Vec<Option<BlockedRequirement>> = findings.iter().map(cause).collect();
         let mut each = causes.iter();
         findings.retain(|_| each.next().is_some_and(Option::is_none));
         blocked.extend(causes.into_iter().flatten());
     }
 
     /// What would have been met because something did not come, where what came there was not usable: it may have come.
-    fn unproved_absences(&self, findings: &[RawFinding]) -> Vec<Blocked> {
+    fn unproved_absences(&self, findings: &[RawFinding]) -> Vec<BlockedRequirement> {
         let cause = |absence: &Absence| {
             let ours = findings.iter().filter(|found| found.missed.is_none() && found.fault == self.subject);
             let unusable = |found: &&RawFinding| found.requirement.is_some_and(|id| self.is_unusable(id));
@@ -198,13 +201,13 @@ impl Context<'_> {
     }
 
     /// What the scenario would have judged after it had to stop.
-    fn unreached(&self, findings: &[RawFinding], blocked: &mut Vec<Blocked>) {
+    fn unreached(&self, findings: &[RawFinding], blocked: &mut Vec<BlockedRequirement>) {
         let cause = findings.iter().find(|f| f.missed.is_some());
         let Some(cause) = cause.map(|found| by(found, None)).or_else(|| blocked.first().cloned()) else { return };
         for id in self.proves {
             let known = self.assessed.contains(id) || blocked.iter().any(|b| b.requirement == Some(*id));
             if !known {
-                blocked.push(Blocked { requirement: Some(id), ..cause.clone() });
+                blocked.push(BlockedRequirement { requirement: Some(id), ..cause.clone() });
             }
         }
     }
@@ -284,7 +287,7 @@ impl Context<'_> {
     fn at_the_places<'f>(
         &self,
         found: &RawFinding,
-        missed: &Missed,
+        missed: &MissedExpectation,
         seen: impl Iterator<Item = &'f RawFinding>,
     ) -> Option<&'f RawFinding> {
         let on_message: Vec<&RawFinding> =
@@ -375,8 +378,8 @@ pub fn explained_by<'f, F>(
     first
 }
 
-fn by(cause: &RawFinding, requirement: Option<RequirementId>) -> Blocked {
-    Blocked { requirement, because: cause.requirement, message: cause.message.clone() }
+fn by(cause: &RawFinding, requirement: Option<RequirementId>) -> BlockedRequirement {
+    BlockedRequirement { requirement, because: cause.requirement, message: cause.message.clone() }
 }
 
 #[cfg(test)]

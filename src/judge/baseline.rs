@@ -68,7 +68,7 @@ impl Baseline {
     pub fn parse<'a>(source: &Source, ids: impl IntoIterator<Item = &'a str>) -> Result<Self, Vec<Diagnostic>> {
         let root = yaml::parse(source)?;
         let ids: Vec<&str> = ids.into_iter().collect();
-        let mut reader = Reader { source, ids: &ids, faults: vec![] };
+        let mut reader = BaselineReader { source, ids: &ids, faults: vec![] };
         let entries = match &root.kind {
             Kind::Null => vec![],
             Kind::List(items) => items.iter().filter_map(|item| reader.entry(item)).collect(),
@@ -81,13 +81,13 @@ impl Baseline {
     }
 }
 
-struct Reader<'a> {
+struct BaselineReader<'a> {
     source: &'a Source,
     ids: &'a [&'a str],
     faults: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl BaselineReader<'_> {
     fn fault(&mut self, span: Span, message: impl Into<String>, label: impl Into<String>) -> &mut Diagnostic {
         let diagnostic = Diagnostic::error("baseline", message).at(self.source.place(span), label);
         self.faults.push(diagnostic);

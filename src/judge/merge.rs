@@ -13,7 +13,7 @@ use super::{BaselineLine, Note, Report, RunOptions, RunScope, Scope, Shard, Snap
 
 /// The report of one shard.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct ShardReport {
     /// Its file, as shown to people.
     pub file: String,
     /// What it says.
@@ -22,7 +22,7 @@ pub struct Part {
 
 /// A part of which it is known that it belongs to the others.
 #[derive(Clone, Copy)]
-struct Fitting<'a> {
+struct CheckedShard<'a> {
     file: &'a str,
     shard: Shard,
     report: &'a Report,
@@ -32,27 +32,27 @@ struct Fitting<'a> {
 ///
 /// # Errors
 /// Everything that keeps the reports from being those of all shards of one run, with what to do about it.
-pub fn merge(parts: &[Part]) -> Result<Report, Vec<Diagnostic>> {
-    let parts = fitting(parts)?;
+pub fn merge(parts: &[ShardReport]) -> Result<Report, Vec<Diagnostic>> {
+    let parts = check_shards(parts)?;
     let Some(first) = parts.first().map(|part| part.report) else {
-        return Err(vec![fault("there is no report to be merged").help("name the JSON reports of all shards")]);
+        return Err(vec![merge_error("there is no report to be merged").help("name the JSON reports of all shards")]);
     };
     let (subjects, faults) = subjects(&parts);
     if !faults.is_empty() {
         return Err(faults);
     }
-    let notes: Vec<Note> = once_each(parts.iter().flat_map(|part| &part.report.notes));
-    let unjudged: Vec<Unjudged> = once_each(parts.iter().flat_map(|part| &part.report.unjudged));
+    let notes: Vec<Note> = distinct(parts.iter().flat_map(|part| &part.report.notes));
+    let unjudged: Vec<Unjudged> = distinct(parts.iter().flat_map(|part| &part.report.unjudged));
     let asked = super::RunOptions { shard: None, ..first.run.clone().unwrap_or_default() };
-    Ok(Report::of(first.suite.clone(), notes, subjects).asked(asked, unjudged))
+    Ok(Report::of(first.suite.clone(), notes, subjects).with_options(asked, unjudged))
 }
 
-fn fault(message: impl Into<String>) -> Diagnostic {
+fn merge_error(message: impl Into<String>) -> Diagnostic {
     Diagnostic::error("merge", message)
 }
 
 /// What several parts say, without repetition, in order.
-fn once_each<'a, T: Clone + PartialEq + 'a>(said: impl Iterator<Item = &'a T>) -> Vec<T> {
+fn distinct<'a, T: Clone + PartialEq + 'a>(said: impl Iterator<Item = &'a T>) -> Vec<T> {
     let mut list: Vec<T> = vec![];
     for item in said {
         if !list.contains(item) {
@@ -69,11 +69,11 @@ const NAMED: usize = 8;
 ///
 /// # Errors
 /// Every report that is not that of a shard, or belongs to another run; shards that are missing or given twice.
-fn fitting(parts: &[Part]) -> Result<Vec<Fitting<'_>>, Vec<Diagnostic>> {
+fn check_shards(parts: &[ShardReport]) -> Result<Vec<CheckedShard<'_>>, Vec<Diagnostic>> {
     let (mut fitting, mut faults) = (vec![], vec![]);
     for part in parts {
         match of_shard(part) {
-            Ok(shard) => fitting.push(Fitting { file: &part.file, shard, report: &part.report }),
+            Ok(shard) => fitting.push(CheckedShard { file: &part.file, shard, report: &part.report }),
             Err(fault) => faults.push(fault),
         }
     }
@@ -89,45 +89,49 @@ fn fitting(parts: &[Part]) -> Result<Vec<Fitting<'_>>, Vec<Diagnostic>> {
 }
 
 /// Which shard a report is of.
-fn of_shard(part: &Part) -> Result<Shard, Diagnostic> {
+fn of_shard(part: &ShardReport) -> Result<Shard, Diagnostic> {
     let (file, suite) = (&part.file, &part.report.suite);
     let own = env!("CARGO_PKG_VERSION");
     if suite.version != own {
         let message = format!("{file} was written by wirecert {}, and this is wirecert {own}", suite.version);
-        return Err(fault(message).help(format!("merge it with wirecert {}", suite.version)));
+        return Err(merge_error(message).help(format!("merge it with wirecert {}", suite.version)));
     }
     let help = "give the reports of `certify --shard I/N --report json=FILE`, one for each shard";
     match &part.report.run {
-        None => Err(fault(format!("{file} is not the report of a run that can be parted into shards")).help(help)),
-        Some(RunOptions { shard: None, .. }) => Err(fault(format!("{file} is the report of a run without shards"))
-            .help(help)
-            .help("its verdict stands alone: there is nothing to be merged with it")),
+        None => {
+            Err(merge_error(format!("{file} is not the report of a run that can be parted into shards")).help(help))
+        }
+        Some(RunOptions { shard: None, .. }) => {
+            Err(merge_error(format!("{file} is the report of a run without shards"))
+                .help(help)
+                .help("its verdict stands alone: there is nothing to be merged with it"))
+        }
         Some(RunOptions { shard: Some(shard), .. }) if !shard.is_sound() => {
-            Err(fault(format!("{file} says that it is shard {shard}, which cannot be")).help(help))
+            Err(merge_error(format!("{file} says that it is shard {shard}, which cannot be")).help(help))
         }
         Some(RunOptions { shard: Some(shard), .. }) => Ok(*shard),
     }
 }
 
 /// What two reports were asked for or judged by differently.
-fn differences(one: &Fitting<'_>, other: &Fitting<'_>) -> Vec<Diagnostic> {
+fn differences(one: &CheckedShard<'_>, other: &CheckedShard<'_>) -> Vec<Diagnostic> {
     let (a, b) = (terms(one.report), terms(other.report));
-    let differs = |((what, said, help), (_, otherwise, _)): (Term, Term)| {
+    let differs = |((what, said, help), (_, otherwise, _)): (ComparedOption, ComparedOption)| {
         (said != otherwise).then(|| {
             let message = format!(
                 "{} and {} differ in {what}: {said} in the one, {otherwise} in the other",
                 one.file, other.file
             );
-            fault(message).help(help)
+            merge_error(message).help(help)
         })
     };
     a.into_iter().zip(b).filter_map(differs).collect()
 }
 
 /// What the shards of a run have in common: what it is, its value, and what to do where it differs.
-type Term = (&'static str, String, &'static str);
+type ComparedOption = (&'static str, String, &'static str);
 
-fn terms(report: &Report) -> [Term; 5] {
+fn terms(report: &Report) -> [ComparedOption; 5] {
     let asked = report.run.clone().unwrap_or_default();
     let again = "play all shards with the same scenarios, requirements and options, and merge their reports";
     let parts = asked.shard.map_or(0, |shard| shard.of);
@@ -140,17 +144,17 @@ fn terms(report: &Report) -> [Term; 5] {
     ]
 }
 
-fn repeated_shards(parts: &[Fitting<'_>]) -> Vec<Diagnostic> {
+fn repeated_shards(parts: &[CheckedShard<'_>]) -> Vec<Diagnostic> {
     let same = parts.chunk_by(|a, b| a.shard == b.shard).filter(|same| same.len() > 1);
-    let told = |same: &[Fitting<'_>]| {
+    let told = |same: &[CheckedShard<'_>]| {
         let files: Vec<&str> = same.iter().map(|part| part.file).collect();
-        fault(format!("shard {} is given {} times: {}", same[0].shard, same.len(), files.join(", ")))
+        merge_error(format!("shard {} is given {} times: {}", same[0].shard, same.len(), files.join(", ")))
             .help("give one report for each shard")
     };
     same.map(told).collect()
 }
 
-fn missing_shards(parts: &[Fitting<'_>]) -> Option<Diagnostic> {
+fn missing_shards(parts: &[CheckedShard<'_>]) -> Option<Diagnostic> {
     let of = parts.first()?.shard.of;
     let given = |index: &usize| parts.iter().any(|part| part.shard.index == *index);
     let missing: Vec<String> =
@@ -159,22 +163,25 @@ fn missing_shards(parts: &[Fitting<'_>]) -> Option<Diagnostic> {
     let files: Vec<String> = parts.iter().map(|part| format!("{} is {}", part.file, part.shard)).collect();
     let more = if missing.len() == NAMED { ", …" } else { "" };
     let message = format!("not every shard is there, {}{more} missing: {}", missing.join(", "), files.join(", "));
-    Some(fault(message).help(format!("play it, too, with `--shard {first} --report json=FILE`, and give all reports")))
+    Some(
+        merge_error(message)
+            .help(format!("play it, too, with `--shard {first} --report json=FILE`, and give all reports")),
+    )
 }
 
 /// What tells one subject from another.
-type Key<'a> = (&'a str, &'a str, &'a str);
+type SubjectKey<'a> = (&'a str, &'a str, &'a str);
 
 /// What one shard says of a subject.
-type Piece<'a> = (Fitting<'a>, &'a SubjectReport, &'a RunScope);
+type ShardSubject<'a> = (CheckedShard<'a>, &'a SubjectReport, &'a RunScope);
 
 /// Every subject of the run, judged as one run would have, and all that keeps one from being judged.
-fn subjects(parts: &[Fitting<'_>]) -> (Vec<SubjectReport>, Vec<Diagnostic>) {
-    let keys: Vec<Key<'_>> =
-        once_each(parts.iter().flat_map(|p| &p.report.subjects).map(key).collect::<Vec<_>>().iter());
+fn subjects(parts: &[CheckedShard<'_>]) -> (Vec<SubjectReport>, Vec<Diagnostic>) {
+    let keys: Vec<SubjectKey<'_>> =
+        distinct(parts.iter().flat_map(|p| &p.report.subjects).map(key).collect::<Vec<_>>().iter());
     let (mut subjects, mut faults) = (vec![], vec![]);
     for key in keys {
-        match pieces(parts, key).and_then(|(pieces, all)| subject(&pieces, all)) {
+        match subject_parts(parts, key).and_then(|(pieces, all)| subject(&pieces, all)) {
             Ok(subject) => subjects.push(subject),
             Err(found) => faults.extend(found),
         }
@@ -182,16 +189,19 @@ fn subjects(parts: &[Fitting<'_>]) -> (Vec<SubjectReport>, Vec<Diagnostic>) {
     (subjects, faults)
 }
 
-fn key(subject: &SubjectReport) -> Key<'_> {
+fn key(subject: &SubjectReport) -> SubjectKey<'_> {
     (&subject.name, &subject.role, &subject.edition)
 }
 
-fn shown((name, role, edition): Key<'_>) -> String {
+fn subject_label((name, role, edition): SubjectKey<'_>) -> String {
     format!("{name} ({role}, edition {edition})")
 }
 
 /// What the shards say of a subject, and whether all do that should: one may have found that it cannot be judged.
-fn pieces<'a>(parts: &[Fitting<'a>], wanted: Key<'_>) -> Result<(Vec<Piece<'a>>, bool), Vec<Diagnostic>> {
+fn subject_parts<'a>(
+    parts: &[CheckedShard<'a>],
+    wanted: SubjectKey<'_>,
+) -> Result<(Vec<ShardSubject<'a>>, bool), Vec<Diagnostic>> {
     let (mut pieces, mut silent, mut faults) = (vec![], vec![], vec![]);
     for part in parts {
         let mut of_it = part.report.subjects.iter().filter(|s| key(s) == wanted);
@@ -202,7 +212,7 @@ fn pieces<'a>(parts: &[Fitting<'a>], wanted: Key<'_>) -> Result<(Vec<Piece<'a>>,
                 None => faults.push(broken(part, wanted, "it does not say what its verdict rests on")),
             },
             (Some(_), Some(_)) => faults.push(
-                fault(format!("{} has two subjects that are called {}", part.file, shown(wanted)))
+                merge_error(format!("{} has two subjects that are called {}", part.file, subject_label(wanted)))
                     .help("give each subject in `wirecert.yaml` a name of its own, and play the shards again"),
             ),
         }
@@ -216,10 +226,10 @@ fn pieces<'a>(parts: &[Fitting<'a>], wanted: Key<'_>) -> Result<(Vec<Piece<'a>>,
         if part.report.unjudged.iter().any(tells) {
             all = false;
         } else {
-            let there: Vec<String> = part.report.subjects.iter().map(|s| shown(key(s))).collect();
+            let there: Vec<String> = part.report.subjects.iter().map(|s| subject_label(key(s))).collect();
             let there = if there.is_empty() { "no subject".to_owned() } else { there.join(", ") };
             faults.push(
-                fault(format!("{} says nothing of {}, only of {there}", part.file, shown(wanted)))
+                merge_error(format!("{} says nothing of {}, only of {there}", part.file, subject_label(wanted)))
                     .help("give every shard the same subjects and editions, and play it again"),
             );
         }
@@ -228,13 +238,13 @@ fn pieces<'a>(parts: &[Fitting<'a>], wanted: Key<'_>) -> Result<(Vec<Piece<'a>>,
 }
 
 /// A report that no run of ours writes.
-fn broken(part: &Fitting<'_>, subject: Key<'_>, why: &str) -> Diagnostic {
-    fault(format!("{} is not whole: of {}, {why}", part.file, shown(subject)))
+fn broken(part: &CheckedShard<'_>, subject: SubjectKey<'_>, why: &str) -> Diagnostic {
+    merge_error(format!("{} is not whole: of {}, {why}", part.file, subject_label(subject)))
         .help(format!("play it again with `--shard {} --report json=FILE`", part.shard))
 }
 
 /// Judges a subject by what all shards have of it.
-fn subject(pieces: &[Piece<'_>], all: bool) -> Result<SubjectReport, Vec<Diagnostic>> {
+fn subject(pieces: &[ShardSubject<'_>], all: bool) -> Result<SubjectReport, Vec<Diagnostic>> {
     let Some(first) = pieces.first() else { return Err(vec![]) };
     let mut faults: Vec<Diagnostic> = pieces[1..].iter().filter_map(|other| differs(first, other)).collect();
     faults.extend(pieces.iter().filter_map(incomplete));
@@ -254,31 +264,34 @@ fn subject(pieces: &[Piece<'_>], all: bool) -> Result<SubjectReport, Vec<Diagnos
         role: report.role.clone(),
         edition: report.edition.clone(),
         strict: part.report.run.as_ref().is_some_and(|asked| asked.strict),
-        owed: owed(report),
+        owed: owed_requirements(report),
         basis: RunScope { scope, baseline: baseline(pieces), unreferenced, ..(*basis).clone() },
-        judged: judged(pieces),
+        judged: judged_scenarios(pieces),
         snapshots,
-        notes: once_each(pieces.iter().flat_map(|(_, report, _)| &report.notes)),
+        notes: distinct(pieces.iter().flat_map(|(_, report, _)| &report.notes)),
     }))
 }
 
 /// What two shards should agree on and do not.
-fn differs((one, a, by): &Piece<'_>, (other, b, otherwise): &Piece<'_>) -> Option<Diagnostic> {
+fn differs((one, a, by): &ShardSubject<'_>, (other, b, otherwise): &ShardSubject<'_>) -> Option<Diagnostic> {
     let lines = by.baseline.len() == otherwise.baseline.len()
         && by.baseline.iter().zip(&otherwise.baseline).all(|(x, y)| x.is_same_line(y));
     let what = [
         (by.scenarios == otherwise.scenarios && by.whole == otherwise.whole, "what was to be played"),
         (by.missing == otherwise.missing, "what it declares missing"),
         (lines, "the baseline"),
-        (owed(a) == owed(b), "what is asked of it"),
+        (owed_requirements(a) == owed_requirements(b), "what is asked of it"),
     ];
     let (_, what) = what.into_iter().find(|(same, _)| !same)?;
-    let message = format!("{} and {} differ in {what}, of {}", one.file, other.file, shown(key(a)));
-    Some(fault(message).help("play all shards with the same `wirecert.yaml` and baseline, and merge their reports"))
+    let message = format!("{} and {} differ in {what}, of {}", one.file, other.file, subject_label(key(a)));
+    Some(
+        merge_error(message)
+            .help("play all shards with the same `wirecert.yaml` and baseline, and merge their reports"),
+    )
 }
 
 /// A report that does not have the scenarios of its shard, or has findings of others.
-fn incomplete((part, report, basis): &Piece<'_>) -> Option<Diagnostic> {
+fn incomplete((part, report, basis): &ShardSubject<'_>) -> Option<Diagnostic> {
     let (share, there) = (part.shard.share(basis.scenarios), report.scenarios.len());
     if there != share {
         return Some(broken(part, key(report), &format!("it has {there} scenarios where {share} are its share")));
@@ -290,14 +303,15 @@ fn incomplete((part, report, basis): &Piece<'_>) -> Option<Diagnostic> {
     stray.then(|| broken(part, key(report), "it speaks of scenarios that it does not have"))
 }
 
-fn played_twice(pieces: &[Piece<'_>]) -> Option<Diagnostic> {
-    let mut by: BTreeMap<&str, &Fitting<'_>> = BTreeMap::new();
+fn played_twice(pieces: &[ShardSubject<'_>]) -> Option<Diagnostic> {
+    let mut by: BTreeMap<&str, &CheckedShard<'_>> = BTreeMap::new();
     for (part, report, _) in pieces {
         for scenario in &report.scenarios {
             if let Some(other) = by.insert(&scenario.id, part) {
                 let message = format!("{} and {} both have the scenario {}", other.file, part.file, scenario.id);
                 return Some(
-                    fault(message).help("play all shards again, with the same scenarios, and merge their reports"),
+                    merge_error(message)
+                        .help("play all shards again, with the same scenarios, and merge their reports"),
                 );
             }
         }
@@ -305,14 +319,14 @@ fn played_twice(pieces: &[Piece<'_>]) -> Option<Diagnostic> {
     None
 }
 
-fn owed(report: &SubjectReport) -> Vec<Required> {
+fn owed_requirements(report: &SubjectReport) -> Vec<Required> {
     let owed =
         |r: &super::RequirementResult| Required { id: r.id.clone(), level: r.level, capability: r.capability.clone() };
     report.requirements.iter().map(owed).collect()
 }
 
 /// Every scenario with what it showed, in the order of an unsharded run.
-fn judged(pieces: &[Piece<'_>]) -> Vec<JudgedScenario> {
+fn judged_scenarios(pieces: &[ShardSubject<'_>]) -> Vec<JudgedScenario> {
     let mut list: Vec<(usize, JudgedScenario)> = vec![];
     for (part, report, _) in pieces {
         let mut assessed: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -338,7 +352,7 @@ fn judged(pieces: &[Piece<'_>]) -> Vec<JudgedScenario> {
 }
 
 /// The lines of the baseline: used where one shard used them, over where they were for one.
-fn baseline(pieces: &[Piece<'_>]) -> Vec<BaselineLine> {
+fn baseline(pieces: &[ShardSubject<'_>]) -> Vec<BaselineLine> {
     let Some((_, _, first)) = pieces.first() else { return vec![] };
     let any = |n: usize, said: fn(&BaselineLine) -> bool| {
         pieces.iter().any(|(_, _, basis)| basis.baseline.get(n).is_some_and(said))
@@ -352,7 +366,7 @@ fn baseline(pieces: &[Piece<'_>]) -> Vec<BaselineLine> {
 }
 
 /// What was compared with snapshots; what no scenario refers to is told as such where the shards make a full run.
-fn snapshots(pieces: &[Piece<'_>], scope: Scope) -> (Vec<SnapshotResult>, Vec<String>) {
+fn snapshots(pieces: &[ShardSubject<'_>], scope: Scope) -> (Vec<SnapshotResult>, Vec<String>) {
     let (mut compared, mut unreferenced) = (BTreeMap::new(), BTreeSet::new());
     for (_, report, basis) in pieces {
         unreferenced.extend(basis.unreferenced.iter().cloned());

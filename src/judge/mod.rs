@@ -18,11 +18,13 @@ mod tests;
 mod unassessed;
 mod verdict;
 
-pub use attribution::{ALIVE, Context, explained_by};
+pub use attribution::{ALIVE, AttributionContext, explained_by};
 pub use baseline::{Baseline, BaselineEntry};
-pub use merge::{Part, merge};
-pub use played::{Absence, Blocked, FaultOwner, MissKind, Missed, Play, PlayPosition, Played, RawFinding};
-pub use recorded::{By, Findings, Reading, Recorded, subjects};
+pub use merge::{ShardReport, merge};
+pub use played::{
+    Absence, BlockedRequirement, FaultOwner, MissKind, MissedExpectation, Play, PlayPosition, Played, RawFinding,
+};
+pub use recorded::{FindingSource, Findings, FindingsReader, Recorded, subjects};
 pub use report::{Cause, Counts, Note, Report, Repro, SnapshotResult, Standing, SubjectReport, Suite};
 pub use rules::RuleRun;
 pub use run_scope::{BaselineLine, RunOptions, RunScope, Scope, Selection, Shard, Unjudged};

@@ -45,7 +45,7 @@ pub struct Play {
     /// What went wrong.
     pub findings: Vec<RawFinding>,
     /// What could not be judged because of a finding.
-    pub blocked: Vec<Blocked>,
+    pub blocked: Vec<BlockedRequirement>,
     /// Readings taken and other remarks.
     pub notes: Vec<(Option<RequirementId>, String)>,
     /// Sound requests that need a capability, and how they were answered.
@@ -131,12 +131,12 @@ pub struct RawFinding {
     /// The connection or exchange of the event that shows it, where it has one.
     pub conn: Option<String>,
     /// How an expectation was missed; none where a rule saw it.
-    pub missed: Option<Missed>,
+    pub missed: Option<MissedExpectation>,
 }
 
 impl RawFinding {
     /// The same, with the last events before it.
-    pub fn seen_by(self, tail: &Tail) -> Self {
+    pub fn with_last_events_of(self, tail: &Tail) -> Self {
         Self { known_after: tail.newest(), last_events: tail.lines(), ..self }
     }
 
@@ -169,7 +169,7 @@ impl RawFinding {
 
 /// How an expectation was missed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Missed {
+pub struct MissedExpectation {
     /// The kind of observation that was awaited, or the verb that our side could not perform.
     pub kind: &'static str,
     /// What chose the observation among others of its kind.
@@ -199,7 +199,7 @@ pub struct Absence {
     pub since: u64,
 }
 
-impl Missed {
+impl MissedExpectation {
     /// The name of the exchange, where one is chosen by its label.
     pub fn exchange(&self) -> Option<&str> {
         ["to", "of"].iter().find_map(|key| self.selectors.get(*key)?.as_str())
@@ -208,7 +208,7 @@ impl Missed {
 
 /// A requirement that a play could not judge because of a finding.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Blocked {
+pub struct BlockedRequirement {
     /// The requirement that was not judged; none where the step that could not be performed proves none.
     pub requirement: Option<RequirementId>,
     /// The requirement that was violated instead; none where the finding stands for none.

@@ -146,7 +146,7 @@ impl Report {
     }
 
     /// The same with what was asked of the run, and the subjects that could not be judged: then it is incomplete at best.
-    pub fn asked(self, asked: RunOptions, unjudged: Vec<Unjudged>) -> Self {
+    pub fn with_options(self, asked: RunOptions, unjudged: Vec<Unjudged>) -> Self {
         let open = (!unjudged.is_empty()).then_some(Verdict::Incomplete);
         Self { verdict: gravest(open.into_iter().chain([self.verdict])), run: Some(asked), unjudged, ..self }
     }
@@ -290,7 +290,7 @@ impl Repro {
     /// The command for this scenario, fit to be pasted into a shell; for the whole run where there is none.
     pub fn command(&self, scenario: Option<&str>) -> String {
         let filter = scenario.map(|id| ["--filter".to_owned(), format!("id({id})")]);
-        self.around(filter.into_iter().flatten())
+        self.command_with(filter.into_iter().flatten())
     }
 
     /// The command for these scenarios, one after the other at one process, in the order in which one job plays them.
@@ -299,10 +299,10 @@ impl Repro {
             return self.command(Some(only));
         }
         let ids: Vec<String> = scenarios.iter().map(|id| format!("id({id})")).collect();
-        self.around(["--jobs", "1", "--filter", &ids.join(" | ")].map(str::to_owned))
+        self.command_with(["--jobs", "1", "--filter", &ids.join(" | ")].map(str::to_owned))
     }
 
-    fn around(&self, words: impl IntoIterator<Item = String>) -> String {
+    fn command_with(&self, words: impl IntoIterator<Item = String>) -> String {
         let words = self.before.iter().cloned().chain(words).chain(self.after.iter().cloned());
         words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
     }

@@ -30,7 +30,7 @@ pub struct RuleRun {
     deliberate: Deliberate,
     found: Judgements,
     seen: BTreeSet<RequirementId>,
-    counts: BTreeMap<(RequirementId, bool), Count>,
+    counts: BTreeMap<(RequirementId, bool), ViolationCount>,
     ended: bool,
 }
 
@@ -75,7 +75,7 @@ impl RuleRun {
             let mut out = Judgements::default();
             rule.event(event, &mut out);
             out.violations.iter_mut().for_each(|violation| violation.conn.clone_from(&event.conn));
-            keep(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
+            keep_violation(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
         }
         &self.found.violations[before..]
     }
@@ -88,7 +88,7 @@ impl RuleRun {
             for rule in &mut self.rules {
                 let mut out = Judgements::default();
                 rule.end(&mut out);
-                keep(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
+                keep_violation(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
             }
         }
         &self.found.violations[before..]
@@ -117,14 +117,14 @@ impl RuleRun {
 
 /// How often an end broke a requirement.
 #[derive(Default)]
-struct Count {
+struct ViolationCount {
     seen: u64,
     kept: u64,
     /// Connections on which it did, and how often there.
     conns: HashMap<String, u64>,
 }
 
-impl Count {
+impl ViolationCount {
     /// Whether one more violation is among the first of its connection.
     fn is_among_first(&mut self, conn: Option<&str>) -> bool {
         let Some(conn) = conn else { return false };
@@ -138,11 +138,11 @@ impl Count {
 }
 
 /// Sorts what one rule said about one event into what was found.
-fn keep(
+fn keep_violation(
     deliberate: &Deliberate,
     found: &mut Judgements,
     seen: &mut BTreeSet<RequirementId>,
-    counts: &mut BTreeMap<(RequirementId, bool), Count>,
+    counts: &mut BTreeMap<(RequirementId, bool), ViolationCount>,
     out: Judgements,
 ) {
     let mut assessed = out.assessed;
@@ -197,9 +197,9 @@ impl Sink for Arc<Mutex<RuleRun>> {
 /// Which events were wrong on purpose, and whose they were: a bit for each event up to the last of them.
 #[derive(Default)]
 struct Deliberate {
-    to_server: Bits,
-    to_client: Bits,
-    nowhere: Bits,
+    to_server: EventSet,
+    to_client: EventSet,
+    nowhere: EventSet,
 }
 
 impl Deliberate {
@@ -223,9 +223,9 @@ impl Deliberate {
 }
 
 #[derive(Default)]
-struct Bits(BTreeMap<u64, u64>);
+struct EventSet(BTreeMap<u64, u64>);
 
-impl Bits {
+impl EventSet {
     fn set(&mut self, n: u64) {
         *self.0.entry(n / 64).or_default() |= 1 << (n % 64);
     }

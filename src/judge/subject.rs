@@ -54,7 +54,7 @@ pub struct SubjectRun<'a> {
 /// Draws the conclusions. Never fails: what is contradictory counts against conformity.
 pub fn judge_subject(run: &SubjectRun<'_>) -> SubjectReport {
     let judged: Vec<JudgedScenario> = run.played.iter().map(|played| judge_scenario(run, played)).collect();
-    let owed: Vec<Required> = owed(run).collect();
+    let owed: Vec<Required> = owed_requirements(run).collect();
     let (unreferenced, snapshots): (Vec<_>, Vec<_>) =
         run.snapshots.iter().cloned().partition(|s| run.scope != Scope::Full && s.status == "unreferenced");
     let basis = RunScope {
@@ -106,7 +106,7 @@ fn gaps(run: &SubjectRun<'_>) -> Vec<Note> {
 }
 
 /// What is asked of the subject.
-fn owed<'a>(run: &SubjectRun<'a>) -> impl Iterator<Item = Required> + use<'a> {
+fn owed_requirements<'a>(run: &SubjectRun<'a>) -> impl Iterator<Item = Required> + use<'a> {
     let (end, edition) = (run.end, run.edition.clone());
     run.catalogue.iter().filter(move |r| r.binds == end && r.edition() == edition).map(|r| Required {
         id: r.id.to_owned(),
@@ -161,7 +161,7 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> JudgedSce
         requirement: requirement.map(str::to_owned),
         text: text.clone(),
     };
-    let turn = telling(played, |p| p.turn.is_some()).and_then(|p| p.turn);
+    let turn = decisive_play(played, |p| p.turn.is_some()).and_then(|p| p.turn);
     let result = ScenarioResult {
         id: played.id.clone(),
         file: played.file.clone(),
@@ -187,7 +187,7 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> JudgedSce
         requirements: played.requirements.iter().map(|&id| id.to_owned()).collect(),
         excuses: excuses(played),
         blocked: blocked(played),
-        trace: telling(played, |p| p.trace.is_some()).and_then(|p| p.trace.clone()),
+        trace: decisive_play(played, |p| p.trace.is_some()).and_then(|p| p.trace.clone()),
     };
     JudgedScenario {
         result,
@@ -263,7 +263,7 @@ fn status(run: &SubjectRun<'_>, played: &Played, findings: &[Finding]) -> (Scena
 }
 
 /// The play that tells most about the scenario, of those that have something.
-fn telling(played: &Played, has: impl Fn(&Play) -> bool) -> Option<&Play> {
+fn decisive_play(played: &Played, has: impl Fn(&Play) -> bool) -> Option<&Play> {
     let grave = |p: &&Play| match p.status {
         ScenarioStatus::Failed => 0,
         ScenarioStatus::Error => 1,

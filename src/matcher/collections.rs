@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use super::compile::{Compiler, Word, pattern, patterns};
+use super::compile::{Compiler, MatcherDefinition, pattern_schema, patterns_schema};
 use super::json::show;
 use super::logic::{compile_list, located};
 use super::pattern::Checker;
-use super::pattern::{Kind, Matcher, Node};
+use super::pattern::{Matcher, Node, PatternKind};
 
-pub(super) const CONTAINS: Word = Word {
+pub(super) const CONTAINS: MatcherDefinition = MatcherDefinition {
     name: "$contains",
     doc: "A string with this text in it; a list with such an item. With a list of patterns: each of them somewhere in it.",
-    argument: || json!({"anyOf": [pattern(), {"type": "array", "minItems": 1, "items": pattern()}]}),
+    argument: || json!({"anyOf": [pattern_schema(), {"type": "array", "minItems": 1, "items": pattern_schema()}]}),
     compile: compile_contains,
 };
 
 struct Contains(Vec<Node>);
 
-fn compile_contains(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+fn compile_contains(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
     let nodes = if value.is_array() { compile_list(word, value, c)? } else { vec![c.node(value)] };
-    Some(Kind::Matcher(Box::new(Contains(nodes))))
+    Some(PatternKind::Matcher(Box::new(Contains(nodes))))
 }
 
 impl Matcher for Contains {
@@ -30,9 +30,14 @@ impl Matcher for Contains {
                     match node.plain() {
                         Some(Value::String(wanted)) if text.contains(wanted.as_str()) => {}
                         Some(wanted @ Value::String(_)) => {
-                            checker.unlike(1, &format!("a text with {} in it", show(wanted)), source, actual);
+                            checker.add_unexpected(1, &format!("a text with {} in it", show(wanted)), source, actual);
                         }
-                        _ => checker.unlike(1, &format!("a list with {} in it", show(&node.source)), source, actual),
+                        _ => checker.add_unexpected(
+                            1,
+                            &format!("a list with {} in it", show(&node.source)),
+                            source,
+                            actual,
+                        ),
                     }
                 }
             }
@@ -43,7 +48,7 @@ impl Matcher for Contains {
             }
             _ => {
                 let wanted: Vec<String> = self.0.iter().map(|n| show(&n.source)).collect();
-                checker.unlike(
+                checker.add_unexpected(
                     self.size(),
                     &format!("a text or list with {} in it", wanted.join(" and ")),
                     source,
@@ -64,7 +69,7 @@ fn check_contains_item(node: &Node, items: &[Value], source: &Value, actual: Opt
         let mut trial = checker.trial();
         trial.inside(i, None, |c| node.check(Some(item), c));
         if trial.distance == 0 {
-            return checker.adopt(trial);
+            return checker.accept_trial(trial);
         }
         if nearest.as_ref().is_none_or(|best| trial.distance < best.distance) {
             nearest = Some(trial);
@@ -72,19 +77,19 @@ fn check_contains_item(node: &Node, items: &[Value], source: &Value, actual: Opt
     }
     // Of a single item it is told what is wrong with it.
     let nearest = match nearest {
-        Some(only) if items.len() == 1 => return checker.adopt(only),
+        Some(only) if items.len() == 1 => return checker.accept_trial(only),
         nearest => nearest,
     };
     let near =
         nearest.as_ref().and_then(|t| t.mismatches.first()).map(|m| format!("; nearest: {}", located(m, checker)));
     let message = format!("none of {} items is like {}{}", items.len(), show(&node.source), near.unwrap_or_default());
-    checker.wrong(nearest.map_or(node.size(), |t| t.distance), message, source, actual);
+    checker.add_mismatch(nearest.map_or(node.size(), |t| t.distance), message, source, actual);
 }
 
-pub(super) const ANY_ORDER: Word = Word {
+pub(super) const ANY_ORDER: MatcherDefinition = MatcherDefinition {
     name: "$any_order",
     doc: "A list with these items in any order, and no others.",
-    argument: patterns,
+    argument: patterns_schema,
     compile: compile_any_order,
 };
 
@@ -93,9 +98,9 @@ const MAX_ITEMS: usize = 200;
 
 struct AnyOrder(Vec<Node>);
 
-fn compile_any_order(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+fn compile_any_order(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
     let Value::Array(items) = value else {
-        c.takes(word, "a list of patterns", value);
+        c.wrong_argument(word, "a list of patterns", value);
         return None;
     };
     if items.len() > MAX_ITEMS {
@@ -103,13 +108,13 @@ fn compile_any_order(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option
         return None;
     }
     let nodes = items.iter().enumerate().map(|(i, v)| c.inside(&i.to_string(), |c| c.node(v))).collect();
-    Some(Kind::Matcher(Box::new(AnyOrder(nodes))))
+    Some(PatternKind::Matcher(Box::new(AnyOrder(nodes))))
 }
 
 impl Matcher for AnyOrder {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         let Some(Value::Array(items)) = actual else {
-            return checker.unlike(
+            return checker.add_unexpected(
                 self.size(),
                 &format!("a list of {} items in any order", self.0.len()),
                 source,
@@ -118,7 +123,7 @@ impl Matcher for AnyOrder {
         };
         if items.len() != self.0.len() {
             let message = format!("expected a list of {} in any order, got one of {}", self.0.len(), items.len());
-            checker.wrong(items.len().abs_diff(self.0.len()), message, source, actual);
+            checker.add_mismatch(items.len().abs_diff(self.0.len()), message, source, actual);
         }
         // A list much longer than wanted is wrong already; looking through all of it would only cost time.
         let items = &items[..items.len().min(MAX_ITEMS * 2)];
@@ -132,7 +137,7 @@ impl Matcher for AnyOrder {
                 None => {
                     let free = items.iter().enumerate().filter(|(i, _)| owner[*i].is_none());
                     let (message, distance) = unmatched(p, node, free, checker);
-                    checker.wrong(distance, message, source, actual);
+                    checker.add_mismatch(distance, message, source, actual);
                 }
             }
         }
@@ -192,11 +197,11 @@ fn augment(p: usize, matches: &[Vec<bool>], owner: &mut [Option<usize>], seen: &
     false
 }
 
-pub(super) const EACH: Word = Word {
+pub(super) const EACH: MatcherDefinition = MatcherDefinition {
     name: "$each",
     doc: "A list whose every item matches the pattern; an empty list does.",
-    argument: pattern,
-    compile: |_, value, c| Some(Kind::Matcher(Box::new(Each(c.node(value))))),
+    argument: pattern_schema,
+    compile: |_, value, c| Some(PatternKind::Matcher(Box::new(Each(c.node(value))))),
 };
 
 struct Each(Node);
@@ -204,7 +209,7 @@ struct Each(Node);
 impl Matcher for Each {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         let Some(Value::Array(items)) = actual else {
-            return checker.unlike(self.0.size(), "a list", source, actual);
+            return checker.add_unexpected(self.0.size(), "a list", source, actual);
         };
         for (i, item) in items.iter().enumerate() {
             checker.inside(i, None, |c| self.0.check(Some(item), c));
@@ -212,11 +217,11 @@ impl Matcher for Each {
     }
 }
 
-pub(super) const SOMEWHERE: Word = Word {
+pub(super) const SOMEWHERE: MatcherDefinition = MatcherDefinition {
     name: "$somewhere",
     doc: "A value that the pattern matches, or that has a key's value or an item inside it, however deep, that it matches.",
-    argument: pattern,
-    compile: |_, value, c| Some(Kind::Matcher(Box::new(Somewhere(c.node(value))))),
+    argument: pattern_schema,
+    compile: |_, value, c| Some(PatternKind::Matcher(Box::new(Somewhere(c.node(value))))),
 };
 
 struct Somewhere(Node);
@@ -225,18 +230,18 @@ impl Matcher for Somewhere {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         let Some(actual) = actual else {
             let what = format!("something with {} somewhere in it", show(&self.0.source));
-            return checker.unlike(self.size(), &what, source, None);
+            return checker.add_unexpected(self.size(), &what, source, None);
         };
-        let mut search = Search { node: &self.0, nearest: None };
+        let mut search = SomewhereSearch { node: &self.0, nearest: None };
         if let Some(found) = search.visit(actual, checker.trial()) {
-            return checker.adopt(found);
+            return checker.accept_trial(found);
         }
         // Of a plain value every other one is equally far.
         let trial = search.nearest.as_ref().filter(|_| self.0.plain().is_none());
         let near = trial.and_then(|t| t.mismatches.first()).map(|m| format!("; nearest: {}", located(m, checker)));
         let near = near.unwrap_or_default();
         let message = format!("nothing like {} is anywhere in {}{near}", show(&self.0.source), show(actual));
-        checker.wrong(search.nearest.map_or(self.size(), |t| t.distance), message, source, Some(actual));
+        checker.add_mismatch(search.nearest.map_or(self.size(), |t| t.distance), message, source, Some(actual));
     }
 
     fn size(&self) -> usize {
@@ -245,13 +250,13 @@ impl Matcher for Somewhere {
 }
 
 /// Goes through a value from the outside in, each object and list before what is in it.
-struct Search<'n> {
+struct SomewhereSearch<'n> {
     node: &'n Node,
     /// What came nearest so far.
     nearest: Option<Checker>,
 }
 
-impl Search<'_> {
+impl SomewhereSearch<'_> {
     /// Holds the value against the pattern, then what is in it; gives the first trial that found no fault. `here` is a
     /// trial at the place of the value.
     fn visit(&mut self, value: &Value, here: Checker) -> Option<Checker> {

@@ -19,14 +19,14 @@ pub fn equal(a: &Value, b: &Value) -> bool {
 
 /// Which of two numbers is the larger, exactly also where one is whole and the other a fraction.
 pub fn compare(a: &Number, b: &Number) -> Option<Ordering> {
-    match (whole(a), whole(b)) {
+    match (as_integer(a), as_integer(b)) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
         _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
     }
 }
 
 /// The number as an integer, where it is a whole one that fits.
-pub(super) fn whole(n: &Number) -> Option<i128> {
+pub(super) fn as_integer(n: &Number) -> Option<i128> {
     if let Some(n) = n.as_i64() {
         return Some(n.into());
     }
@@ -39,19 +39,19 @@ pub(super) fn whole(n: &Number) -> Option<i128> {
 }
 
 /// So many characters of a value are shown.
-const SHOWN: usize = 160;
+const MAX_SHOWN: usize = 160;
 
 /// A value as compact JSON, cut where it is long; then its size is told.
 pub fn show(value: &Value) -> String {
     let (text, whole) = match value {
         // A long text is cut before it is encoded, so that a huge one costs nothing.
-        Value::String(s) if s.len() > 8 * SHOWN => {
-            let head: String = s.chars().take(2 * SHOWN).collect();
+        Value::String(s) if s.len() > 8 * MAX_SHOWN => {
+            let head: String = s.chars().take(2 * MAX_SHOWN).collect();
             (Value::String(head).to_string(), Some(format!("{} bytes of text", s.len())))
         }
         value => (value.to_string(), None),
     };
-    match (text.char_indices().nth(SHOWN), whole) {
+    match (text.char_indices().nth(MAX_SHOWN), whole) {
         (None, _) => text,
         (Some((at, _)), Some(whole)) => format!("{}… ({whole})", &text[..at]),
         (Some((at, _)), None) => format!("{}… ({} bytes)", &text[..at], text.len()),

@@ -3,19 +3,23 @@
 
 use serde_json::{Value, json};
 
-use super::compile::{Argument, Compiler, Word, only_true, pattern, patterns};
+use super::compile::{Compiler, MatcherArgument, MatcherDefinition, pattern_schema, patterns_schema, true_schema};
 use super::json::show;
 use super::pattern::Checker;
-use super::pattern::{Kind, Matcher, Node};
+use super::pattern::{Matcher, Node, PatternKind};
 use super::template::is_name;
 
-pub(super) const ANY: Word =
-    Word { name: "$any", doc: "Anything that is there.", argument: only_true, compile: |w, v, c| flag(w, v, c, Any) };
+pub(super) const ANY: MatcherDefinition = MatcherDefinition {
+    name: "$any",
+    doc: "Anything that is there.",
+    argument: true_schema,
+    compile: |w, v, c| flag(w, v, c, Any),
+};
 
-pub(super) const ABSENT: Word = Word {
+pub(super) const ABSENT: MatcherDefinition = MatcherDefinition {
     name: "$absent",
     doc: "Only a key that is not there.",
-    argument: only_true,
+    argument: true_schema,
     compile: |w, v, c| flag(w, v, c, Absent),
 };
 
@@ -23,21 +27,26 @@ struct Any;
 struct Absent;
 
 /// Compiles a matcher whose only argument is `true`.
-pub(super) fn flag(word: &Word, value: &Value, c: &mut Compiler<'_>, matcher: impl Matcher + 'static) -> Option<Kind> {
+pub(super) fn flag(
+    word: &MatcherDefinition,
+    value: &Value,
+    c: &mut Compiler<'_>,
+    matcher: impl Matcher + 'static,
+) -> Option<PatternKind> {
     match c.argument(value) {
-        Argument::Value(Value::Bool(true)) => Some(Kind::Matcher(Box::new(matcher))),
-        Argument::Value(other) => {
-            c.takes(word, "only `true`", &other);
+        MatcherArgument::Value(Value::Bool(true)) => Some(PatternKind::Matcher(Box::new(matcher))),
+        MatcherArgument::Value(other) => {
+            c.wrong_argument(word, "only `true`", &other);
             None
         }
-        Argument::Open => None,
+        MatcherArgument::Open => None,
     }
 }
 
 impl Matcher for Any {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         if actual.is_none() {
-            checker.unlike(1, "anything", source, actual);
+            checker.add_unexpected(1, "anything", source, actual);
         }
     }
 }
@@ -45,72 +54,72 @@ impl Matcher for Any {
 impl Matcher for Absent {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         if actual.is_some() {
-            checker.unlike(1, "nothing to be there", source, actual);
+            checker.add_unexpected(1, "nothing to be there", source, actual);
         }
     }
 }
 
-pub(super) const EQUALS: Word = Word {
+pub(super) const EQUALS: MatcherDefinition = MatcherDefinition {
     name: "$equals",
     doc: "Exactly this value: no keys but those named, at every depth.",
     argument: || json!({}),
     compile: compile_literal,
 };
 
-pub(super) const LITERAL: Word = Word {
+pub(super) const LITERAL: MatcherDefinition = MatcherDefinition {
     name: "$literal",
     doc: "The value itself, exactly, even where it looks like a matcher.",
     argument: || json!({}),
     compile: compile_literal,
 };
 
-fn compile_literal(_: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+fn compile_literal(_: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
     match c.argument(value) {
-        Argument::Value(value) => Some(Kind::Exact(Box::new(Node::literal(value)))),
-        Argument::Open => None,
+        MatcherArgument::Value(value) => Some(PatternKind::Exact(Box::new(Node::literal(value)))),
+        MatcherArgument::Open => None,
     }
 }
 
-pub(super) const NOT: Word = Word {
+pub(super) const NOT: MatcherDefinition = MatcherDefinition {
     name: "$not",
     doc: "Something that is there and that the pattern does not match.",
-    argument: pattern,
+    argument: pattern_schema,
     compile: compile_not,
 };
 
-pub(super) const ONE_OF: Word = Word {
+pub(super) const ONE_OF: MatcherDefinition = MatcherDefinition {
     name: "$one_of",
     doc: "What at least one of the patterns matches.",
-    argument: patterns,
-    compile: |w, v, c| Some(Kind::Matcher(Box::new(OneOf(compile_list(w, v, c)?)))),
+    argument: patterns_schema,
+    compile: |w, v, c| Some(PatternKind::Matcher(Box::new(OneOf(compile_list(w, v, c)?)))),
 };
 
-pub(super) const ALL: Word = Word {
+pub(super) const ALL: MatcherDefinition = MatcherDefinition {
     name: "$all",
     doc: "What all of the patterns match.",
-    argument: patterns,
-    compile: |w, v, c| Some(Kind::Matcher(Box::new(All(compile_list(w, v, c)?)))),
+    argument: patterns_schema,
+    compile: |w, v, c| Some(PatternKind::Matcher(Box::new(All(compile_list(w, v, c)?)))),
 };
 
 struct Not(Node);
 struct OneOf(Vec<Node>);
 struct All(Vec<Node>);
 
-fn compile_not(_: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+fn compile_not(_: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
     let outer = std::mem::replace(&mut c.negated, true);
     let node = c.node(value);
     c.negated = outer;
-    Some(Kind::Matcher(Box::new(Not(node))))
+    Some(PatternKind::Matcher(Box::new(Not(node))))
 }
 
 /// Compiles a list of patterns, one at least.
-pub(super) fn compile_list(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Vec<Node>> {
+pub(super) fn compile_list(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<Vec<Node>> {
     match value {
         Value::Array(items) if !items.is_empty() => {
             Some(items.iter().enumerate().map(|(i, v)| c.inside(&i.to_string(), |c| c.node(v))).collect())
         }
         other => {
-            c.takes(word, "a list of one pattern or more", other);
+            c.wrong_argument(word, "a list of one pattern or more", other);
             None
         }
     }
@@ -121,7 +130,7 @@ impl Matcher for Not {
         let mut trial = checker.trial();
         self.0.check(actual, &mut trial);
         if actual.is_none() || trial.distance == 0 {
-            checker.unlike(1, &format!("anything but {}", show(&self.0.source)), source, actual);
+            checker.add_unexpected(1, &format!("anything but {}", show(&self.0.source)), source, actual);
         }
     }
 }
@@ -133,7 +142,7 @@ impl Matcher for OneOf {
             let mut trial = checker.trial();
             node.check(actual, &mut trial);
             if trial.distance == 0 {
-                return checker.adopt(trial);
+                return checker.accept_trial(trial);
             }
             if nearest.as_ref().is_none_or(|(_, best)| trial.distance < best.distance) {
                 nearest = Some((i, trial));
@@ -144,7 +153,7 @@ impl Matcher for OneOf {
         let got = actual.map_or("nothing".to_owned(), show);
         let message =
             format!("none of {} alternatives matches {got}; the nearest is number {}{why}", self.0.len(), i + 1);
-        checker.wrong(trial.distance, message, source, actual);
+        checker.add_mismatch(trial.distance, message, source, actual);
     }
 
     fn size(&self) -> usize {
@@ -172,7 +181,7 @@ pub(super) fn located(mismatch: &super::Mismatch, checker: &Checker) -> String {
     }
 }
 
-pub(super) const CAPTURE: Word = Word {
+pub(super) const CAPTURE: MatcherDefinition = MatcherDefinition {
     name: "$capture",
     doc: "Anything that is there, and sets the variable named; `{as: NAME, is: PATTERN}`: what the pattern matches.",
     argument: || {
@@ -181,7 +190,7 @@ pub(super) const CAPTURE: Word = Word {
             name.clone(),
             {
                 "type": "object",
-                "properties": {"as": name, "is": pattern()},
+                "properties": {"as": name, "is": pattern_schema()},
                 "required": ["as"],
                 "additionalProperties": false,
             },
@@ -195,7 +204,7 @@ struct Capture {
     is: Option<Node>,
 }
 
-fn compile_capture(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+fn compile_capture(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
     if c.negated {
         c.error("nothing can be captured inside `$not`", None);
         return None;
@@ -214,7 +223,7 @@ fn compile_capture(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<K
             }
         }
         other => {
-            c.takes(word, "the name of a variable or `{as: …, is: …}`", other);
+            c.wrong_argument(word, "the name of a variable or `{as: …, is: …}`", other);
             return None;
         }
     };
@@ -225,7 +234,7 @@ fn compile_capture(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<K
     if !c.captures.contains(name) {
         c.captures.push(name.clone());
     }
-    Some(Kind::Matcher(Box::new(Capture { name: name.clone(), is })))
+    Some(PatternKind::Matcher(Box::new(Capture { name: name.clone(), is })))
 }
 
 impl Matcher for Capture {
@@ -235,7 +244,7 @@ impl Matcher for Capture {
         }
         match actual {
             Some(value) => checker.capture(&self.name, value, source),
-            None if self.is.is_none() => checker.unlike(1, "anything", &json!({"$any": true}), actual),
+            None if self.is.is_none() => checker.add_unexpected(1, "anything", &json!({"$any": true}), actual),
             None => {}
         }
     }

@@ -29,7 +29,7 @@ pub mod template;
 mod tests;
 mod types;
 
-pub use compile::{PatternError, Word, words};
+pub use compile::{MatcherDefinition, PatternError, words};
 pub use json::{compare, equal, pointer_push, show};
 pub use pattern::Pattern;
 pub use pattern::{Captures, Mismatch};

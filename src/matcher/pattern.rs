@@ -102,7 +102,7 @@ impl Pattern {
     fn run(&self, actual: Option<&Value>) -> Checker {
         let mut checker = Checker::new(self.exact);
         match (&self.root.kind, actual) {
-            (Kind::Object(entries), Some(Value::Object(map))) if self.exact_below => {
+            (PatternKind::Object(entries), Some(Value::Object(map))) if self.exact_below => {
                 self.root.entries(entries, map, &mut checker, true);
             }
             _ => self.root.check(actual, &mut checker),
@@ -125,10 +125,10 @@ pub(super) trait Matcher: Send + Sync {
 /// A part of a pattern, with what it was written as.
 pub(super) struct Node {
     pub(super) source: Value,
-    pub(super) kind: Kind,
+    pub(super) kind: PatternKind,
 }
 
-pub(super) enum Kind {
+pub(super) enum PatternKind {
     /// This value.
     Plain,
     /// These keys.
@@ -147,16 +147,16 @@ impl Node {
     /// The value itself, nothing in it being a matcher.
     pub(super) fn literal(value: Value) -> Self {
         let inner = Self::uninterpreted(&value);
-        Self { source: value, kind: Kind::Exact(Box::new(inner)) }
+        Self { source: value, kind: PatternKind::Exact(Box::new(inner)) }
     }
 
     fn uninterpreted(value: &Value) -> Self {
         let kind = match value {
             Value::Object(map) => {
-                Kind::Object(map.iter().map(|(key, v)| (key.clone(), Self::uninterpreted(v))).collect())
+                PatternKind::Object(map.iter().map(|(key, v)| (key.clone(), Self::uninterpreted(v))).collect())
             }
-            Value::Array(items) => Kind::List(items.iter().map(Self::uninterpreted).collect()),
-            _ => Kind::Plain,
+            Value::Array(items) => PatternKind::List(items.iter().map(Self::uninterpreted).collect()),
+            _ => PatternKind::Plain,
         };
         Self { source: value.clone(), kind }
     }
@@ -164,8 +164,8 @@ impl Node {
     /// The value that this stands for, where it is a plain one.
     pub(super) fn plain(&self) -> Option<&Value> {
         match &self.kind {
-            Kind::Plain => Some(&self.source),
-            Kind::Exact(inner) => inner.plain(),
+            PatternKind::Plain => Some(&self.source),
+            PatternKind::Exact(inner) => inner.plain(),
             _ => None,
         }
     }
@@ -173,49 +173,52 @@ impl Node {
     /// How many leaves the pattern has.
     pub(super) fn size(&self) -> usize {
         match &self.kind {
-            Kind::Object(entries) => entries.iter().map(|(_, n)| n.size()).sum::<usize>().max(1),
-            Kind::List(items) => items.iter().map(Self::size).sum::<usize>().max(1),
-            Kind::Exact(inner) => inner.size(),
-            Kind::Matcher(m) => m.size(),
-            Kind::Plain | Kind::Open => 1,
+            PatternKind::Object(entries) => entries.iter().map(|(_, n)| n.size()).sum::<usize>().max(1),
+            PatternKind::List(items) => items.iter().map(Self::size).sum::<usize>().max(1),
+            PatternKind::Exact(inner) => inner.size(),
+            PatternKind::Matcher(m) => m.size(),
+            PatternKind::Plain | PatternKind::Open => 1,
         }
     }
 
     pub(super) fn check(&self, actual: Option<&Value>, checker: &mut Checker) {
         match &self.kind {
-            Kind::Plain => {
+            PatternKind::Plain => {
                 if !actual.is_some_and(|a| equal(&self.source, a)) {
                     self.differs(actual, checker);
                 }
             }
-            Kind::Object(entries) => match actual {
+            PatternKind::Object(entries) => match actual {
                 Some(Value::Object(map)) => {
                     self.entries(entries, map, checker, checker.exact);
                     if checker.exact {
                         self.unnamed(entries, map, checker);
                     }
                 }
-                _ => checker.unlike(self.size(), &self.describe("an object"), &self.source, actual),
+                _ => checker.add_unexpected(self.size(), &self.describe("an object"), &self.source, actual),
             },
-            Kind::List(items) => match actual {
+            PatternKind::List(items) => match actual {
                 Some(Value::Array(values)) => self.list(items, values, checker),
-                _ => checker.unlike(self.size(), &self.describe("a list"), &self.source, actual),
+                _ => checker.add_unexpected(self.size(), &self.describe("a list"), &self.source, actual),
             },
-            Kind::Exact(inner) => {
+            PatternKind::Exact(inner) => {
                 let outer = std::mem::replace(&mut checker.exact, true);
                 inner.check(actual, checker);
                 checker.exact = outer;
             }
-            Kind::Open => {
-                checker.unlike(1, &format!("{} (a variable without a value)", show(&self.source)), &self.source, actual)
-            }
-            Kind::Matcher(m) => m.check(&self.source, actual, checker),
+            PatternKind::Open => checker.add_unexpected(
+                1,
+                &format!("{} (a variable without a value)", show(&self.source)),
+                &self.source,
+                actual,
+            ),
+            PatternKind::Matcher(m) => m.check(&self.source, actual, checker),
         }
     }
 
     fn describe(&self, kind: &str) -> String {
-        let empty = matches!(&self.kind, Kind::Object(e) if e.is_empty())
-            || matches!(&self.kind, Kind::List(i) if i.is_empty());
+        let empty = matches!(&self.kind, PatternKind::Object(e) if e.is_empty())
+            || matches!(&self.kind, PatternKind::List(i) if i.is_empty());
         if empty { kind.to_owned() } else { format!("{kind} like {}", show(&self.source)) }
     }
 
@@ -225,9 +228,9 @@ impl Node {
         {
             let at = wanted.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
             let what = format!("{} (the texts differ from character {})", show(&self.source), at + 1);
-            return checker.unlike(1, &what, &self.source, actual);
+            return checker.add_unexpected(1, &what, &self.source, actual);
         }
-        checker.unlike(1, &show(&self.source), &self.source, actual);
+        checker.add_unexpected(1, &show(&self.source), &self.source, actual);
     }
 
     /// Holds the keys named against those that are there; `exact` counts from below them.
@@ -246,7 +249,7 @@ impl Node {
         for key in others(entries, map) {
             checker.inside(key, None, |c| {
                 let message = format!("unexpected key `{key}`: none but those named may be there");
-                c.wrong(1, message, &self.source, map.get(key));
+                c.add_mismatch(1, message, &self.source, map.get(key));
             });
         }
     }
@@ -254,7 +257,7 @@ impl Node {
     fn list(&self, items: &[Self], values: &[Value], checker: &mut Checker) {
         if items.len() != values.len() {
             let message = format!("expected a list of {}, got one of {}", items.len(), values.len());
-            checker.wrong(
+            checker.add_mismatch(
                 items.len().abs_diff(values.len()),
                 message,
                 &self.source,
@@ -289,7 +292,7 @@ pub struct Mismatch {
 }
 
 /// So many mismatches are kept; a value that is wrong throughout is told from fewer.
-const KEPT: usize = 100;
+const MAX_MISMATCHES: usize = 100;
 
 /// Walks a value along a pattern.
 pub(super) struct Checker {
@@ -332,8 +335,8 @@ impl Checker {
     }
 
     /// Takes over what a trial found.
-    pub(super) fn adopt(&mut self, trial: Self) {
-        let room = KEPT.saturating_sub(self.mismatches.len());
+    pub(super) fn accept_trial(&mut self, trial: Self) {
+        let room = MAX_MISMATCHES.saturating_sub(self.mismatches.len());
         self.mismatches.extend(trial.mismatches.into_iter().take(room));
         self.distance += trial.distance;
         self.captures = trial.captures;
@@ -359,12 +362,12 @@ impl Checker {
     }
 
     /// Notes a mismatch here, which weighs as much as `weight` wrong leaves.
-    pub(super) fn wrong(&mut self, weight: usize, message: String, expected: &Value, actual: Option<&Value>) {
-        self.wrong_at(self.pointer(), weight, message, expected, actual);
+    pub(super) fn add_mismatch(&mut self, weight: usize, message: String, expected: &Value, actual: Option<&Value>) {
+        self.add_mismatch_at(self.pointer(), weight, message, expected, actual);
     }
 
     /// Notes a mismatch elsewhere.
-    pub(super) fn wrong_at(
+    pub(super) fn add_mismatch_at(
         &mut self,
         pointer: String,
         weight: usize,
@@ -373,19 +376,19 @@ impl Checker {
         actual: Option<&Value>,
     ) {
         self.distance += weight.max(1);
-        if self.mismatches.len() < KEPT {
+        if self.mismatches.len() < MAX_MISMATCHES {
             let (expected, actual) = (expected.clone(), actual.cloned());
             self.mismatches.push(Mismatch { pointer, message, expected, actual });
         }
     }
 
     /// Notes that the value is not what is wanted, or is missing: `expected {what}, got …`.
-    pub(super) fn unlike(&mut self, weight: usize, what: &str, expected: &Value, actual: Option<&Value>) {
+    pub(super) fn add_unexpected(&mut self, weight: usize, what: &str, expected: &Value, actual: Option<&Value>) {
         let message = match actual {
             Some(actual) => format!("expected {what}, got {}", show(actual)),
             None => self.missing(what),
         };
-        self.wrong(weight, message, expected, actual);
+        self.add_mismatch(weight, message, expected, actual);
     }
 
     fn missing(&self, what: &str) -> String {
@@ -400,7 +403,7 @@ impl Checker {
             Some(earlier) if !equal(earlier, value) => {
                 let message =
                     format!("`{name}` was {} elsewhere in this pattern, but is {} here", show(earlier), show(value));
-                self.wrong(1, message, expected, Some(value));
+                self.add_mismatch(1, message, expected, Some(value));
             }
             Some(_) => {}
             None => {

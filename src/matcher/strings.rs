@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::uri::{decode_bytes, is_well_encoded};
 
-use super::compile::{Argument, Compiler, Word, only_true};
+use super::compile::{Compiler, MatcherArgument, MatcherDefinition, true_schema};
 use super::json::show;
 use super::logic::flag;
 use super::pattern::Checker;
-use super::pattern::{Kind, Matcher};
+use super::pattern::{Matcher, PatternKind};
 use super::template::{Piece, pieces};
 
-pub(super) const REGEX: Word = Word {
+pub(super) const REGEX: MatcherDefinition = MatcherDefinition {
     name: "$regex",
     doc: "A string in which the expression is found; `^` and `$` are its ends. A variable in a longer expression stands \
           for its text.",
@@ -26,30 +26,30 @@ const MAX_LENGTH: usize = 16 << 10;
 /// The most memory that a compiled expression may take, in bytes.
 const MAX_SIZE: usize = 4 << 20;
 
-struct Expression(Regex);
+struct RegexMatcher(Regex);
 
-fn compile_regex(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+fn compile_regex(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
     let Value::String(text) = value else {
-        c.takes(word, "a regular expression as a string", value);
+        c.wrong_argument(word, "a regular expression as a string", value);
         return None;
     };
     // An expression that is one variable is the expression; elsewhere its text is meant, whatever characters it has.
     let whole = matches!(pieces(text).as_deref(), Ok([Piece::Variable(_)]));
     let argument = if whole { c.argument(value) } else { c.argument_with(value, &|text| regex::escape(text)) };
     let text = match argument {
-        Argument::Value(Value::String(text)) => text,
-        Argument::Value(other) => {
-            c.takes(word, "a regular expression as a string", &other);
+        MatcherArgument::Value(Value::String(text)) => text,
+        MatcherArgument::Value(other) => {
+            c.wrong_argument(word, "a regular expression as a string", &other);
             return None;
         }
-        Argument::Open => return None,
+        MatcherArgument::Open => return None,
     };
     if text.len() > MAX_LENGTH {
         c.error(format!("the expression is {} bytes long, and {MAX_LENGTH} are allowed", text.len()), None);
         return None;
     }
     match RegexBuilder::new(&text).size_limit(MAX_SIZE).dfa_size_limit(MAX_SIZE).nest_limit(100).build() {
-        Ok(regex) => Some(Kind::Matcher(Box::new(Expression(regex)))),
+        Ok(regex) => Some(PatternKind::Matcher(Box::new(RegexMatcher(regex)))),
         Err(regex::Error::CompiledTooBig(_)) => {
             c.error("the expression takes too much memory when compiled", Some("smaller repetition counts".to_owned()));
             None
@@ -63,44 +63,44 @@ fn compile_regex(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kin
     }
 }
 
-impl Matcher for Expression {
+impl Matcher for RegexMatcher {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         if !actual.and_then(Value::as_str).is_some_and(|text| self.0.is_match(text)) {
-            checker.unlike(1, &format!("a string with a match of /{}/", self.0), source, actual);
+            checker.add_unexpected(1, &format!("a string with a match of /{}/", self.0), source, actual);
         }
     }
 }
 
-pub(super) const STARTS_WITH: Word = Word {
+pub(super) const STARTS_WITH: MatcherDefinition = MatcherDefinition {
     name: "$starts_with",
     doc: "A string that begins with this text.",
     argument: || json!({"type": "string"}),
-    compile: |w, v, c| compile_affix(w, v, c, End::Start),
+    compile: |w, v, c| compile_affix(w, v, c, AffixEnd::Start),
 };
 
-pub(super) const ENDS_WITH: Word = Word {
+pub(super) const ENDS_WITH: MatcherDefinition = MatcherDefinition {
     name: "$ends_with",
     doc: "A string that ends with this text.",
     argument: || json!({"type": "string"}),
-    compile: |w, v, c| compile_affix(w, v, c, End::End),
+    compile: |w, v, c| compile_affix(w, v, c, AffixEnd::End),
 };
 
 #[derive(Clone, Copy)]
-enum End {
+enum AffixEnd {
     Start,
     End,
 }
 
-struct Affix(End, String);
+struct Affix(AffixEnd, String);
 
-fn compile_affix(word: &Word, value: &Value, c: &mut Compiler<'_>, end: End) -> Option<Kind> {
+fn compile_affix(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>, end: AffixEnd) -> Option<PatternKind> {
     match c.argument(value) {
-        Argument::Value(Value::String(text)) => Some(Kind::Matcher(Box::new(Affix(end, text)))),
-        Argument::Value(other) => {
-            c.takes(word, "a string", &other);
+        MatcherArgument::Value(Value::String(text)) => Some(PatternKind::Matcher(Box::new(Affix(end, text)))),
+        MatcherArgument::Value(other) => {
+            c.wrong_argument(word, "a string", &other);
             None
         }
-        Argument::Open => None,
+        MatcherArgument::Open => None,
     }
 }
 
@@ -108,20 +108,20 @@ impl Matcher for Affix {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         let text = actual.and_then(Value::as_str);
         let (holds, verb) = match self.0 {
-            End::Start => (text.is_some_and(|t| t.starts_with(&self.1)), "begins"),
-            End::End => (text.is_some_and(|t| t.ends_with(&self.1)), "ends"),
+            AffixEnd::Start => (text.is_some_and(|t| t.starts_with(&self.1)), "begins"),
+            AffixEnd::End => (text.is_some_and(|t| t.ends_with(&self.1)), "ends"),
         };
         if !holds {
             let wanted = super::show(&Value::String(self.1.clone()));
-            checker.unlike(1, &format!("a string that {verb} with {wanted}"), source, actual);
+            checker.add_unexpected(1, &format!("a string that {verb} with {wanted}"), source, actual);
         }
     }
 }
 
-pub(super) const UUID: Word = Word {
+pub(super) const UUID: MatcherDefinition = MatcherDefinition {
     name: "$uuid",
     doc: "A string that is a UUID: 8-4-4-4-12 hexadecimal digits.",
-    argument: only_true,
+    argument: true_schema,
     compile: |w, v, c| flag(w, v, c, Uuid),
 };
 
@@ -130,7 +130,7 @@ struct Uuid;
 impl Matcher for Uuid {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         if !actual.and_then(Value::as_str).is_some_and(is_uuid) {
-            checker.unlike(1, "a UUID", source, actual);
+            checker.add_unexpected(1, "a UUID", source, actual);
         }
     }
 }
@@ -143,10 +143,10 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-pub(super) const TIMESTAMP: Word = Word {
+pub(super) const TIMESTAMP: MatcherDefinition = MatcherDefinition {
     name: "$timestamp",
     doc: "A string that is an RFC 3339 date and time with an offset: `2025-12-09T10:00:00.5Z`.",
-    argument: only_true,
+    argument: true_schema,
     compile: |w, v, c| flag(w, v, c, Timestamp),
 };
 
@@ -155,7 +155,7 @@ struct Timestamp;
 impl Matcher for Timestamp {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         if !actual.and_then(Value::as_str).is_some_and(is_timestamp) {
-            checker.unlike(1, "an RFC 3339 date and time with an offset", source, actual);
+            checker.add_unexpected(1, "an RFC 3339 date and time with an offset", source, actual);
         }
     }
 }
@@ -190,7 +190,7 @@ fn has_form(text: &str) -> bool {
     rest.eq_ignore_ascii_case(b"Z") || shaped(rest, "+99:99") || shaped(rest, "-99:99")
 }
 
-pub(super) const URI: Word = Word {
+pub(super) const URI: MatcherDefinition = MatcherDefinition {
     name: "$uri",
     doc: "A string that is an absolute URI; with `scheme`, one of that scheme; with `path`, a `file` URI that stands for \
           this path, however its characters are encoded.",
@@ -216,39 +216,39 @@ struct Uri {
     path: Option<String>,
 }
 
-fn compile_uri(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+fn compile_uri(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
     let uri = match c.argument(value) {
-        Argument::Value(Value::Bool(true)) => Uri { scheme: None, path: None },
-        Argument::Value(Value::Object(map)) if !map.is_empty() => {
+        MatcherArgument::Value(Value::Bool(true)) => Uri { scheme: None, path: None },
+        MatcherArgument::Value(Value::Object(map)) if !map.is_empty() => {
             c.keys(word, &map, &["scheme", "path"]);
             let mut text = |key: &str| match map.get(key) {
                 Some(Value::String(text)) => Some(text.clone()),
                 Some(other) => {
-                    c.inside(key, |c| c.takes(word, "strings", other));
+                    c.inside(key, |c| c.wrong_argument(word, "strings", other));
                     None
                 }
                 None => None,
             };
             Uri { scheme: text("scheme"), path: text("path") }
         }
-        Argument::Value(other) => {
-            c.takes(word, "`true`, `{scheme: …}` or `{path: …}`", &other);
+        MatcherArgument::Value(other) => {
+            c.wrong_argument(word, "`true`, `{scheme: …}` or `{path: …}`", &other);
             return None;
         }
-        Argument::Open => return None,
+        MatcherArgument::Open => return None,
     };
-    Some(Kind::Matcher(Box::new(uri)))
+    Some(PatternKind::Matcher(Box::new(uri)))
 }
 
 impl Matcher for Uri {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         let Some((scheme, rest)) = actual.and_then(Value::as_str).and_then(split_uri) else {
-            return checker.unlike(1, "an absolute URI", source, actual);
+            return checker.add_unexpected(1, "an absolute URI", source, actual);
         };
         if let Some(wanted) = &self.scheme
             && !wanted.eq_ignore_ascii_case(scheme)
         {
-            return checker.unlike(1, &format!("a URI with the scheme `{wanted}`"), source, actual);
+            return checker.add_unexpected(1, &format!("a URI with the scheme `{wanted}`"), source, actual);
         }
         if let Some(wanted) = &self.path {
             let path = match scheme.eq_ignore_ascii_case("file") {
@@ -261,12 +261,12 @@ impl Matcher for Uri {
                     let stands_for = show(&Value::String(String::from_utf8_lossy(&path).into_owned()));
                     let wanted = show(&Value::String(wanted.clone()));
                     let message = format!("expected a file URI that stands for {wanted}, got one for {stands_for}");
-                    checker.wrong(1, message, source, actual);
+                    checker.add_mismatch(1, message, source, actual);
                 }
                 Err(why) => {
                     let got = actual.map(show).unwrap_or_default();
                     let message = format!("expected a file URI that stands for `{wanted}`, got {got}: {why}");
-                    checker.wrong(1, message, source, actual);
+                    checker.add_mismatch(1, message, source, actual);
                 }
             }
         }

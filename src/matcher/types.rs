@@ -10,12 +10,12 @@ use serde_json::{Number, Value, json};
 
 use crate::diagnostic::nearest;
 
-use super::compile::{Argument, Compiler, Word};
-use super::json::{compare, show, whole};
+use super::compile::{Compiler, MatcherArgument, MatcherDefinition};
+use super::json::{as_integer, compare, show};
 use super::pattern::Checker;
-use super::pattern::{Kind, Matcher};
+use super::pattern::{Matcher, PatternKind};
 
-pub(super) const TYPE: Word = Word {
+pub(super) const TYPE: MatcherDefinition = MatcherDefinition {
     name: "$type",
     doc: "A type: `string`, `number`, `integer`, `boolean`, `object`, `array` or `null`, or one of a list of them.",
     argument: || json!({"anyOf": [{"enum": TYPES}, {"type": "array", "minItems": 1, "items": {"enum": TYPES}}]}),
@@ -26,13 +26,13 @@ const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "a
 
 struct Type(Vec<String>);
 
-fn compile_type(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
-    let Argument::Value(value) = c.argument(value) else { return None };
+fn compile_type(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
+    let MatcherArgument::Value(value) = c.argument(value) else { return None };
     let names = match &value {
         Value::Array(items) if !items.is_empty() => items.clone(),
         Value::String(_) => vec![value.clone()],
         other => {
-            c.takes(word, "the name of a type or a list of them", other);
+            c.wrong_argument(word, "the name of a type or a list of them", other);
             return None;
         }
     };
@@ -46,16 +46,16 @@ fn compile_type(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind
                     nearest(name, TYPES).map(str::to_owned),
                 );
             }
-            None => c.takes(word, "names of types", name),
+            None => c.wrong_argument(word, "names of types", name),
         }
     }
-    (types.len() == names.len()).then(|| Kind::Matcher(Box::new(Type(types))))
+    (types.len() == names.len()).then(|| PatternKind::Matcher(Box::new(Type(types))))
 }
 
 impl Matcher for Type {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         if !actual.is_some_and(|value| self.0.iter().any(|t| has_type(value, t))) {
-            checker.unlike(1, &format!("a value of type {}", self.0.join(" or ")), source, actual);
+            checker.add_unexpected(1, &format!("a value of type {}", self.0.join(" or ")), source, actual);
         }
     }
 }
@@ -64,18 +64,18 @@ fn has_type(value: &Value, name: &str) -> bool {
     match value {
         Value::Null => name == "null",
         Value::Bool(_) => name == "boolean",
-        Value::Number(n) => name == "number" || name == "integer" && whole(n).is_some(),
+        Value::Number(n) => name == "number" || name == "integer" && as_integer(n).is_some(),
         Value::String(_) => name == "string",
         Value::Array(_) => name == "array",
         Value::Object(_) => name == "object",
     }
 }
 
-pub(super) const RANGE: Word = Word {
+pub(super) const RANGE: MatcherDefinition = MatcherDefinition {
     name: "$range",
     doc: "A number within bounds, both inclusive; one of them may be left out.",
     argument: || bounds(json!({"type": ["number", "string"]})),
-    compile: |w, v, c| Some(Kind::Matcher(Box::new(Range(Bounds::compile(w, v, c)?)))),
+    compile: |w, v, c| Some(PatternKind::Matcher(Box::new(Range(Bounds::compile(w, v, c)?)))),
 };
 
 /// The schema of bounds.
@@ -95,24 +95,24 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    pub(super) fn compile(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Self> {
-        let Argument::Value(value) = c.argument(value) else { return None };
+    pub(super) fn compile(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<Self> {
+        let MatcherArgument::Value(value) = c.argument(value) else { return None };
         let Value::Object(map) = &value else {
-            c.takes(word, "`{min: …, max: …}`", &value);
+            c.wrong_argument(word, "`{min: …, max: …}`", &value);
             return None;
         };
         c.keys(word, map, &["min", "max"]);
         let mut bound = |key: &str| match map.get(key) {
             Some(Value::Number(n)) => Some(n.clone()),
             Some(other) => {
-                c.inside(key, |c| c.takes(word, "numbers as bounds", other));
+                c.inside(key, |c| c.wrong_argument(word, "numbers as bounds", other));
                 None
             }
             None => None,
         };
         let bounds = Self { min: bound("min"), max: bound("max") };
         if map.is_empty() {
-            c.takes(word, "`min`, `max` or both", &value);
+            c.wrong_argument(word, "`min`, `max` or both", &value);
             return None;
         }
         if let (Some(min), Some(max)) = (&bounds.min, &bounds.max)
@@ -127,7 +127,7 @@ impl Bounds {
         Self { min: Some(n.clone()), max: Some(n) }
     }
 
-    pub(super) fn hold(&self, n: &Number) -> bool {
+    pub(super) fn contain(&self, n: &Number) -> bool {
         let above =
             self.min.as_ref().is_none_or(|min| matches!(compare(n, min), Some(Ordering::Greater | Ordering::Equal)));
         let below =
@@ -150,13 +150,13 @@ struct Range(Bounds);
 
 impl Matcher for Range {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
-        if !matches!(actual, Some(Value::Number(n)) if self.0.hold(n)) {
-            checker.unlike(1, &format!("a number, {}", self.0.describe()), source, actual);
+        if !matches!(actual, Some(Value::Number(n)) if self.0.contain(n)) {
+            checker.add_unexpected(1, &format!("a number, {}", self.0.describe()), source, actual);
         }
     }
 }
 
-pub(super) const LENGTH: Word = Word {
+pub(super) const LENGTH: MatcherDefinition = MatcherDefinition {
     name: "$length",
     doc: "A string of so many characters (Unicode scalar values), a list of so many items or an object of so many keys; a \
           number, or bounds.",
@@ -169,17 +169,17 @@ pub(super) const LENGTH: Word = Word {
 
 struct Length(Bounds);
 
-fn compile_length(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+fn compile_length(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
     let bounds = match c.argument(value) {
-        Argument::Value(Value::Number(n)) if n.as_u64().is_some() => Bounds::exactly(n),
-        Argument::Value(Value::Object(_)) => Bounds::compile(word, value, c)?,
-        Argument::Value(other) => {
-            c.takes(word, "a count or `{min: …, max: …}`", &other);
+        MatcherArgument::Value(Value::Number(n)) if n.as_u64().is_some() => Bounds::exactly(n),
+        MatcherArgument::Value(Value::Object(_)) => Bounds::compile(word, value, c)?,
+        MatcherArgument::Value(other) => {
+            c.wrong_argument(word, "a count or `{min: …, max: …}`", &other);
             return None;
         }
-        Argument::Open => return None,
+        MatcherArgument::Open => return None,
     };
-    Some(Kind::Matcher(Box::new(Length(bounds))))
+    Some(PatternKind::Matcher(Box::new(Length(bounds))))
 }
 
 impl Matcher for Length {
@@ -188,12 +188,14 @@ impl Matcher for Length {
             Some(Value::String(text)) => text.chars().count(),
             Some(Value::Array(items)) => items.len(),
             Some(Value::Object(map)) => map.len(),
-            _ => return checker.unlike(1, &format!("something of length {}", self.0.describe()), source, actual),
+            _ => {
+                return checker.add_unexpected(1, &format!("something of length {}", self.0.describe()), source, actual);
+            }
         };
-        if !self.0.hold(&length.into()) {
+        if !self.0.contain(&length.into()) {
             let got = actual.map(show).unwrap_or_default();
             let message = format!("expected a length of {}, got {length}: {got}", self.0.describe());
-            checker.wrong(1, message, source, actual);
+            checker.add_mismatch(1, message, source, actual);
         }
     }
 }
@@ -219,7 +221,7 @@ impl Schemas for NoSchemas {
     }
 }
 
-pub(super) const SCHEMA: Word = Word {
+pub(super) const SCHEMA: MatcherDefinition = MatcherDefinition {
     name: "$schema",
     doc: "What the edition's schema of this name allows.",
     argument: || json!({"type": "string"}),
@@ -227,19 +229,19 @@ pub(super) const SCHEMA: Word = Word {
 };
 
 /// A compiled schema, and its name.
-struct Allowed(String, Arc<Validator>);
+struct SchemaMatcher(String, Arc<Validator>);
 
 /// Compiled schemas by the address of their text, which is static.
 static COMPILED: LazyLock<Mutex<HashMap<usize, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
-fn compile_schema(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Kind> {
+fn compile_schema(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
     let name = match c.argument(value) {
-        Argument::Value(Value::String(name)) => name,
-        Argument::Value(other) => {
-            c.takes(word, "the name of a schema", &other);
+        MatcherArgument::Value(Value::String(name)) => name,
+        MatcherArgument::Value(other) => {
+            c.wrong_argument(word, "the name of a schema", &other);
             return None;
         }
-        Argument::Open => return None,
+        MatcherArgument::Open => return None,
     };
     let Some(schema) = c.schemas.schema(&name) else {
         let names = c.schemas.names();
@@ -249,7 +251,7 @@ fn compile_schema(word: &Word, value: &Value, c: &mut Compiler<'_>) -> Option<Ki
         return None;
     };
     match validator(schema) {
-        Ok(validator) => Some(Kind::Matcher(Box::new(Allowed(name, validator)))),
+        Ok(validator) => Some(PatternKind::Matcher(Box::new(SchemaMatcher(name, validator)))),
         Err(e) => {
             c.error(format!("the schema `{name}` is not a draft-07 schema: {e}"), None);
             None
@@ -269,17 +271,17 @@ fn validator(schema: &'static Value) -> Result<Arc<Validator>, String> {
     Ok(validator)
 }
 
-impl Matcher for Allowed {
+impl Matcher for SchemaMatcher {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
         let Some(value) = actual else {
-            return checker.unlike(1, &format!("what the schema `{}` allows", self.0), source, actual);
+            return checker.add_unexpected(1, &format!("what the schema `{}` allows", self.0), source, actual);
         };
         let here = checker.pointer();
         for error in self.1.iter_errors(value) {
             leaf(&error, &mut |error| {
                 let at = error.instance_path().to_string();
                 let message = format!("{} (schema `{}`)", wording(error), self.0);
-                checker.wrong_at(format!("{here}{at}"), 1, message, source, value.pointer(&at));
+                checker.add_mismatch_at(format!("{here}{at}"), 1, message, source, value.pointer(&at));
             });
         }
     }

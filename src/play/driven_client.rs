@@ -15,7 +15,7 @@ use crate::protocol::Observer;
 use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, Direction, End, Event, EventKind, Recorder, Sink};
 
-use super::one::place;
+use super::one::subject_dirs;
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
         server: None,
         patience,
         longest: None,
-        place: Some(place(&run_dir)),
+        place: Some(subject_dirs(&run_dir)),
         settings: spec.settings.clone(),
         described: spec.described.clone(),
         folder: None,
@@ -57,7 +57,7 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
             .await?;
     if let Some((call, params)) = spec.role.contact {
         let root = run_dir.workspace();
-        running.call(call, sound(params, &root.to_string_lossy()), None)?;
+        running.call(call, sound_configuration(params, &root.to_string_lossy()), None)?;
     }
     let patience = patience.saturating_add(launch.ready.within);
     let met = tokio::select! {
@@ -83,21 +83,21 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
 }
 
 /// Parameters as a caller gives them: `{root}` in their texts is the workspace.
-fn sound(params: &[(&str, &str)], root: &str) -> Value {
+fn sound_configuration(params: &[(&str, &str)], root: &str) -> Value {
     let text = |(name, text): &(&str, &str)| ((*name).to_owned(), text.replace("{root}", root).into());
     Value::Object(Map::from_iter(params.iter().map(text)))
 }
 
 /// What has been seen of the client.
 #[derive(Clone)]
-struct ContactWatcher(Arc<Shared>);
+struct ContactWatcher(Arc<ContactShared>);
 
-struct Shared {
-    state: Mutex<State>,
+struct ContactShared {
+    state: Mutex<ContactState>,
     changed: Notify,
 }
 
-struct State {
+struct ContactState {
     /// One observer for each edition.
     observers: Vec<(&'static str, Box<dyn Observer>)>,
     met: Option<Contact>,
@@ -107,7 +107,10 @@ impl ContactWatcher {
     fn new(spec: &SubjectSpec) -> Self {
         let editions = spec.protocol.editions.iter();
         let observers = editions.map(|e| (e.id, (spec.protocol.observer)(e.id, End::Client))).collect();
-        Self(Arc::new(Shared { state: Mutex::new(State { observers, met: None }), changed: Notify::new() }))
+        Self(Arc::new(ContactShared {
+            state: Mutex::new(ContactState { observers, met: None }),
+            changed: Notify::new(),
+        }))
     }
 
     fn so_far(&self) -> Option<Contact> {
@@ -143,10 +146,10 @@ impl Sink for ContactWatcher {
 
 /// What is known of the client that was launched last.
 #[derive(Clone)]
-pub struct Alive(watch::Sender<Life>);
+pub struct Alive(watch::Sender<ClientLife>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Life {
+struct ClientLife {
     /// It has shown itself, or there is none to wait for.
     shown: bool,
     /// It was asked to do something.
@@ -155,7 +158,7 @@ struct Life {
 
 impl Default for Alive {
     fn default() -> Self {
-        Self(watch::Sender::new(Life { shown: true, called: true }))
+        Self(watch::Sender::new(ClientLife { shown: true, called: true }))
     }
 }
 
@@ -177,7 +180,7 @@ impl Sink for Alive {
     fn event(&mut self, event: &Event) {
         let shows = match &event.kind {
             EventKind::Launched(_) => {
-                self.0.send_replace(Life { shown: false, called: false });
+                self.0.send_replace(ClientLife { shown: false, called: false });
                 return;
             }
             EventKind::Call(_) => {

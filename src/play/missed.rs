@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::judge::{MissKind, Missed};
+use crate::judge::{MissKind, MissedExpectation};
 use crate::matcher::{Mismatch, template};
 use crate::protocol::{Pick, RequirementId, Shape};
 use crate::scenario::{Expectation, Step};
 use crate::trace::{AwaitedPart, Direction, End};
 
-use super::expect::{MAIN, each_once};
+use super::expect::{MAIN, distinct};
 use super::scene::{Failure, Scene};
-use super::standing::{ClosestMiss, Wanted};
+use super::standing::{ClosestMiss, ExpectedPart};
 use super::steps::name;
 
 /// What came nearest to one of the outcomes, and is not as described there.
@@ -20,7 +20,7 @@ pub fn differs(
     scene: &Scene<'_>,
     step: &Step,
     expectation: &Expectation,
-    outcomes: &[Vec<Wanted>],
+    outcomes: &[Vec<ExpectedPart>],
     (number, miss): (usize, ClosestMiss),
     late: Option<Duration>,
 ) -> Failure {
@@ -43,7 +43,7 @@ pub fn differs(
     let way = if is_anything(want) { MissKind::Absent } else { way(&want.expected, &miss) };
     let message =
         of_file(want, first).or_else(|| of_error(&what, &miss).filter(|_| way == MissKind::Failure)).unwrap_or(message);
-    let missed = Missed {
+    let missed = MissedExpectation {
         way,
         outcomes: recorded(scene, outcomes),
         index: miss.index,
@@ -64,7 +64,7 @@ pub fn differs(
 }
 
 /// What is said of a file that is there, or is not, where the other was expected.
-fn of_file(want: &Wanted, mismatch: Option<&Mismatch>) -> Option<String> {
+fn of_file(want: &ExpectedPart, mismatch: Option<&Mismatch>) -> Option<String> {
     let exists =
         mismatch.filter(|mismatch| want.kind.name == "file" && mismatch.pointer == "/exists")?.actual.as_ref()?;
     let path = want.selectors.get("path").and_then(Value::as_str)?;
@@ -96,11 +96,11 @@ fn shown(scene: &Scene<'_>, expected: &Value) -> Value {
 }
 
 /// What would have done, for the trace.
-fn recorded(scene: &Scene<'_>, outcomes: &[Vec<Wanted>]) -> Vec<Vec<AwaitedPart>> {
+fn recorded(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>]) -> Vec<Vec<AwaitedPart>> {
     outcomes.iter().map(|parts| parts.iter().map(|want| part(scene, want)).collect()).collect()
 }
 
-fn part(scene: &Scene<'_>, want: &Wanted) -> AwaitedPart {
+fn part(scene: &Scene<'_>, want: &ExpectedPart) -> AwaitedPart {
     let pattern = match shown(scene, &want.expected) {
         Value::Object(pattern) => pattern,
         _ => Map::new(),
@@ -110,7 +110,7 @@ fn part(scene: &Scene<'_>, want: &Wanted) -> AwaitedPart {
 }
 
 /// Whether something that could not be read came on one of these connections after the message that was nearest.
-pub fn is_unread_since(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], nearest: Option<u64>) -> bool {
+pub fn is_unread_since(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>], nearest: Option<u64>) -> bool {
     let after = scene.since.event.max(nearest.unwrap_or_default());
     let mut awaited = outcomes.iter().flatten().filter_map(|wanted| wanted.conn.as_deref());
     awaited.any(|conn| scene.log.unread(conn, sent_by(scene)).is_some_and(|(index, _)| index >= after))
@@ -129,16 +129,16 @@ pub fn absent(
     scene: &Scene<'_>,
     step: &Step,
     expectation: &Expectation,
-    outcomes: &[Vec<Wanted>],
-    lacking: &[Vec<&Wanted>],
+    outcomes: &[Vec<ExpectedPart>],
+    lacking: &[Vec<&ExpectedPart>],
     late: Option<Duration>,
 ) -> Failure {
     let whats = lacking.iter().map(|parts| parts.iter().map(|want| describe(want)).collect::<Vec<_>>().join(" and "));
-    let whats: Vec<String> = each_once(whats);
+    let whats: Vec<String> = distinct(whats);
     let within = late.unwrap_or_default();
     let first = lacking.first().and_then(|parts| parts.first());
     Failure {
-        missed: Missed {
+        missed: MissedExpectation {
             outcomes: recorded(scene, outcomes),
             ..first.map_or_else(|| scene.unreachable("expect", MissKind::Absent), |want| missed(scene, want))
         },
@@ -154,8 +154,8 @@ pub fn absent(
 }
 
 /// That an observation did not come.
-pub fn missed(scene: &Scene<'_>, want: &Wanted) -> Missed {
-    let mut missed = Missed {
+pub fn missed(scene: &Scene<'_>, want: &ExpectedPart) -> MissedExpectation {
+    let mut missed = MissedExpectation {
         kind: want.kind.name,
         selectors: want.selectors.clone(),
         conn: want.conn.clone(),
@@ -173,7 +173,7 @@ pub fn missed(scene: &Scene<'_>, want: &Wanted) -> Missed {
 
 /// Whether an observation is awaited that nothing but its pattern tells from others of its kind: the one that came nearest may
 /// have nothing to do with it.
-fn is_anything(want: &Wanted) -> bool {
+fn is_anything(want: &ExpectedPart) -> bool {
     want.kind.pick == Pick::Any && want.selectors.is_empty() && want.lookup.is_none()
 }
 
@@ -221,7 +221,7 @@ fn way(expected: &Value, miss: &ClosestMiss) -> MissKind {
 }
 
 /// Says of what did not come that something came where it was awaited, and could not be read.
-pub fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], failure: &mut Failure) {
+pub fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>], failure: &mut Failure) {
     let dir = sent_by(scene);
     let mut awaited = outcomes.iter().flatten().filter_map(|wanted| wanted.conn.as_deref());
     if let Some((index, lacks)) = awaited.find_map(|conn| scene.log.unread(conn, dir)) {
@@ -234,7 +234,7 @@ pub fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], failure: &mut Fai
 }
 
 /// An awaited observation in words: ``response to `3` on `main` ``.
-fn describe(want: &Wanted) -> String {
+fn describe(want: &ExpectedPart) -> String {
     let mut text = want.kind.name.to_owned();
     for (key, value) in &want.selectors {
         let names_another = want.kind.selectors.iter().any(|f| f.name == key && matches!(f.shape, Shape::Bound(_)));
@@ -263,13 +263,13 @@ fn places(pattern: &Value, pointer: &str) -> Vec<String> {
 pub fn unwanted(
     scene: &Scene<'_>,
     step: &Step,
-    want: &Wanted,
+    want: &ExpectedPart,
     proves: &[RequirementId],
     actual: Value,
     index: Option<u64>,
 ) -> Failure {
     Failure {
-        missed: Missed {
+        missed: MissedExpectation {
             way: MissKind::Unwanted,
             places: places(&want.expected, ""),
             outcomes: vec![vec![part(scene, want)]],

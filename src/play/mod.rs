@@ -21,8 +21,8 @@ mod traces;
 mod workspace;
 
 pub use driven_client::{Contact, contact};
-pub use one::{Options, Snapshotter};
+pub use one::{PlayOptions, Snapshotter};
 pub use subject_slot::{SubjectPool, fresh_run_dir, serves, start};
-pub use suite::{Run, SuiteError, Until, suite};
+pub use suite::{Run, StopCondition, SuiteError, suite};
 pub use timing::Cancel;
-pub use traces::{FailedTraces, KeptTraces, Traces, Wanted};
+pub use traces::{FailedTraceOptions, FailedTraces, KeptTraces, Traces};

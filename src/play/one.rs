@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::config::SubjectSpec;
-use crate::judge::{Context, FaultOwner, Play, RawFinding, RuleRun, ScenarioStatus};
+use crate::judge::{AttributionContext, FaultOwner, Play, RawFinding, RuleRun, ScenarioStatus};
 use crate::matcher::Schemas;
 use crate::matcher::template::resolve_vars;
 use crate::protocol::{Level, Protocol};
@@ -21,8 +21,8 @@ use crate::trace::{
 
 use super::driven_client::Alive;
 use super::log::Log;
-use super::scene::{Halt, Outcome, Scene, Since};
-use super::subject_slot::death;
+use super::scene::{Halt, PlayResult, Scene, Since};
+use super::subject_slot::death_finding;
 use super::timing::{LagMeter, discount_harness_delay};
 use super::traces::{Draft, SawDeliberate, Traces, trace_path};
 use super::{steps, timing, workspace};
@@ -36,7 +36,7 @@ pub type Snapshotter = dyn Fn(&Plan, &Normaliser, &NormalisationFacts) + Send + 
 
 /// What all plays of a run have in common.
 #[derive(Clone)]
-pub struct Options {
+pub struct PlayOptions {
     /// How long to wait where a step does not say.
     pub patience: Duration,
     /// The longest wait, also where a step asks for more; none where steps have the last word.
@@ -84,7 +84,7 @@ impl From<Play> for PlayOutcome {
 }
 
 /// Plays a plan once.
-pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &Options) -> PlayOutcome {
+pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &PlayOptions) -> PlayOutcome {
     let began = Instant::now();
     play_context.lag.begin();
     let traced = match Traced::start(plan, play_context.spec, options) {
@@ -95,14 +95,16 @@ pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &Options)
     let mut play_context = play_context;
     let (halt, mut outcome) = match perform(plan, &mut play_context, options, &traced).await {
         Ok((halt, outcome)) => (halt, outcome),
-        Err(reason) => (Some(Halt::Error(reason)), Outcome::default()),
+        Err(reason) => (Some(Halt::Error(reason)), PlayResult::default()),
     };
     let exited = play_context.subject.as_ref().and_then(Running::exited);
-    if let Some(exited) = exited.filter(|exited| !outcome.end_wanted && !exited.asked) {
-        outcome.findings.push(death(&exited, play_context.spec, plan.edition).seen_by(&traced.tail));
+    if let Some(exited) = exited.filter(|exited| !outcome.end_expected && !exited.asked) {
+        outcome
+            .findings
+            .push(death_finding(&exited, play_context.spec, plan.edition).with_last_events_of(&traced.tail));
     }
     if own && let Some(subject) = play_context.subject.take() {
-        subject.will_exit();
+        subject.expect_exit();
         subject.stop().await;
     }
     let (deliberate, draft) = (traced.deliberate.is_so(), traced.draft.clone());
@@ -160,7 +162,7 @@ struct Traced {
 }
 
 impl Traced {
-    fn start(plan: &Plan, spec: &SubjectSpec, options: &Options) -> Result<Self, String> {
+    fn start(plan: &Plan, spec: &SubjectSpec, options: &PlayOptions) -> Result<Self, String> {
         let protocol = spec.protocol;
         let log = Log::new((protocol.observer)(plan.edition, spec.role.subject));
         let tail = Tail::new(TAIL);
@@ -210,9 +212,9 @@ impl Traced {
         self,
         plan: &Plan,
         play_context: &PlayContext<'_>,
-        options: &Options,
+        options: &PlayOptions,
         halt: Option<Halt>,
-        outcome: Outcome,
+        outcome: PlayResult,
     ) -> (Play, OpenTrace) {
         self.recorder.close();
         let mut trace = OpenTrace { recorder: self.recorder.clone(), file: self.file.clone(), ours: vec![] };
@@ -240,7 +242,7 @@ impl Traced {
                 trace.ours.push(violation.into());
             }
         }
-        let context = Context {
+        let context = AttributionContext {
             attribution: play_context.spec.role.attribution,
             catalogue: (self.protocol.requirements)(),
             edition: plan.edition,
@@ -306,9 +308,9 @@ impl Traced {
 async fn perform(
     plan: &Plan,
     play_context: &mut PlayContext<'_>,
-    options: &Options,
+    options: &PlayOptions,
     traced: &Traced,
-) -> Result<(Option<Halt>, Outcome), String> {
+) -> Result<(Option<Halt>, PlayResult), String> {
     let recorder = traced.recorder.clone();
     match play_context.subject {
         Some(subject) => {
@@ -341,7 +343,7 @@ async fn perform(
         server: play_context.subject.as_ref().and_then(|s| s.lock().cloned()),
         patience: options.patience,
         longest,
-        place: play_context.run_dir.map(place),
+        place: play_context.run_dir.map(subject_dirs),
         settings: play_context.spec.settings.clone(),
         described: play_context.spec.described.clone(),
         folder: corner.as_ref().map(|corner| corner.path().to_owned()),
@@ -356,7 +358,7 @@ async fn perform(
         idle: play_context.idle.take(),
         shared: false,
         peer: (kind.new)(setting),
-        corner,
+        scenario_dir: corner,
         recorder,
         log: traced.log.clone(),
         tail: traced.tail.clone(),
@@ -369,7 +371,7 @@ async fn perform(
         reached: false,
         rules: traced.rules.clone(),
         since: Since::default(),
-        outcome: Outcome::default(),
+        outcome: PlayResult::default(),
     };
     scene.locate();
     let vars = resolve_vars(&plan.vars, &scene.vars).map_err(|e| e.to_string())?;
@@ -378,7 +380,7 @@ async fn perform(
     if let Some(subject) = scene.subject.as_ref() {
         scene.outcome.plays_at(subject);
     }
-    workspace::seed(&mut scene)?;
+    workspace::write_seed_files(&mut scene)?;
     let bound = timing::bound_of_play(plan, options.patience) + play_context.spec.observe.unwrap_or_default();
     let bound = bound.saturating_add(scene.starting());
     let deadline = scene.lag.deadline(bound);
@@ -405,7 +407,7 @@ async fn perform(
         halt = halt.or(trouble);
     }
     if play_context.spec.role.is_client() {
-        part_with_client(&mut scene, &traced.tail, halt.is_none()).await;
+        release_client(&mut scene, &traced.tail, halt.is_none()).await;
     }
     scene.peer.finish().await;
     Ok((halt, scene.outcome))
@@ -413,28 +415,31 @@ async fn perform(
 
 /// Ends a client before the servers that it works with, so that it does not go looking for them. Where scenarios share
 /// one, it need only let go of everything, as long as nothing went wrong.
-async fn part_with_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
+async fn release_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
     let Some(subject) = scene.subject.take() else { return };
-    if let Some(exited) = subject.exited().filter(|exited| !scene.outcome.end_wanted && !exited.asked) {
+    if let Some(exited) = subject.exited().filter(|exited| !scene.outcome.end_expected && !exited.asked) {
         // One that is only watched may well be done.
         let done = scene.spec.observe.is_some() && exited.code == Some(0);
         if !done {
-            scene.outcome.findings.push(death(&exited, scene.spec, scene.plan.edition).seen_by(tail));
+            scene
+                .outcome
+                .findings
+                .push(death_finding(&exited, scene.spec, scene.plan.edition).with_last_events_of(tail));
         }
     }
-    let clean = clean && scene.outcome.findings.is_empty() && !scene.outcome.end_wanted;
+    let clean = clean && scene.outcome.findings.is_empty() && !scene.outcome.end_expected;
     if let Some(idle) = scene.idle.as_mut().filter(|_| clean && scene.shared)
         && subject.reset().await
     {
         **idle = Some(subject);
         return;
     }
-    subject.will_exit();
+    subject.expect_exit();
     subject.stop().await;
 }
 
 /// Where a subject lives that has this run directory.
-pub fn place(run_dir: &RunDir) -> crate::peer::SubjectDirs {
+pub fn subject_dirs(run_dir: &RunDir) -> crate::peer::SubjectDirs {
     crate::peer::SubjectDirs { root: run_dir.workspace(), home: run_dir.home(), data_home: run_dir.data_home() }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::SubjectSpec;
 use crate::diagnostic::SourceSpan;
-use crate::judge::{Absence, FaultOwner, MissKind, Missed, PlayPosition, RawFinding, RuleRun};
+use crate::judge::{Absence, FaultOwner, MissKind, MissedExpectation, PlayPosition, RawFinding, RuleRun};
 use crate::matcher::Schemas;
 use crate::peer::{Peer, Setting};
 use crate::protocol::{Level, Part, Protocol, RequirementId};
@@ -47,7 +47,7 @@ pub struct Scene<'a> {
     /// The one that stands opposite.
     pub peer: Box<dyn Peer>,
     /// This scenario's own folder of the workspace.
-    pub corner: Option<ScenarioDir>,
+    pub scenario_dir: Option<ScenarioDir>,
     /// The trace.
     pub recorder: Recorder,
     /// What has been observed.
@@ -65,7 +65,7 @@ pub struct Scene<'a> {
     /// Variables and labels.
     pub vars: Map<String, Value>,
     /// Variables that have no value because rules found wrong what they were to be captured from.
-    pub unusable: BTreeMap<String, Missed>,
+    pub unusable: BTreeMap<String, MissedExpectation>,
     /// Whether a step of our peer has succeeded: then a server has been reached.
     pub reached: bool,
     /// What the rules have found so far.
@@ -73,7 +73,7 @@ pub struct Scene<'a> {
     /// The event with which began what the next expectation waits for.
     pub since: Since,
     /// What came of it so far.
-    pub outcome: Outcome,
+    pub outcome: PlayResult,
 }
 
 /// Where in the trace the cause of what is awaited begins: at the first step that does something after the last expectation
@@ -107,7 +107,7 @@ impl Since {
 
 /// What came of a play.
 #[derive(Default)]
-pub struct Outcome {
+pub struct PlayResult {
     /// Requirements that an expectation decided.
     pub assessed: Vec<RequirementId>,
     /// What was awaited not to come, and did not.
@@ -117,14 +117,14 @@ pub struct Outcome {
     /// Readings taken.
     pub notes: Vec<(Option<RequirementId>, String)>,
     /// Whether the scenario asked for the subject's end.
-    pub end_wanted: bool,
+    pub end_expected: bool,
     /// What is known to differ from one run to the next, for snapshots.
     pub known: NormalisationFacts,
     /// The first process that was played at.
     pub turn: Option<PlayPosition>,
 }
 
-impl Outcome {
+impl PlayResult {
     /// Says that this process is played at. Which job does so is for others to say.
     pub fn plays_at(&mut self, subject: &Running) {
         let (process, position) = subject.next_play();
@@ -161,7 +161,7 @@ impl Scene<'_> {
     }
 
     /// Records that nothing came where nothing was to come, and what that proves.
-    pub fn did_not_come(&mut self, conn: Option<&str>, proves: &[RequirementId]) {
+    pub fn record_absence(&mut self, conn: Option<&str>, proves: &[RequirementId]) {
         let since = self.since.event;
         let absence = |requirement: &RequirementId| Absence { requirement, conn: conn.map(str::to_owned), since };
         self.outcome.absences.extend(proves.iter().map(absence));
@@ -203,11 +203,20 @@ impl Scene<'_> {
     }
 
     /// A step that our side could not perform, as a missed expectation.
-    pub fn unreachable(&self, verb: &'static str, way: MissKind) -> Missed {
+    pub fn unreachable(&self, verb: &'static str, way: MissKind) -> MissedExpectation {
         let selectors = Map::new();
         // What our server has to respond to came before, and may have been unusable.
         let since = if self.spec.role.is_client() { 0 } else { self.since.event };
-        Missed { kind: verb, selectors, conn: None, way, outcomes: vec![], places: vec![], index: None, since }
+        MissedExpectation {
+            kind: verb,
+            selectors,
+            conn: None,
+            way,
+            outcomes: vec![],
+            places: vec![],
+            index: None,
+            since,
+        }
     }
 
     /// How long a driven client may take to show itself after each start.
@@ -217,16 +226,16 @@ impl Scene<'_> {
     }
 
     /// How long to wait for what a step gives so long, if it does.
-    pub fn time(&self, within: Option<Duration>) -> Duration {
+    pub fn limited_wait(&self, within: Option<Duration>) -> Duration {
         let asked = within.unwrap_or(self.patience);
         self.longest.map_or(asked, |longest| asked.min(longest))
     }
 
     /// How long nothing has to come for it to be told that it does not: this time, or longer where the subject was seen to take
     /// its time, which is then doubled.
-    pub fn quiet(&self, time: Duration) -> Duration {
+    pub fn quiet_time(&self, time: Duration) -> Duration {
         let seen = (self.since.slowest * 2).min(self.patience);
-        self.time(Some(time.max(seen)))
+        self.limited_wait(Some(time.max(seen)))
     }
 
     /// What is known to differ from one run to the next.
@@ -236,7 +245,7 @@ impl Scene<'_> {
             known.folders.extend(path.map(|path| (name.to_owned(), path.to_string_lossy().into_owned())));
         };
         // The longest first: the scenario's folder lies in the workspace, and that in the run directory.
-        folder("workspace", self.corner.as_ref().map(|c| c.path().to_owned()));
+        folder("workspace", self.scenario_dir.as_ref().map(|c| c.path().to_owned()));
         folder("root", self.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned)));
         folder("home", self.run_dir.map(RunDir::home));
         folder("run_dir", self.run_dir.map(|r| r.root().to_owned()));
@@ -258,16 +267,16 @@ impl Scene<'_> {
             server: self.subject.as_ref().and_then(|s| s.lock().cloned()),
             patience: self.patience,
             longest: self.longest,
-            place: self.run_dir.map(super::one::place),
+            place: self.run_dir.map(super::one::subject_dirs),
             settings: self.spec.settings.clone(),
             described: self.spec.described.clone(),
-            folder: self.corner.as_ref().map(|corner| corner.path().to_owned()),
+            folder: self.scenario_dir.as_ref().map(|corner| corner.path().to_owned()),
         }
     }
 
     /// Sets the variables that tell where the subject is.
     pub fn locate(&mut self) {
-        let corner = self.corner.as_ref().map(ScenarioDir::path);
+        let corner = self.scenario_dir.as_ref().map(ScenarioDir::path);
         let root = self.subject.as_ref().and_then(Running::workspace);
         let mut vars = Map::new();
         vars.insert("edition".into(), self.plan.edition.into());
@@ -286,7 +295,7 @@ impl Scene<'_> {
         if let Some(run_dir) = self.run_dir {
             vars.insert("run_dir".into(), text(run_dir.root()));
         }
-        if let Some(place) = self.run_dir.map(super::one::place) {
+        if let Some(place) = self.run_dir.map(super::one::subject_dirs) {
             vars.insert("root".into(), text(&place.root));
             vars.insert("home".into(), text(&place.home));
             let link = self.run_dir.and_then(|run_dir| run_dir.workspace_by_link().ok());
@@ -330,7 +339,7 @@ pub struct Failure {
     /// The event that shows it.
     pub index: Option<u64>,
     /// What was awaited, and in which way it was missed.
-    pub missed: Missed,
+    pub missed: MissedExpectation,
 }
 
 fn text(path: &Path) -> Value {

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 
 use serde_json::{Map, Value};
 
-use crate::judge::{MissKind, Missed, explained_by};
+use crate::judge::{MissKind, MissedExpectation, explained_by};
 use crate::matcher::{Captures, Mismatch, Pattern};
 use crate::protocol::{Observation, ObservationKind, Pick, Violation, is_at_or_above};
 
@@ -14,7 +14,7 @@ use super::missed::missed;
 use super::scene::Scene;
 
 /// One awaited observation, variables replaced and matchers compiled.
-pub struct Wanted {
+pub struct ExpectedPart {
     /// Its kind.
     pub kind: &'static ObservationKind,
     /// The connection it must come on.
@@ -32,7 +32,7 @@ pub struct Wanted {
 /// The state of one whole outcome.
 pub enum MatchState {
     /// All of it has come.
-    Complete { taken: Vec<Taken>, captures: Captures },
+    Complete { taken: Vec<MatchedObservation>, captures: Captures },
     /// It can still come: these parts of it have not, and nothing like them.
     Open { nearest: Option<ClosestMiss>, lacking: Vec<usize> },
     /// It can no longer come: what was to match did not.
@@ -40,7 +40,7 @@ pub enum MatchState {
 }
 
 /// An observation that an outcome took.
-pub struct Taken {
+pub struct MatchedObservation {
     /// The place in the outcome's parts.
     pub part: usize,
     /// The observation's place in the log; none for what was looked up.
@@ -69,17 +69,17 @@ pub type Tolerance<'t> = &'t dyn Fn(&ObservationKind, u64, &[Mismatch]) -> bool;
 pub const STRICT: Tolerance<'static> = &|_, _, _| false;
 
 /// Looks at how far an outcome has come: `wanted` are its parts, all of which must be there.
-pub fn standing(wanted: &[Wanted], log: &Log, tolerated: Tolerance<'_>) -> MatchState {
-    let mut taken: Vec<Taken> = vec![];
+pub fn match_outcome(wanted: &[ExpectedPart], log: &Log, tolerated: Tolerance<'_>) -> MatchState {
+    let mut taken: Vec<MatchedObservation> = vec![];
     let mut captures = Captures::default();
     let mut open = None;
     let mut complete = true;
     let mut lacking = vec![];
     for (part, want) in wanted.iter().enumerate() {
-        match seek(part, want, log, &taken, &mut captures, tolerated) {
-            Found::Match(found) => taken.push(found),
-            Found::Wrong(miss) => return MatchState::Failed { miss },
-            Found::NotYet(nearest) => {
+        match match_part(part, want, log, &taken, &mut captures, tolerated) {
+            PartMatch::Match(found) => taken.push(found),
+            PartMatch::Wrong(miss) => return MatchState::Failed { miss },
+            PartMatch::NotYet(nearest) => {
                 complete = false;
                 if nearest.is_none() {
                     lacking.push(part);
@@ -100,26 +100,26 @@ fn nearer(a: Option<ClosestMiss>, b: Option<ClosestMiss>) -> Option<ClosestMiss>
     }
 }
 
-enum Found {
-    Match(Taken),
+enum PartMatch {
+    Match(MatchedObservation),
     Wrong(ClosestMiss),
     NotYet(Option<ClosestMiss>),
 }
 
-fn seek(
+fn match_part(
     part: usize,
-    want: &Wanted,
+    want: &ExpectedPart,
     log: &Log,
-    taken: &[Taken],
+    taken: &[MatchedObservation],
     captures: &mut Captures,
     tolerated: Tolerance<'_>,
-) -> Found {
+) -> PartMatch {
     if let Some(value) = &want.lookup {
         return match check(want, value, captures) {
-            Ok(()) => Found::Match(Taken { part, at: None, index: None }),
+            Ok(()) => PartMatch::Match(MatchedObservation { part, at: None, index: None }),
             Err(mismatches) => {
                 let actual = Value::Object(value.clone());
-                Found::NotYet(Some(ClosestMiss { part, mismatches, index: None, actual }))
+                PartMatch::NotYet(Some(ClosestMiss { part, mismatches, index: None, actual }))
             }
         };
     }
@@ -127,20 +127,20 @@ fn seek(
     candidates.retain(|c| taken.iter().all(|t| t.at != Some(c.at)));
     match want.kind.pick {
         Pick::First => match candidates.into_iter().next() {
-            None => Found::NotYet(None),
+            None => PartMatch::NotYet(None),
             Some(first) => match check_candidate(want, &first, captures, tolerated) {
-                Ok(()) => Found::Match(taking(part, &first)),
-                Err(mismatches) => Found::Wrong(miss(part, &first.observation, mismatches)),
+                Ok(()) => PartMatch::Match(matched_observation(part, &first)),
+                Err(mismatches) => PartMatch::Wrong(closest_miss(part, &first.observation, mismatches)),
             },
         },
         Pick::Any => {
             let mut nearest = None;
             for candidate in candidates {
                 match check_candidate(want, &candidate, captures, tolerated) {
-                    Ok(()) => return Found::Match(taking(part, &candidate)),
+                    Ok(()) => return PartMatch::Match(matched_observation(part, &candidate)),
                     // Of equally near ones the latest says most about where things stand.
                     Err(mismatches) => {
-                        let this = miss(part, &candidate.observation, mismatches);
+                        let this = closest_miss(part, &candidate.observation, mismatches);
                         let farther =
                             nearest.as_ref().is_some_and(|n: &ClosestMiss| n.mismatches.len() < this.mismatches.len());
                         if !farther {
@@ -149,19 +149,19 @@ fn seek(
                     }
                 }
             }
-            Found::NotYet(nearest)
+            PartMatch::NotYet(nearest)
         }
     }
 }
 
-fn check(want: &Wanted, value: &Map<String, Value>, captures: &mut Captures) -> Result<(), Vec<Mismatch>> {
+fn check(want: &ExpectedPart, value: &Map<String, Value>, captures: &mut Captures) -> Result<(), Vec<Mismatch>> {
     let value = Value::Object(value.clone());
     want.pattern.check(Some(&value), captures)
 }
 
 /// [`check`], where what differs may be tolerated: then it is captured what can be.
 fn check_candidate(
-    want: &Wanted,
+    want: &ExpectedPart,
     candidate: &Candidate,
     captures: &mut Captures,
     tolerated: Tolerance<'_>,
@@ -176,17 +176,20 @@ fn check_candidate(
     })
 }
 
-fn taking(part: usize, candidate: &Candidate) -> Taken {
-    Taken { part, at: Some(candidate.at), index: Some(candidate.observation.index) }
+fn matched_observation(part: usize, candidate: &Candidate) -> MatchedObservation {
+    MatchedObservation { part, at: Some(candidate.at), index: Some(candidate.observation.index) }
 }
 
-fn miss(part: usize, observation: &Observation, mismatches: Vec<Mismatch>) -> ClosestMiss {
+fn closest_miss(part: usize, observation: &Observation, mismatches: Vec<Mismatch>) -> ClosestMiss {
     ClosestMiss { part, mismatches, index: Some(observation.index), actual: Value::Object(observation.value.clone()) }
 }
 
 /// An outcome in which all that differs is what rules found wrong in the very messages: it is what was awaited, and the play
 /// can go on with it.
-pub fn known_outcome(scene: &Scene<'_>, outcomes: &[Vec<Wanted>]) -> Option<(usize, Vec<Taken>, Captures)> {
+pub fn outcome_despite_violations(
+    scene: &Scene<'_>,
+    outcomes: &[Vec<ExpectedPart>],
+) -> Option<(usize, Vec<MatchedObservation>, Captures)> {
     let subject = scene.spec.role.subject;
     let rules = scene.rules.clone();
     let known: Vec<Violation> = {
@@ -205,14 +208,19 @@ pub fn known_outcome(scene: &Scene<'_>, outcomes: &[Vec<Wanted>]) -> Option<(usi
         let place = |violation: &&Violation| (violation.part, violation.path.clone());
         explained_by(attribution, kind.name, &places, &here, place).is_some()
     };
-    outcomes.iter().enumerate().find_map(|(number, wanted)| match standing(wanted, &scene.log, &tolerated) {
+    outcomes.iter().enumerate().find_map(|(number, wanted)| match match_outcome(wanted, &scene.log, &tolerated) {
         MatchState::Complete { taken, captures } => Some((number, taken, captures)),
         _ => None,
     })
 }
 
 /// What was captured, without what rules found wrong: it could make others fail that use it.
-pub fn usable(scene: &mut Scene<'_>, wanted: &[Wanted], taken: &[Taken], mut captures: Captures) -> Captures {
+pub fn without_violated_captures(
+    scene: &mut Scene<'_>,
+    wanted: &[ExpectedPart],
+    taken: &[MatchedObservation],
+    mut captures: Captures,
+) -> Captures {
     if captures.is_empty() {
         return captures;
     }
@@ -237,8 +245,12 @@ pub fn usable(scene: &mut Scene<'_>, wanted: &[Wanted], taken: &[Taken], mut cap
             let body = attribution.in_body(want.kind.name, &place);
             if body.is_some_and(|body| wrong.iter().any(|path| !path.is_empty() && is_at_or_above(path, &body))) {
                 captures.remove(&name);
-                let missed =
-                    Missed { way: MissKind::Different, places: vec![place], index: Some(index), ..missed(scene, want) };
+                let missed = MissedExpectation {
+                    way: MissKind::Different,
+                    places: vec![place],
+                    index: Some(index),
+                    ..missed(scene, want)
+                };
                 scene.unusable.insert(name, missed);
             }
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::config::{Launch, SubjectSpec};
-use crate::judge::{ALIVE, Blocked, FaultOwner, MissKind, Play, RawFinding, ScenarioStatus};
+use crate::judge::{ALIVE, BlockedRequirement, FaultOwner, MissKind, Play, RawFinding, ScenarioStatus};
 use crate::peer::{self, Setting};
 use crate::protocol::{Part, Requirement, RequirementId};
 use crate::report::Progress;
@@ -18,16 +18,16 @@ use crate::trace::{Clock, Exited, Recorder};
 
 use super::needs;
 use super::one::OpenTrace;
-use super::suite::{Run, Shared, one_play};
+use super::suite::{Run, SuiteState, one_play};
 use super::timing::{Cancel, LagMeter};
 
 /// Tells subjects from each other.
 static SUBJECTS: AtomicU64 = AtomicU64::new(0);
 
 /// How long the end of a process that no longer serves is waited for.
-const DYING: Duration = Duration::from_millis(500);
+const EXIT_WAIT: Duration = Duration::from_millis(500);
 /// How long a subject that serves may take at least to show it, also where the run has less patience.
-const HEALTHY: Duration = Duration::from_secs(2);
+const ALIVE_WAIT: Duration = Duration::from_secs(2);
 
 /// A job's subject and where it lives.
 ///
@@ -68,7 +68,7 @@ impl SubjectSlot {
     }
 
     /// The subject was played at: once in so many times, its memory is told.
-    pub fn weigh(&mut self, every: Option<NonZeroU32>, progress: &dyn Progress) {
+    pub fn report_memory(&mut self, every: Option<NonZeroU32>, progress: &dyn Progress) {
         let (Some(subject), Some(every)) = (&self.subject, every) else { return };
         self.plays += 1;
         if self.plays.is_multiple_of(every.get())
@@ -81,7 +81,7 @@ impl SubjectSlot {
     /// Stops the subject, if one runs. The next play begins with a fresh one, in a run directory of its own.
     pub async fn clear(&mut self) {
         if let Some(subject) = self.subject.take() {
-            subject.will_exit();
+            subject.expect_exit();
             subject.stop().await;
         }
         self.run_dir = None;
@@ -90,12 +90,18 @@ impl SubjectSlot {
 
     /// How the job's subject ended, if it did or is about to: the system may tell of the end of its connections first.
     pub async fn exited(&self) -> Option<Exited> {
-        self.subject.as_ref()?.wait(DYING).await
+        self.subject.as_ref()?.wait(EXIT_WAIT).await
     }
 
     /// Whether the subject cannot be used again: it ended, or after a play that was not clean it no longer
     /// serves a new connection.
-    pub async fn spoilt(&self, spec: &SubjectSpec, edition: &str, patience: Duration, clean: bool) -> Option<String> {
+    pub async fn why_unusable(
+        &self,
+        spec: &SubjectSpec,
+        edition: &str,
+        patience: Duration,
+        clean: bool,
+    ) -> Option<String> {
         let subject = self.subject.as_ref()?;
         if !subject.alive().await {
             return Some("it had ended".into());
@@ -164,7 +170,7 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
     };
     let kind = peer::kind(spec.role.name).ok_or_else(|| format!("no peer stands opposite {}", spec.role.name))?;
     let mut peer = (kind.new)(setting);
-    let served = peer.alive(patience.max(HEALTHY)).await;
+    let served = peer.alive(patience.max(ALIVE_WAIT)).await;
     peer.finish().await;
     served.map_err(|trouble| trouble.to_string())
 }
@@ -174,15 +180,15 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
 ///
 /// Where it is dropped, its processes are ended; [`SubjectPool::clear`] ends them in an orderly way.
 pub struct SubjectPool {
-    shared: Shared,
-    stand: SubjectSlot,
+    shared: SuiteState,
+    slot: SubjectSlot,
 }
 
 impl SubjectPool {
     /// For plays at this subject. Of `run`, what concerns several plays (`jobs`, `repeat`, `retries`) is not used.
     pub fn new(spec: SubjectSpec, run: Run, progress: Arc<dyn Progress>, cancel: Cancel) -> Self {
-        let shared = Shared::new(spec, Arc::from([]), run, progress, cancel);
-        Self { shared, stand: SubjectSlot::empty(Arc::new(LagMeter::default())) }
+        let shared = SuiteState::new(spec, Arc::from([]), run, progress, cancel);
+        Self { shared, slot: SubjectSlot::empty(Arc::new(LagMeter::default())) }
     }
 
     /// Plays a plan once; none where the run was ended meanwhile.
@@ -193,18 +199,18 @@ impl SubjectPool {
         if let Some(reason) = needs::missing(plan, &self.shared.spec) {
             return Some(Play::skipped(reason));
         }
-        let lag = self.stand.lag.clone();
+        let lag = self.slot.lag.clone();
         tokio::select! {
             biased;
             () = lag.run() => None,
             () = self.shared.cancel.cancelled() => None,
-            play = one_play(&self.shared, plan, &mut self.stand) => Some(play),
+            play = one_play(&self.shared, plan, &mut self.slot) => Some(play),
         }
     }
 
     /// Stops the subject, if one runs. The next play begins with a fresh one, in a run directory of its own.
     pub async fn clear(&mut self) {
-        self.stand.clear().await;
+        self.slot.clear().await;
     }
 
     /// Why the subject could not be started, if it could not; told once.
@@ -214,14 +220,14 @@ impl SubjectPool {
 }
 
 /// The finding that the subject died although nobody asked it to.
-pub fn death(exited: &Exited, spec: &SubjectSpec, edition: &str) -> RawFinding {
+pub fn death_finding(exited: &Exited, spec: &SubjectSpec, edition: &str) -> RawFinding {
     let how = match (exited.code, exited.signal) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => "unknown cause".to_owned(),
     };
     RawFinding {
-        requirement: outlives(spec, edition),
+        requirement: alive_requirement(spec, edition),
         fault: FaultOwner::End(spec.role.subject),
         step: None,
         place: None,
@@ -242,7 +248,7 @@ pub fn death(exited: &Exited, spec: &SubjectSpec, edition: &str) -> RawFinding {
 const DIED: &str = "the subject's process ended although nobody asked it to";
 
 /// The requirement that the subject's process goes on whatever comes.
-fn outlives(spec: &SubjectSpec, edition: &str) -> Option<RequirementId> {
+fn alive_requirement(spec: &SubjectSpec, edition: &str) -> Option<RequirementId> {
     let mut catalogue = (spec.protocol.requirements)().iter();
     let meant = |r: &&Requirement| r.binds == spec.role.subject && r.edition() == edition && ALIVE.contains(&r.short());
     catalogue.find(meant).map(|r| r.id)
@@ -250,20 +256,20 @@ fn outlives(spec: &SubjectSpec, edition: &str) -> Option<RequirementId> {
 
 /// Adds to a play that is over that the subject died of it, unless that was seen while it went on. What then did not come,
 /// or failed, could not be judged.
-pub fn died_of(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition: &str) {
-    let requirement = outlives(spec, edition);
+pub fn blame_death(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition: &str) {
+    let requirement = alive_requirement(spec, edition);
     let known = |found: &RawFinding| found.requirement == requirement;
     if exited.asked || play.findings.iter().any(known) {
         return;
     }
-    let found = death(exited, spec, edition);
+    let found = death_finding(exited, spec, edition);
     let gone = |found: &RawFinding| {
         let way = found.missed.as_ref().map(|missed| missed.way);
         matches!(way, Some(MissKind::Absent | MissKind::Failure | MissKind::Unreachable))
     };
     for of_it in play.findings.extract_if(.., |found| gone(found)) {
         let (because, message) = (found.requirement, found.message.clone());
-        play.blocked.push(Blocked { requirement: of_it.requirement, because, message });
+        play.blocked.push(BlockedRequirement { requirement: of_it.requirement, because, message });
     }
     play.status = ScenarioStatus::Failed;
     play.reason.get_or_insert_with(|| found.message.clone());

@@ -14,12 +14,12 @@ use crate::config::{Isolation, SubjectSpec};
 use crate::judge::{Play, PlayPosition, Played, ScenarioStatus};
 use crate::protocol::RequirementId;
 use crate::report::Progress;
-use crate::scenario::{Plan, Process};
+use crate::scenario::{Plan, ProcessSharing};
 use crate::subject::{RunDir, Running, SubjectError};
 use crate::trace::{Clock, Recorder};
 
-use super::one::{Options, PlayContext, PlayOutcome, play};
-use super::subject_slot::{SubjectSlot, died_of, fresh_run_dir, start};
+use super::one::{PlayContext, PlayOptions, PlayOutcome, play};
+use super::subject_slot::{SubjectSlot, blame_death, fresh_run_dir, start};
 use super::timing::{Cancel, LagMeter};
 use super::traces::Traces;
 use super::{needs, timing};
@@ -34,7 +34,7 @@ const FAILED_LAUNCHES: u32 = 2;
 #[derive(Clone)]
 pub struct Run {
     /// What all plays have in common.
-    pub options: Options,
+    pub options: PlayOptions,
     /// How many jobs play at the same time.
     pub jobs: usize,
     /// How often every plan is played.
@@ -42,7 +42,7 @@ pub struct Run {
     /// How often a play that could not be judged is repeated.
     pub retries: u32,
     /// When to stop.
-    pub until: Until,
+    pub until: StopCondition,
     /// After how many plays it is looked each time how much memory the subject that they share has; never where not said.
     pub weigh_every: Option<NonZeroU32>,
     /// Whether the plays that wait longest come first, which takes least time where others are played meanwhile.
@@ -51,7 +51,7 @@ pub struct Run {
 
 /// When a run stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum StopCondition {
     /// Everything was played.
     AllPlayed,
     /// A scenario failed.
@@ -60,7 +60,7 @@ pub enum Until {
     Violation(RequirementId),
 }
 
-impl Until {
+impl StopCondition {
     /// Whether this play is the last one.
     fn ends_with(self, play: &Play) -> bool {
         match self {
@@ -98,9 +98,9 @@ pub async fn suite(
     cancel: &Cancel,
 ) -> Result<Vec<Played>, SuiteError> {
     let jobs = if spec.launch().is_some() { run.jobs.clamp(1, plans.len().max(1)) } else { 1 };
-    let shared = Arc::new(Shared::new(spec.clone(), plans, run.clone(), progress, cancel.clone()));
+    let shared = Arc::new(SuiteState::new(spec.clone(), plans, run.clone(), progress, cancel.clone()));
     let mut first = first;
-    let mut working: JoinSet<()> = (1..).take(jobs).map(|job| work(shared.clone(), job, first.take())).collect();
+    let mut working: JoinSet<()> = (1..).take(jobs).map(|job| run_job(shared.clone(), job, first.take())).collect();
     while let Some(ended) = working.join_next().await {
         if let Err(error) = ended
             && error.is_panic()
@@ -122,7 +122,12 @@ pub async fn suite(
     }
     let mut results = std::mem::take(&mut *lock(&shared.results));
     number_processes(results.values_mut());
-    Ok(shared.plans.iter().enumerate().map(|(n, plan)| results.remove(&n).unwrap_or_else(|| played(plan))).collect())
+    Ok(shared
+        .plans
+        .iter()
+        .enumerate()
+        .map(|(n, plan)| results.remove(&n).unwrap_or_else(|| not_played_yet(plan)))
+        .collect())
 }
 
 /// Numbers the processes of this subject from 1: there may be others of other subjects between them.
@@ -136,7 +141,7 @@ fn number_processes<'p>(results: impl Iterator<Item = &'p mut Played>) {
 }
 
 /// What the jobs have in common.
-pub(super) struct Shared {
+pub(super) struct SuiteState {
     pub(super) spec: SubjectSpec,
     plans: Arc<[Plan]>,
     run: Run,
@@ -148,7 +153,7 @@ pub(super) struct Shared {
     launch_error: Mutex<Option<SubjectError>>,
 }
 
-impl Shared {
+impl SuiteState {
     pub(super) fn new(
         spec: SubjectSpec,
         plans: Arc<[Plan]>,
@@ -179,13 +184,13 @@ impl Shared {
 /// plans does not depend on which others there are.
 fn order(plans: &[Plan], longest_first: bool) -> VecDeque<usize> {
     let waiting =
-        |plan: &Plan| if longest_first { timing::waiting(&plan.steps, Duration::ZERO) } else { Duration::ZERO };
+        |plan: &Plan| if longest_first { timing::waiting_time(&plan.steps, Duration::ZERO) } else { Duration::ZERO };
     let mut order: Vec<usize> = (0..plans.len()).collect();
-    order.sort_by_cached_key(|n| (Reverse(waiting(&plans[*n])), plans[*n].process == Process::Shared));
+    order.sort_by_cached_key(|n| (Reverse(waiting(&plans[*n])), plans[*n].process == ProcessSharing::Shared));
     order.into()
 }
 
-fn played(plan: &Plan) -> Played {
+fn not_played_yet(plan: &Plan) -> Played {
     Played {
         id: plan.id.clone(),
         file: plan.file.clone(),
@@ -200,7 +205,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// One job, and beside it the measure of how late it is.
-async fn work(shared: Arc<Shared>, job: u64, first: Option<(Option<RunDir>, Running)>) {
+async fn run_job(shared: Arc<SuiteState>, job: u64, first: Option<(Option<RunDir>, Running)>) {
     let lag = Arc::new(LagMeter::default());
     let mut stand = SubjectSlot::empty(lag.clone());
     if let Some((run_dir, subject)) = first {
@@ -209,12 +214,12 @@ async fn work(shared: Arc<Shared>, job: u64, first: Option<(Option<RunDir>, Runn
     tokio::select! {
         biased;
         () = lag.run() => {}
-        () = take_plans(&shared, job, stand) => {}
+        () = play_queue(&shared, job, stand) => {}
     }
 }
 
 /// Plays what is left, until there is nothing.
-async fn take_plans(shared: &Shared, job: u64, mut stand: SubjectSlot) {
+async fn play_queue(shared: &SuiteState, job: u64, mut stand: SubjectSlot) {
     let mut last = None;
     loop {
         if shared.stop.load(Ordering::Relaxed) || shared.cancel.is_cancelled() {
@@ -223,7 +228,7 @@ async fn take_plans(shared: &Shared, job: u64, mut stand: SubjectSlot) {
         let Some(n) = lock(&shared.queue).pop_front() else { break };
         let plan = &shared.plans[n];
         shared.progress.scenario_started(&plan.id);
-        let mut result = played(plan);
+        let mut result = not_played_yet(plan);
         tokio::select! {
             () = shared.cancel.cancelled() => {}
             () = all_plays(shared, plan, &mut stand, &mut result) => {}
@@ -235,21 +240,21 @@ async fn take_plans(shared: &Shared, job: u64, mut stand: SubjectSlot) {
         if result.plays.iter().any(|play| shared.run.until.ends_with(play)) {
             shared.stop.store(true, Ordering::Relaxed);
         }
-        stand.weigh(shared.run.weigh_every, shared.progress.as_ref());
+        stand.report_memory(shared.run.weigh_every, shared.progress.as_ref());
         if stand.subject.is_some() {
             last = Some(n);
         }
         lock(&shared.results).insert(n, result);
     }
-    late_death(shared, &mut stand, last).await;
+    blame_late_death(shared, &mut stand, last).await;
     if let Some(subject) = stand.subject.take() {
-        subject.will_exit();
+        subject.expect_exit();
         subject.stop().await;
     }
 }
 
 /// Plays a plan as often as was asked for.
-async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot, result: &mut Played) {
+async fn all_plays(shared: &SuiteState, plan: &Plan, stand: &mut SubjectSlot, result: &mut Played) {
     if let Some(reason) = needs::missing(plan, &shared.spec) {
         result.plays.push(Play::skipped(reason));
         return;
@@ -292,7 +297,7 @@ fn set_aside(play: &mut Play, n: usize) {
 }
 
 /// Plays a plan once, and keeps its trace where that is wanted of plays that went as this one did.
-pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> Play {
+pub(super) async fn one_play(shared: &SuiteState, plan: &Plan, stand: &mut SubjectSlot) -> Play {
     stand.end_trace();
     let PlayOutcome { mut play, trace, draft, .. } = played_once(shared, plan, stand).await;
     let passed = play.status == ScenarioStatus::Passed;
@@ -308,11 +313,11 @@ pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut SubjectSl
     play
 }
 
-async fn played_once(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> PlayOutcome {
+async fn played_once(shared: &SuiteState, plan: &Plan, stand: &mut SubjectSlot) -> PlayOutcome {
     let options = &shared.run.options;
     // What is pinned must not depend on what was played before.
     let pinned = options.snapshotter.is_some() && shared.spec.launch().is_some();
-    let own = plan.process == Process::Own || shared.spec.isolation == Isolation::Scenario || pinned;
+    let own = plan.process == ProcessSharing::Own || shared.spec.isolation == Isolation::Scenario || pinned;
     let stays = shared.spec.launch().is_some_and(|launch| launch.keep_run_dir);
     if !own && !stays && shared.spec.role.is_client() {
         return client_play(shared, plan, stand).await;
@@ -333,22 +338,22 @@ async fn played_once(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> P
         };
         return play(plan, play_context, options).await;
     }
-    if let Err(reason) = ensure(shared, stand).await {
+    if let Err(reason) = ensure_subject(shared, stand).await {
         return Play::error(reason).into();
     }
     let run_dir = stand.run_dir.as_ref();
     let subject = &mut stand.subject;
     let play_context = PlayContext { spec: &shared.spec, run_dir, subject, idle: None, lag: &stand.lag };
     let mut outcome = play(plan, play_context, options).await;
-    if let Some(why) = stand.spoilt(&shared.spec, plan.edition, options.patience, outcome.clean).await {
+    if let Some(why) = stand.why_unusable(&shared.spec, plan.edition, options.patience, outcome.clean).await {
         if let Some(exited) = stand.exited().await {
-            died_of(&mut outcome.play, &exited, &shared.spec, plan.edition);
+            blame_death(&mut outcome.play, &exited, &shared.spec, plan.edition);
         }
         if shared.spec.launch().is_some() {
             shared.progress.subject_restarted(&why);
         }
         if let Some(subject) = stand.subject.take() {
-            subject.will_exit();
+            subject.expect_exit();
             subject.stop().await;
         }
     }
@@ -361,7 +366,7 @@ fn not_started() -> PlayOutcome {
 
 /// A play of a client that several scenarios share: it waits from one to the next, in a run directory that is fresh
 /// again for each.
-async fn client_play(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> PlayOutcome {
+async fn client_play(shared: &SuiteState, plan: &Plan, stand: &mut SubjectSlot) -> PlayOutcome {
     let Some(launch) = shared.spec.launch() else { return not_started() };
     if stand.run_dir.as_ref().is_some_and(|run_dir| run_dir.renew(launch).is_err()) {
         stand.clear().await;
@@ -380,7 +385,7 @@ async fn client_play(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> P
 }
 
 /// Starts the job's subject, if it is not up.
-async fn ensure(shared: &Shared, stand: &mut SubjectSlot) -> Result<(), String> {
+async fn ensure_subject(shared: &SuiteState, stand: &mut SubjectSlot) -> Result<(), String> {
     if stand.subject.is_some() {
         return Ok(());
     }
@@ -405,17 +410,17 @@ async fn ensure(shared: &Shared, stand: &mut SubjectSlot) -> Result<(), String> 
 }
 
 /// Blames an end that nobody asked for, and that nobody noticed so far, on the job's last play.
-async fn late_death(shared: &Shared, stand: &mut SubjectSlot, last: Option<usize>) {
+async fn blame_late_death(shared: &SuiteState, stand: &mut SubjectSlot, last: Option<usize>) {
     let Some(n) = last.filter(|_| !shared.cancel.is_cancelled()) else { return };
     let clean = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Passed);
     if !lock(&shared.results).get(&n).is_some_and(clean)
-        || stand.spoilt(&shared.spec, shared.plans[n].edition, shared.run.options.patience, false).await.is_none()
+        || stand.why_unusable(&shared.spec, shared.plans[n].edition, shared.run.options.patience, false).await.is_none()
     {
         return;
     }
     let Some(exited) = stand.exited().await else { return };
     if let Some(play) = lock(&shared.results).get_mut(&n).and_then(|played| played.plays.last_mut()) {
-        died_of(play, &exited, &shared.spec, shared.plans[n].edition);
+        blame_death(play, &exited, &shared.spec, shared.plans[n].edition);
         if let Some((trace, _)) = stand.trace.take() {
             trace.end(play);
         }

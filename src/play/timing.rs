@@ -14,18 +14,18 @@ use crate::protocol::{Judgements, RequirementId, Violation, parse_duration};
 use crate::scenario::{Plan, Step, StepKind, Until};
 
 /// Every play has so much time, where its scenario does not say.
-const LEAST: Duration = Duration::from_secs(30);
+const MIN_BOUND: Duration = Duration::from_secs(30);
 /// No play has more, unless its scenario says so.
-const MOST: Duration = Duration::from_mins(10);
+const MAX_BOUND: Duration = Duration::from_mins(10);
 
 /// The bound for a play of this plan in a run of this patience: what the scenario says. Where it says nothing, enough for
 /// each step to wait as long as it may, so that a subject which is slow all the time is not cut off.
 pub fn bound_of_play(plan: &Plan, patience: Duration) -> Duration {
-    plan.timeout.unwrap_or_else(|| waiting(&plan.steps, patience).clamp(LEAST, MOST))
+    plan.timeout.unwrap_or_else(|| waiting_time(&plan.steps, patience).clamp(MIN_BOUND, MAX_BOUND))
 }
 
 /// How long these steps may wait, all told, where those of which nothing is said wait for `patience`.
-pub fn waiting(steps: &[Step], patience: Duration) -> Duration {
+pub fn waiting_time(steps: &[Step], patience: Duration) -> Duration {
     steps.iter().map(|step| bound_of_step(&step.kind, patience)).fold(Duration::ZERO, Duration::saturating_add)
 }
 
@@ -44,7 +44,7 @@ fn bound_of_step(kind: &StepKind, patience: Duration) -> Duration {
         | StepKind::Stimulate { .. } => patience,
         StepKind::Set(_) => Duration::ZERO,
         StepKind::Repeat { times, steps } => {
-            waiting(steps, patience).saturating_mul(u32::try_from(*times).unwrap_or(u32::MAX))
+            waiting_time(steps, patience).saturating_mul(u32::try_from(*times).unwrap_or(u32::MAX))
         }
     }
 }
@@ -125,12 +125,12 @@ impl Deadline<'_> {
 
 /// How many times our own delay somebody else may be late: what reads the wire is not what measures the delay, and may
 /// have waited longer.
-const FORGIVEN: u32 = 2;
+const TOLERATED_DELAYS: u32 = 2;
 
 /// Drops what may have been late by no more than we were in this play, all delays added up. Whether the bound was kept
 /// is not known then.
 pub fn discount_harness_delay(judged: &mut Judgements, our_delay: Duration) {
-    let delay = FORGIVEN * our_delay;
+    let delay = TOLERATED_DELAYS * our_delay;
     let forgiven = |violation: &Violation| violation.late.is_some_and(|late| Duration::from_micros(late) <= delay);
     let unknown: BTreeSet<RequirementId> =
         judged.violations.iter().filter(|v| forgiven(v)).map(|violation| violation.requirement).collect();
@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn a_play_has_neither_too_little_time_nor_too_much() {
-        assert_eq!(bound(&format!("steps:\n{ASKED}"), 1), LEAST);
-        assert_eq!(bound(&format!("steps:\n{}", ASKED.repeat(100)), 12), MOST);
+        assert_eq!(bound(&format!("steps:\n{ASKED}"), 1), MIN_BOUND);
+        assert_eq!(bound(&format!("steps:\n{}", ASKED.repeat(100)), 12), MAX_BOUND);
     }
 
     #[test]

@@ -14,11 +14,11 @@ use crate::scenario::Plan;
 use crate::trace::{Event, Sink};
 
 /// So many traces are kept where nobody asked for any: the first ones.
-pub const MOST: usize = 20;
+pub const MAX_TRACES: usize = 20;
 /// So many bytes of a draft are held in memory.
-const IN_MEMORY: usize = 1 << 20;
+const DRAFT_IN_MEMORY: usize = 1 << 20;
 /// So long is a draft at most, in bytes: a subject that floods us is not to fill the disk.
-const LONGEST: usize = 16 << 20;
+const MAX_DRAFT: usize = 16 << 20;
 
 /// Which traces are kept.
 #[derive(Clone)]
@@ -28,7 +28,7 @@ pub enum Traces {
     /// All, in this folder.
     All(PathBuf),
     /// Those of plays that failed or could not be judged.
-    Failed(Wanted),
+    Failed(FailedTraceOptions),
 }
 
 /// Whether the trace of a play that failed tells something new.
@@ -36,7 +36,7 @@ pub type IsNew = dyn Fn(&Plan, &Play) -> bool + Send + Sync;
 
 /// Which plays that failed keep their traces, and where.
 #[derive(Clone)]
-pub struct Wanted {
+pub struct FailedTraceOptions {
     /// Where, and how many.
     pub kept: Arc<FailedTraces>,
     /// Whether it has to be kept of a play that failed: not where that was known before.
@@ -67,7 +67,7 @@ struct TraceBuffer {
 
 impl Draft {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Mutex::new(TraceBuffer { file: SpooledTempFile::new(IN_MEMORY), length: 0 })))
+        Self(Arc::new(Mutex::new(TraceBuffer { file: SpooledTempFile::new(DRAFT_IN_MEMORY), length: 0 })))
     }
 
     fn copy_to(&self, path: &Path) -> io::Result<()> {
@@ -80,7 +80,7 @@ impl Draft {
 impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut sheet = lock(&self.0);
-        if sheet.length + bytes.len() > LONGEST {
+        if sheet.length + bytes.len() > MAX_DRAFT {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         // Whole, so that a trace that is cut is cut between two events.
@@ -120,7 +120,7 @@ impl FailedTraces {
     /// Keeps the trace of a scenario. Gives its file; none where there are enough, or it could not be written.
     fn keep(&self, id: &str, draft: &Draft) -> Option<PathBuf> {
         let mut kept = lock(&self.0);
-        if kept.traces >= MOST {
+        if kept.traces >= MAX_TRACES {
             kept.left_out += 1;
             return None;
         }
@@ -208,14 +208,14 @@ mod tests {
     fn the_first_traces_are_kept_each_with_a_name_of_its_own_and_the_rest_is_counted() {
         let traces = FailedTraces::default();
         assert!(traces.kept().folder.is_none(), "nothing is left behind where nothing failed");
-        let paths: Vec<_> = (0..MOST + 3).map(|n| traces.keep("a/b", &draft(n.to_string().as_bytes()))).collect();
+        let paths: Vec<_> = (0..MAX_TRACES + 3).map(|n| traces.keep("a/b", &draft(n.to_string().as_bytes()))).collect();
         let KeptTraces { folder, traces: number, left_out, trouble } = traces.kept();
         let folder = folder.unwrap();
-        assert_eq!((number, left_out, trouble), (MOST, 3, None));
+        assert_eq!((number, left_out, trouble), (MAX_TRACES, 3, None));
         assert_eq!(paths[..2], [Some(folder.join("a/b.trace")), Some(folder.join("a/b.2.trace"))]);
         for (n, path) in paths.iter().enumerate() {
             let text = path.as_ref().map(|path| fs::read_to_string(path).unwrap());
-            assert_eq!(text, (n < MOST).then(|| n.to_string()));
+            assert_eq!(text, (n < MAX_TRACES).then(|| n.to_string()));
         }
         fs::remove_dir_all(folder).unwrap();
     }
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_trace_that_gets_too_long_is_cut_between_two_events() {
         let mut draft = Draft::new();
-        let event = vec![b'x'; LONGEST / 3];
+        let event = vec![b'x'; MAX_DRAFT / 3];
         assert_eq!((0..4).map(|_| draft.write_all(&event).is_ok()).collect::<Vec<_>>(), [true, true, true, false]);
         let place = tempfile::tempdir().unwrap();
         draft.copy_to(&place.path().join("t")).unwrap();

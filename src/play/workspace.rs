@@ -11,19 +11,19 @@ use super::one::PlayContext;
 use super::scene::Scene;
 
 /// Of a file with more bytes than this, only the path is told.
-const MOST: usize = 64 << 10;
+const MAX_RECORDED: usize = 64 << 10;
 
 /// Notes in the trace that a file of a corner was laid with these bytes, or taken where there are none.
 pub(super) fn note_file(recorder: &Recorder, corner: &ScenarioDir, path: &str, bytes: Option<&[u8]>) {
     let change = if bytes.is_some() { FileChange::LAID } else { FileChange::TAKEN };
-    let content = bytes.filter(|bytes| bytes.len() <= MOST).map(Payload::from);
+    let content = bytes.filter(|bytes| bytes.len() <= MAX_RECORDED).map(Payload::from);
     let path = corner.path().join(path).display().to_string();
     recorder.record(None, None, EventKind::File(FileChange { path, change: change.to_owned(), content }));
 }
 
 pub(super) fn scenario_dir(plan: &Plan, play_context: &PlayContext<'_>) -> Result<Option<ScenarioDir>, String> {
     if let Some(run_dir) = play_context.run_dir {
-        return run_dir.corner(&plan.id).map(Some).map_err(|e| e.to_string());
+        return run_dir.scenario_dir(&plan.id).map(Some).map_err(|e| e.to_string());
     }
     let workspace = play_context.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned));
     let Some(workspace) = workspace else { return Ok(None) };
@@ -38,9 +38,9 @@ fn next_number() -> u64 {
 }
 
 /// Lays the files that the scenario begins with.
-pub(super) fn seed(scene: &mut Scene<'_>) -> Result<(), String> {
+pub(super) fn write_seed_files(scene: &mut Scene<'_>) -> Result<(), String> {
     for file in &scene.plan.workspace {
-        let Some(corner) = &scene.corner else { return Err("there is no workspace to lay files into".into()) };
+        let Some(corner) = &scene.scenario_dir else { return Err("there is no workspace to lay files into".into()) };
         let bytes = file.content.bytes(&scene.vars).map_err(|e| format!("{}: {e}", file.path))?;
         corner.write(&file.path, &bytes).map_err(|e| e.to_string())?;
         note_file(&scene.recorder, corner, &file.path, Some(&bytes));
@@ -58,9 +58,9 @@ mod tests {
     use crate::trace::{Clock, Event, Sink};
 
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<Event>>>);
+    struct CollectedEvents(Arc<Mutex<Vec<Event>>>);
 
-    impl Sink for Kept {
+    impl Sink for CollectedEvents {
         fn event(&mut self, event: &Event) {
             self.0.lock().unwrap().push(event.clone());
         }
@@ -70,11 +70,11 @@ mod tests {
     fn a_file_is_told_with_its_bytes_unless_it_is_large() {
         let dir = TempDir::new().unwrap();
         let corner = ScenarioDir::create(dir.path(), "1-here").unwrap();
-        let kept = Kept::default();
+        let kept = CollectedEvents::default();
         let recorder = Recorder::new(Clock::start(), vec![Box::new(kept.clone())]);
         note_file(&recorder, &corner, "a/b.txt", Some(b"text"));
         note_file(&recorder, &corner, "c.bin", Some(b"\xff"));
-        note_file(&recorder, &corner, "d.txt", Some(&vec![b'x'; MOST + 1]));
+        note_file(&recorder, &corner, "d.txt", Some(&vec![b'x'; MAX_RECORDED + 1]));
         note_file(&recorder, &corner, "a/b.txt", None);
         let file = |event: &Event| match &event.kind {
             EventKind::File(file) => Some((file.path.clone(), file.change.clone(), file.content.clone())),

@@ -5,6 +5,7 @@ mod proof;
 mod run;
 
 pub use proof::{
-    Case, CaseKind, Modified, PAIRS_TOLD, PairOutcome, Proof, Result as CaseResult, Spread, cases, modified, pairs,
+    AlternativeFindings, Case, CaseKind, CaseResult, Modified, PAIRS_DISTINGUISHED, PairOutcome, Proof, cases,
+    modified, pairs,
 };
 pub use run::{Extent, ProveError, Prover, prove};

@@ -73,7 +73,7 @@ pub enum PairOutcome {
 
 /// How a case came out.
 #[derive(Clone, Debug, Serialize)]
-pub struct Result {
+pub struct CaseResult {
     /// The case.
     pub case: Case,
     /// Whether this is what came of it where nothing else was played at the same time, after it did not hold beside others.
@@ -96,7 +96,7 @@ pub struct Result {
     pub told: Vec<PairOutcome>,
 }
 
-impl Result {
+impl CaseResult {
     /// A case of which nothing has been played yet.
     pub fn of(case: Case) -> Self {
         Self {
@@ -178,20 +178,20 @@ impl Result {
 }
 
 /// The share of the pairs of flaws of which both have to be told. Some pairs act at the same place, where only one can show.
-pub const PAIRS_TOLD: f64 = 0.95;
+pub const PAIRS_DISTINGUISHED: f64 = 0.95;
 
 /// All cases of a proof.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Proof {
     /// Each case, in the order of the tables.
-    pub results: Vec<Result>,
+    pub results: Vec<CaseResult>,
     /// Binding requirements that no flaw breaks, so that nothing shows that they are checked.
     pub unproved: Vec<&'static str>,
 }
 
 /// How many requirements the flaws of a proof were seen to violate, where the whole suite was played.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
+pub struct AlternativeFindings {
     /// The median.
     pub median: usize,
     /// The mean.
@@ -223,14 +223,14 @@ impl Modified {
 
 impl Proof {
     /// How many requirements a flaw violates; none where no flaw was played against wholly.
-    pub fn spread(&self) -> Option<Spread> {
+    pub fn spread(&self) -> Option<AlternativeFindings> {
         let flaws = self.results.iter().filter(|r| r.whole);
         let mut counts: Vec<usize> = flaws.map(|r| r.violated.len()).collect();
         counts.sort_unstable();
         let median = *counts.get(counts.len() / 2)?;
         let mean = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
         let above_three = counts.iter().filter(|n| **n > 3).count();
-        Some(Spread { median, mean, above_three, flaws: counts.len() })
+        Some(AlternativeFindings { median, mean, above_three, flaws: counts.len() })
     }
 
     /// What was caught of flaws with modifiers; none where there are none.
@@ -252,9 +252,9 @@ impl Proof {
 
     /// Whether every case holds, of pairs of flaws [`PAIRS_TOLD`], and no `must` is without a flaw.
     pub fn holds(&self) -> bool {
-        let (pairs, others): (Vec<&Result>, Vec<&Result>) = self.results.iter().partition(|r| r.is_pair());
+        let (pairs, others): (Vec<&CaseResult>, Vec<&CaseResult>) = self.results.iter().partition(|r| r.is_pair());
         let told = pairs.iter().filter(|r| r.holds()).count();
-        let pairs_hold = told as f64 >= PAIRS_TOLD * pairs.len() as f64;
+        let pairs_hold = told as f64 >= PAIRS_DISTINGUISHED * pairs.len() as f64;
         self.unproved.is_empty() && !self.results.is_empty() && pairs_hold && others.iter().all(|r| r.holds())
     }
 }

@@ -15,14 +15,14 @@ use crate::judge::{
 };
 use crate::peer;
 use crate::peer::modifier::{LATE, Modifier};
-use crate::play::{Cancel, Run, SuiteError, Until, fresh_run_dir, start, suite};
+use crate::play::{Cancel, Run, StopCondition, SuiteError, fresh_run_dir, start, suite};
 use crate::protocol::{Level, Protocol, Reach, Requirement, Role, area};
 use crate::report::Silent;
 use crate::scenario::Plan;
 use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, Recorder};
 
-use super::proof::{Case, CaseKind, PairOutcome, Proof, Result as CaseResult};
+use super::proof::{Case, CaseKind, CaseResult, PairOutcome, Proof};
 
 /// A flawed mock that may never be found is waited for no longer than this: it is on this machine.
 const READY: Duration = Duration::from_secs(2);
@@ -35,7 +35,7 @@ const LONGEST: Duration = Duration::from_millis(3500);
 const UNHURRIED: Duration = Duration::from_secs(12);
 
 /// Where nobody listens.
-const NOBODY: &str = "http://127.0.0.1:9";
+const CLOSED_PORT_URL: &str = "http://127.0.0.1:9";
 
 /// A flaw that shows at every third message or at the second one is looked for by so many plays of a scenario at one mock.
 const REPEATS: u32 = 3;
@@ -222,7 +222,7 @@ impl Prover {
         result: &mut CaseResult,
     ) -> Result<Vec<Played>, ProveError> {
         let flawed = result.case.is_flawed();
-        let jobs = if flawed && self.until(&result.case) == Until::AllPlayed { JOBS } else { 1 };
+        let jobs = if flawed && self.until(&result.case) == StopCondition::AllPlayed { JOBS } else { 1 };
         let until = self.until(&result.case);
         let mut run = Run { jobs, until, longest_first: jobs > 1, ..self.run.clone() };
         if matches!(result.modifier(), Some(Modifier::Sometimes | Modifier::Second)) {
@@ -275,7 +275,7 @@ impl Prover {
         }
         let run_dir = fresh_run_dir(spec.launch()?, &Silent).ok()?;
         // It has nothing to do yet, and so nobody to talk to.
-        let server = Some(NOBODY.to_owned());
+        let server = Some(CLOSED_PORT_URL.to_owned());
         let begins = Start { spec, run_dir: &run_dir, scenario: None, env: &BTreeMap::new(), server, recorder };
         let client = Running::launch(begins).await.ok()?;
         tokio::time::sleep(LATE).await;
@@ -296,10 +296,10 @@ impl Prover {
         }
     }
 
-    fn until(&self, case: &Case) -> Until {
+    fn until(&self, case: &Case) -> StopCondition {
         match (&case.kind, self.extent_of(case)) {
-            (CaseKind::Flaw { breaks, .. }, Extent::UntilCaught) => Until::Violation(breaks),
-            _ => Until::AllPlayed,
+            (CaseKind::Flaw { breaks, .. }, Extent::UntilCaught) => StopCondition::Violation(breaks),
+            _ => StopCondition::AllPlayed,
         }
     }
 
@@ -364,7 +364,7 @@ fn was_unreachable(report: &SubjectReport, breaks: &str) -> bool {
 }
 
 /// What is told of a flaw that breaks this requirement.
-fn told(report: &SubjectReport, breaks: &str) -> PairOutcome {
+fn pair_outcome(report: &SubjectReport, breaks: &str) -> PairOutcome {
     let Some(result) = report.requirements.iter().find(|r| r.id == breaks) else {
         return PairOutcome::Hidden("not asked for".to_owned());
     };
@@ -413,7 +413,7 @@ impl CaseResult {
             notes: vec![],
         });
         if let CaseKind::Pair { flaws } = &self.case.kind {
-            self.told = flaws.iter().map(|(_, breaks)| told(&judged, breaks)).collect();
+            self.told = flaws.iter().map(|(_, breaks)| pair_outcome(&judged, breaks)).collect();
         }
         for found in judged.findings {
             let (id, scenario) = (found.requirement, found.scenario.unwrap_or_default());

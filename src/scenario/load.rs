@@ -123,7 +123,7 @@ impl Loaded {
             Ok(root) => root,
             Err(faults) => return self.diagnostics.extend(faults),
         };
-        let (plays, faults) = check::plays(&source, &root);
+        let (plays, faults) = check::checked_plans(&source, &root);
         self.diagnostics.extend(faults);
         for play in plays {
             let mut plan = play.plan;

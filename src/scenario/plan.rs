@@ -26,7 +26,7 @@ pub struct Plan {
     /// is among them, said or not.
     pub requires: Vec<String>,
     /// Whether it needs a process of its own.
-    pub process: Process,
+    pub process: ProcessSharing,
     /// Variables to begin with, those of the edition and the case included; `${…}` not yet replaced. Each may use those
     /// before it and those that are always there: see [`resolve_vars`](crate::matcher::template::resolve_vars).
     pub vars: Map<String, Value>,
@@ -44,7 +44,7 @@ pub struct Plan {
 
 /// Which process a scenario may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Process {
+pub enum ProcessSharing {
     /// Whatever the role's default is.
     Shared,
     /// One started for it alone, and stopped after it.
@@ -138,7 +138,7 @@ pub enum Until {
 #[derive(Clone)]
 pub struct Expectation {
     /// One of these whole outcomes must come.
-    pub any_of: Vec<Outcome>,
+    pub any_of: Vec<ExpectedOutcome>,
     /// What it proves; empty only where nothing normative follows (a preparation).
     pub proves: Vec<RequirementId>,
     /// How long it may take; the default of the run where none.
@@ -147,7 +147,7 @@ pub struct Expectation {
 
 /// One acceptable outcome: all of its parts, in any order.
 #[derive(Clone)]
-pub struct Outcome {
+pub struct ExpectedOutcome {
     /// What must come.
     pub parts: Vec<Part>,
     /// The reading of the document that this outcome stands for, told as a note when it is taken.

@@ -21,7 +21,7 @@ const MAX_SIZE: u64 = 1024 * 1024;
 /// How many lockfiles of a folder are looked at.
 const MAX_FILES: usize = 4096;
 /// How long one attempt to connect may take.
-const CONNECT: Duration = Duration::from_millis(500);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A lockfile that a client would use.
 #[derive(Clone, Debug)]
@@ -289,7 +289,7 @@ pub(super) fn nearest(folders: &[String], workspace: &Path) -> Option<&'static s
 pub(super) async fn accepts(port: u16) -> bool {
     let addresses: [SocketAddr; 2] = [(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()];
     for address in addresses {
-        if matches!(timeout(CONNECT, TcpStream::connect(address)).await, Ok(Ok(_))) {
+        if matches!(timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await, Ok(Ok(_))) {
             return true;
         }
     }

@@ -8,9 +8,9 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use crate::trace::{EventKind, Mark, Output, Payload, Recorder};
 
 /// The longest piece of a line that becomes one event.
-const PIECE: usize = 4096;
+const MAX_PIECE: usize = 4096;
 /// How many events one stream may write into one trace.
-const EVENTS: usize = 2000;
+const MAX_EVENTS: usize = 2000;
 /// How many bytes are held back for [`Tap::recent`].
 const RECENT: usize = 8192;
 /// How many lines that gives.
@@ -25,19 +25,19 @@ pub(super) enum Stream {
 
 /// Where the events of a subject's process go. Clones share it; the trace behind it can be changed.
 #[derive(Clone)]
-pub(super) struct Tap(Arc<Mutex<State>>);
+pub(super) struct ProcessTap(Arc<Mutex<TapState>>);
 
-struct State {
+struct TapState {
     /// None where only the last lines are wanted.
     recorder: Option<Recorder>,
     limit: usize,
-    streams: [Kept; 2],
+    streams: [StreamBuffer; 2],
     recent: VecDeque<u8>,
 }
 
 /// One stream in one trace: its beginning has become events, its end is held back.
 #[derive(Default)]
-struct Kept {
+struct StreamBuffer {
     line: Vec<u8>,
     written: usize,
     events: usize,
@@ -45,16 +45,16 @@ struct Kept {
     left_out: u64,
 }
 
-impl Tap {
+impl ProcessTap {
     pub(super) fn new(recorder: Recorder, limit: u64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let state = State { recorder: Some(recorder), limit, streams: Default::default(), recent: VecDeque::new() };
+        let state = TapState { recorder: Some(recorder), limit, streams: Default::default(), recent: VecDeque::new() };
         Self(Arc::new(Mutex::new(state)))
     }
 
     /// A tap of a process whose output goes into no trace.
     pub(super) fn unrecorded() -> Self {
-        let state = State { recorder: None, limit: 0, streams: Default::default(), recent: VecDeque::new() };
+        let state = TapState { recorder: None, limit: 0, streams: Default::default(), recent: VecDeque::new() };
         Self(Arc::new(Mutex::new(state)))
     }
 
@@ -107,25 +107,25 @@ impl Tap {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TapState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl TapState {
     fn take(&mut self, stream: Stream, mut bytes: &[u8]) {
         keep_end(&mut self.recent, bytes, RECENT);
         while !bytes.is_empty() {
             let kept = &mut self.streams[stream as usize];
-            if kept.written >= self.limit || kept.events >= EVENTS {
+            if kept.written >= self.limit || kept.events >= MAX_EVENTS {
                 kept.left_out += keep_end(&mut kept.tail, bytes, self.limit / 4);
                 return;
             }
-            let room = PIECE - kept.line.len();
+            let room = MAX_PIECE - kept.line.len();
             let end = bytes.iter().take(room).position(|b| *b == b'\n').map_or(room.min(bytes.len()), |i| i + 1);
             kept.line.extend_from_slice(&bytes[..end]);
             bytes = &bytes[end..];
-            if kept.line.ends_with(b"\n") || kept.line.len() >= PIECE {
+            if kept.line.ends_with(b"\n") || kept.line.len() >= MAX_PIECE {
                 self.write_line(stream);
             }
         }
@@ -150,7 +150,7 @@ impl State {
                 self.record(EventKind::Mark(Mark { mark: "output".to_owned(), text }));
             }
             let tail: Vec<u8> = kept.tail.into_iter().collect();
-            tail.chunks(PIECE).for_each(|piece| self.write(stream, piece));
+            tail.chunks(MAX_PIECE).for_each(|piece| self.write(stream, piece));
         }
     }
 
@@ -184,12 +184,12 @@ fn keep_end(ring: &mut VecDeque<u8>, bytes: &[u8], bound: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::testing::Trace;
+    use crate::subject::testing::TestTrace;
 
     #[tokio::test]
     async fn lines_become_events_and_the_unfinished_one_comes_last() {
-        let trace = Trace::new();
-        let tap = Tap::new(trace.recorder(), 1000);
+        let trace = TestTrace::new();
+        let tap = ProcessTap::new(trace.recorder(), 1000);
         tap.clone().drain(Stream::Stdout, &b"one\ntwo\nunfinished"[..]).await;
         tap.clone().drain(Stream::Stderr, &b"\xff\n"[..]).await;
         tap.flush();
@@ -201,8 +201,8 @@ mod tests {
 
     #[tokio::test]
     async fn of_a_flood_the_beginning_and_the_end_are_kept_and_the_rest_is_counted() {
-        let trace = Trace::new();
-        let tap = Tap::new(trace.recorder(), 1000);
+        let trace = TestTrace::new();
+        let tap = ProcessTap::new(trace.recorder(), 1000);
         let flood: String = (0..100_000).map(|i| format!("line {i:05}\n")).collect();
         tap.clone().drain(Stream::Stdout, flood.as_bytes()).await;
         tap.flush();
@@ -215,21 +215,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_without_end_is_cut_into_pieces() {
-        let trace = Trace::new();
-        let tap = Tap::new(trace.recorder(), 1 << 20);
-        tap.clone().drain(Stream::Stdout, &vec![b'x'; PIECE * 2 + 1][..]).await;
+        let trace = TestTrace::new();
+        let tap = ProcessTap::new(trace.recorder(), 1 << 20);
+        tap.clone().drain(Stream::Stdout, &vec![b'x'; MAX_PIECE * 2 + 1][..]).await;
         tap.flush();
-        assert_eq!(trace.output().iter().map(|(_, text)| text.len()).collect::<Vec<_>>(), [PIECE, PIECE, 1]);
+        assert_eq!(trace.output().iter().map(|(_, text)| text.len()).collect::<Vec<_>>(), [MAX_PIECE, MAX_PIECE, 1]);
     }
 
     #[tokio::test]
     async fn each_trace_gets_its_own_part() {
-        let (first, second) = (Trace::new(), Trace::new());
-        let tap = Tap::new(first.recorder(), 1000);
+        let (first, second) = (TestTrace::new(), TestTrace::new());
+        let tap = ProcessTap::new(first.recorder(), 1000);
         tap.clone().drain(Stream::Stdout, &b"a\nb"[..]).await;
         tap.record_to(second.recorder());
         tap.clone().drain(Stream::Stdout, &b"c\n"[..]).await;
-        let texts = |trace: &Trace| trace.output().into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        let texts = |trace: &TestTrace| trace.output().into_iter().map(|(_, text)| text).collect::<Vec<_>>();
         assert_eq!((texts(&first), texts(&second)), (vec!["a\n".into(), "b".into()], vec!["c\n".into()]));
     }
 }

@@ -17,9 +17,9 @@ use crate::trace::{EventKind, Exited, Launched, Recorder};
 
 use super::SubjectError;
 use super::driver::{self, Driver};
-use super::output::{Stream, Tap};
+use super::output::{ProcessTap, Stream};
 use super::surroundings::Surroundings;
-use super::tree::{self, Awaited, Tree};
+use super::tree::{self, Tree, WaitedChild};
 
 /// How long killing a tree may take.
 pub(super) const KILL_BOUND: Duration = Duration::from_secs(5);
@@ -27,10 +27,10 @@ pub(super) const KILL_BOUND: Duration = Duration::from_secs(5);
 pub(super) const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
 /// A process of ours. Dropping it kills its tree.
-pub(super) struct Process {
+pub(super) struct SubjectProcess {
     pid: u32,
     tree: Arc<Tree>,
-    tap: Tap,
+    tap: ProcessTap,
     exit: watch::Receiver<Option<Exited>>,
     asked: Arc<AtomicBool>,
     driver: Option<Driver>,
@@ -41,13 +41,13 @@ pub(super) struct Process {
     ended: bool,
 }
 
-impl Process {
+impl SubjectProcess {
     /// Starts a command and records that. A process that is `driven` is spoken to through its stdin, and its stdout is
     /// read for lines of the driver contract.
     pub(super) fn start(
         command: Vec<String>,
         around: &Surroundings,
-        tap: Tap,
+        tap: ProcessTap,
         driven: bool,
     ) -> Result<Self, SubjectError> {
         Tree::prepare();
@@ -59,7 +59,7 @@ impl Process {
             .spawn()
             .map_err(|e| not_started(&command, e))?;
         let pid = child.id().unwrap_or_default();
-        let awaited = Awaited::new(pid);
+        let awaited = WaitedChild::new(pid);
         let tree = Arc::new(Tree::of_subject(pid, around.marker()));
         tap.record(EventKind::Launched(Launched { command: command.clone(), pid }));
         let (tell_reset, resets) = watch::channel(0);
@@ -112,7 +112,7 @@ impl Process {
         &self.tree
     }
 
-    pub(super) fn tap(&self) -> &Tap {
+    pub(super) fn tap(&self) -> &ProcessTap {
         &self.tap
     }
 
@@ -184,7 +184,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for SubjectProcess {
     fn drop(&mut self) {
         if !self.ended {
             self.asked.store(true, Ordering::SeqCst);

@@ -12,18 +12,18 @@ use crate::protocol::{Lock, Reach};
 use crate::{uri, wire};
 
 use super::lockfile::{Candidate, LockfileStatus, LockfileWatcher, accepts};
-use super::process::{Process, how};
+use super::process::{SubjectProcess, how};
 use super::surroundings::Surroundings;
 use super::{SubjectError, tree};
 
 /// How often to look.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How often to look at first, and how long that is: many subjects take only a few milliseconds.
 const FIRST_LOOKS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
 
 /// Where a client would look for the lockfile, given the environment of the subject. What is there by now is none
 /// of this launch.
-pub(super) fn lookout(spec: &SubjectSpec, around: &Surroundings) -> LockfileWatcher {
+pub(super) fn lockfile_watcher(spec: &SubjectSpec, around: &Surroundings) -> LockfileWatcher {
     let variable = |name: &str| around.variable(name);
     let mut homes = data_homes(spec.role.reach.data_home(), &variable);
     if spec.role.reach.may_know_home_only(spec.edition.as_str()) {
@@ -46,9 +46,9 @@ pub(crate) fn data_homes(data_home: &[&str], variable: &dyn Fn(&str) -> Option<s
 }
 
 /// Waits until the subject is ready.
-pub(super) async fn wait(
+pub(super) async fn wait_for_lockfile(
     lookout: &mut LockfileWatcher,
-    process: &Process,
+    process: &SubjectProcess,
     within: Duration,
     misplaced: &[String],
 ) -> Result<Candidate, SubjectError> {
@@ -71,7 +71,7 @@ pub(super) async fn wait(
             lookout.look();
             return Err(ended(lookout, process, &how(&exited), misplaced));
         }
-        if !look_again(started, within).await {
+        if !poll_again(started, within).await {
             return Err(too_late(lookout, process, within));
         }
     }
@@ -79,7 +79,7 @@ pub(super) async fn wait(
 
 /// Whether whoever accepts connections at this port is another subject or a wirecert, as far as the system tells: the ports
 /// of an edition may be few (AMP's guide has a hundred), and other runs may go on beside this one.
-async fn is_of_another(port: u16, process: &Process) -> bool {
+async fn is_of_another(port: u16, process: &SubjectProcess) -> bool {
     if wire::process::listens(process.pid(), port) {
         return false;
     }
@@ -88,9 +88,9 @@ async fn is_of_another(port: u16, process: &Process) -> bool {
 }
 
 /// Waits until a port accepts connections. Another run may have been given the same port at the same moment.
-pub(super) async fn accepting(
+pub(super) async fn wait_for_port(
     port: u16,
-    process: &Process,
+    process: &SubjectProcess,
     within: Duration,
     misplaced: &[String],
 ) -> Result<(), SubjectError> {
@@ -104,7 +104,7 @@ pub(super) async fn accepting(
             let (how, seen) = (how(&exited), misplaced.to_vec());
             return Err(SubjectError::Ended { how, seen, output: process.tap().recent() });
         }
-        if !look_again(started, within).await {
+        if !poll_again(started, within).await {
             let listen = "have it listen on the port that it is given: `{port}` in its command, or the variable PORT";
             let longer = "if it only needs longer, give it `ready: { within: 60s }` in its subject file";
             return Err(SubjectError::NotReady {
@@ -120,17 +120,17 @@ pub(super) async fn accepting(
 }
 
 /// Waits until it is time to look again. False where the time is up.
-async fn look_again(started: Instant, within: Duration) -> bool {
+async fn poll_again(started: Instant, within: Duration) -> bool {
     let now = Instant::now();
     let deadline = started + within;
     let (often, at_first) = FIRST_LOOKS;
-    let pause = if now - started < at_first { often } else { LOOK };
+    let pause = if now - started < at_first { often } else { POLL_INTERVAL };
     sleep_until((now + pause).min(deadline)).await;
     now < deadline
 }
 
 /// Arguments that name a file where wirecert was told about the subject, but none where the subject runs.
-pub(super) fn misplaced(arguments: &[String], told: &Path, runs: &Path) -> Vec<String> {
+pub(super) fn misplaced_arguments(arguments: &[String], told: &Path, runs: &Path) -> Vec<String> {
     let is_misplaced = |word: &&String| {
         let path = Path::new(word.as_str());
         !word.starts_with('-') && path.is_relative() && told.join(path).is_file() && !runs.join(path).exists()
@@ -142,7 +142,7 @@ pub(super) fn misplaced(arguments: &[String], told: &Path, runs: &Path) -> Vec<S
     arguments.iter().filter(is_misplaced).map(fact).collect()
 }
 
-fn ended(lookout: &LockfileWatcher, process: &Process, how: &str, misplaced: &[String]) -> SubjectError {
+fn ended(lookout: &LockfileWatcher, process: &SubjectProcess, how: &str, misplaced: &[String]) -> SubjectError {
     let mut seen = lookout.facts();
     seen.extend_from_slice(misplaced);
     let others = process.tree().others();
@@ -156,7 +156,7 @@ fn ended(lookout: &LockfileWatcher, process: &Process, how: &str, misplaced: &[S
     SubjectError::Ended { how: how.to_owned(), seen, output: process.tap().recent() }
 }
 
-fn too_late(lookout: &LockfileWatcher, process: &Process, within: Duration) -> SubjectError {
+fn too_late(lookout: &LockfileWatcher, process: &SubjectProcess, within: Duration) -> SubjectError {
     let found = lookout.usable().next().is_some();
     let problem = if found {
         "its lockfile is there, but its port accepts no connection".to_owned()

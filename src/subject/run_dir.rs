@@ -134,7 +134,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`SubjectError::File`] where it cannot be made.
-    pub fn corner(&self, label: &str) -> Result<ScenarioDir, SubjectError> {
+    pub fn scenario_dir(&self, label: &str) -> Result<ScenarioDir, SubjectError> {
         self.corners.corner(&self.workspace(), label)
     }
 

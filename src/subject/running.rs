@@ -13,13 +13,13 @@ use crate::protocol::{Lock, Reach};
 use crate::trace::{EventKind, Exited, FileChange, Payload, Recorder, Stimulus};
 
 use super::lockfile::LockfileState;
-use super::output::Tap;
-use super::process::{Process, Uses, one_line, signal_named};
+use super::output::ProcessTap;
+use super::process::{SubjectProcess, Uses, one_line, signal_named};
 use super::surroundings::Surroundings;
 use super::{RunDir, SubjectError, command, lockfile, ready, surroundings, table, tree};
 
 /// How long a driven client may take to end once it was told to; then it is asked as any process is.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLIENT_EXIT_WAIT: Duration = Duration::from_secs(1);
 
 /// What to start a subject with.
 #[derive(Clone)]
@@ -41,10 +41,10 @@ pub struct Start<'a> {
 /// A subject that is up: started by us, or attached to. Dropping it ends the process tree that we started.
 pub struct Running {
     spec: SubjectSpec,
-    around: Surroundings,
+    surroundings: Surroundings,
     /// None where it is not ours.
-    process: Option<Process>,
-    tap: Tap,
+    process: Option<SubjectProcess>,
+    tap: ProcessTap,
     uses: Uses,
     /// None where it is a client: nobody connects to it.
     lock: Option<Lock>,
@@ -78,17 +78,18 @@ impl Running {
         };
         start.spec.described.secrets().for_each(|secret| start.recorder.add_secret(secret));
         let around = Surroundings::of_launch(&start)?;
-        let tap = Tap::new(start.recorder.clone(), start.spec.limits.output);
+        let tap = ProcessTap::new(start.recorder.clone(), start.spec.limits.output);
         match start.spec.role.reach {
             Reach::Seeks { .. } => return Self::launch_client(&start, launch, around, tap),
             Reach::Url { .. } => return Self::launch_by_url(&start, launch, around, tap).await,
             Reach::Lockfile { .. } => {}
         }
-        let mut lookout = ready::lookout(start.spec, &around);
+        let mut lookout = ready::lockfile_watcher(start.spec, &around);
         let command = around.command(&launch.command);
-        let misplaced = ready::misplaced(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
-        let process = Process::start(command, &around, tap.clone(), false)?;
-        let found = match ready::wait(&mut lookout, &process, launch.ready.within, &misplaced).await {
+        let misplaced =
+            ready::misplaced_arguments(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
+        let process = SubjectProcess::start(command, &around, tap.clone(), false)?;
+        let found = match ready::wait_for_lockfile(&mut lookout, &process, launch.ready.within, &misplaced).await {
             Ok(found) => found,
             Err(error) => {
                 // Of those that name a process which runs and is none of the subject's, it is not the author.
@@ -104,7 +105,7 @@ impl Running {
         record_file(&tap, &found.path, "read", Some(&found.content));
         Ok(Self {
             spec: start.spec.clone(),
-            around,
+            surroundings: around,
             process: Some(process),
             tap,
             uses: Uses::default(),
@@ -116,12 +117,17 @@ impl Running {
     }
 
     /// Starts a client. It is ready when it runs: whether it finds us is for scenarios to say.
-    fn launch_client(start: &Start<'_>, launch: &Launch, around: Surroundings, tap: Tap) -> Result<Self, SubjectError> {
+    fn launch_client(
+        start: &Start<'_>,
+        launch: &Launch,
+        around: Surroundings,
+        tap: ProcessTap,
+    ) -> Result<Self, SubjectError> {
         let command = around.command(&launch.command);
-        let process = Process::start(command, &around, tap.clone(), start.spec.is_driven())?;
+        let process = SubjectProcess::start(command, &around, tap.clone(), start.spec.is_driven())?;
         Ok(Self {
             spec: start.spec.clone(),
-            around,
+            surroundings: around,
             process: Some(process),
             tap,
             uses: Uses::default(),
@@ -137,7 +143,7 @@ impl Running {
         start: &Start<'_>,
         launch: &Launch,
         around: Surroundings,
-        tap: Tap,
+        tap: ProcessTap,
     ) -> Result<Self, SubjectError> {
         let started = Self::start_by_url(start, launch, around, tap).await;
         match &launch.module {
@@ -152,7 +158,7 @@ impl Running {
         start: &Start<'_>,
         launch: &Launch,
         around: Surroundings,
-        tap: Tap,
+        tap: ProcessTap,
     ) -> Result<Self, SubjectError> {
         let url = around.url(launch.url.as_deref());
         let lock = ready::parse_url(start.spec, &url)?;
@@ -160,15 +166,16 @@ impl Running {
         if let Some(module) = &launch.module {
             command.extend(surroundings::module_arguments(module, lock.port, start.run_dir.root())?);
         }
-        let misplaced = ready::misplaced(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
-        let process = Process::start(command, &around, tap.clone(), false)?;
-        if let Err(error) = ready::accepting(lock.port, &process, launch.ready.within, &misplaced).await {
+        let misplaced =
+            ready::misplaced_arguments(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
+        let process = SubjectProcess::start(command, &around, tap.clone(), false)?;
+        if let Err(error) = ready::wait_for_port(lock.port, &process, launch.ready.within, &misplaced).await {
             process.finish().await;
             return Err(error);
         }
         Ok(Self {
             spec: start.spec.clone(),
-            around,
+            surroundings: around,
             process: Some(process),
             tap,
             uses: Uses::default(),
@@ -185,7 +192,7 @@ impl Running {
     /// # Errors
     /// [`SubjectError::Unable`] where it is not driven, was told to end, or does not read its stdin.
     pub fn call(&self, call: &str, params: Value, settings: Option<Value>) -> Result<u64, SubjectError> {
-        let asked = match self.process.as_ref().and_then(Process::driver) {
+        let asked = match self.process.as_ref().and_then(SubjectProcess::driver) {
             Some(driver) => driver.call(&self.tap, call, params, settings),
             None => Err("it is not driven".to_owned()),
         };
@@ -196,7 +203,7 @@ impl Running {
     /// another scenario. Gives whether it did so in time.
     pub async fn reset(&self) -> bool {
         match &self.process {
-            Some(process) => process.reset(GOODBYE).await,
+            Some(process) => process.reset(CLIENT_EXIT_WAIT).await,
             None => false,
         }
     }
@@ -211,8 +218,8 @@ impl Running {
 
     /// Tells a driven client to end: by the line that says so, or by the end of its stdin.
     pub fn dismiss(&self, by_line: bool) {
-        self.will_exit();
-        if let Some(driver) = self.process.as_ref().and_then(Process::driver) {
+        self.expect_exit();
+        if let Some(driver) = self.process.as_ref().and_then(SubjectProcess::driver) {
             if by_line {
                 driver.close();
             } else {
@@ -232,12 +239,12 @@ impl Running {
         let found = ready::find_running(spec, target).await?;
         spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         recorder.add_secret(&found.lock.token);
-        let tap = Tap::new(recorder, spec.limits.output);
+        let tap = ProcessTap::new(recorder, spec.limits.output);
         if let Some((path, content)) = &found.file {
             record_file(&tap, path, "read", Some(content));
         }
         Ok(Self {
-            around: Surroundings::of_attached(spec, workspace.as_deref(), found.lock.port),
+            surroundings: Surroundings::of_attached(spec, workspace.as_deref(), found.lock.port),
             spec: spec.clone(),
             process: None,
             tap,
@@ -272,7 +279,7 @@ impl Running {
 
     /// Its process, where it is known.
     pub fn pid(&self) -> Option<u32> {
-        self.process.as_ref().map(Process::pid).or(self.lock.as_ref()?.pid)
+        self.process.as_ref().map(SubjectProcess::pid).or(self.lock.as_ref()?.pid)
     }
 
     /// Whether we started it, so that it can be stopped, signalled and started again.
@@ -302,7 +309,7 @@ impl Running {
 
     /// How its main process ended, if it did.
     pub fn exited(&self) -> Option<Exited> {
-        self.process.as_ref().and_then(Process::exited)
+        self.process.as_ref().and_then(SubjectProcess::exited)
     }
 
     /// Waits for its main process to end; none where it does not within this time, or is not ours.
@@ -312,7 +319,7 @@ impl Running {
     }
 
     /// Says that its end is wanted from here on (it was asked to quit), so that it is no crash.
-    pub fn will_exit(&self) {
+    pub fn expect_exit(&self) {
         if let Some(process) = &self.process {
             process.will_exit();
         }
@@ -344,7 +351,7 @@ impl Running {
                 "the subject has no stimulus `{name}`; add it to `stimuli:` of its subject file"
             )));
         };
-        let command = self.around.stimulus(template, params);
+        let command = self.surroundings.stimulus(template, params);
         self.run(name, params, command, self.spec.timeouts.stimulus).await
     }
 
@@ -417,7 +424,7 @@ impl Running {
     }
 
     /// Whether it ended within the time it has for that.
-    async fn ask_to_stop(&self, process: &Process) -> bool {
+    async fn ask_to_stop(&self, process: &SubjectProcess) -> bool {
         let Some(launch) = self.spec.launch() else { return false };
         if process.exited().is_some() {
             return true;
@@ -425,7 +432,7 @@ impl Running {
         if let Some(driver) = process.driver() {
             driver.close();
             driver.end();
-            if timeout(launch.stop.within.min(GOODBYE), process.ended()).await.is_ok() {
+            if timeout(launch.stop.within.min(CLIENT_EXIT_WAIT), process.ended()).await.is_ok() {
                 return true;
             }
         }
@@ -438,7 +445,7 @@ impl Running {
                     }
                 }
                 StopHow::Command(template) => {
-                    let command = self.around.command(template);
+                    let command = self.surroundings.command(template);
                     // What is wrong with it is in the trace; killing follows.
                     let _ = self.run("stop", &Map::new(), command, launch.stop.within).await;
                 }
@@ -455,7 +462,7 @@ impl Running {
         command: Vec<String>,
         within: Duration,
     ) -> Result<(), SubjectError> {
-        let outcome = command::run(&command, &self.around, within).await;
+        let outcome = command::run(&command, &self.surroundings, within).await;
         let line = one_line(&command);
         let (name, params) = (name.to_owned(), params.clone());
         self.tap.record(EventKind::Stimulus(Stimulus { name: name.clone(), params, command, outcome: outcome.short }));
@@ -466,7 +473,7 @@ impl Running {
     }
 }
 
-fn record_file(tap: &Tap, path: &Path, change: &str, content: Option<&[u8]>) {
+fn record_file(tap: &ProcessTap, path: &Path, change: &str, content: Option<&[u8]>) {
     let content = content.map(Payload::from);
     tap.record(EventKind::File(FileChange { path: path.display().to_string(), change: change.to_owned(), content }));
 }

@@ -223,15 +223,15 @@ fn this_binary() -> String {
 }
 
 /// How long a call of a module may take before it is answered with an error.
-const CALL: Duration = if cfg!(test) { Duration::from_secs(2) } else { Duration::from_secs(60) };
+const MODULE_CALL_TIMEOUT: Duration = if cfg!(test) { Duration::from_secs(2) } else { Duration::from_secs(60) };
 /// Where the host says why it cannot answer for a module, below the run directory.
-const REFUSAL: &str = "module-refused.json";
+const REFUSAL_FILE: &str = "module-refused.json";
 /// The most that is read of that, in bytes.
 const MAX_REFUSAL: u64 = 1024 * 1024;
 
 /// Why the host cannot answer for a module.
 #[derive(Deserialize)]
-struct Refusal {
+struct ModuleRefusal {
     problem: String,
     help: String,
 }
@@ -241,7 +241,7 @@ struct Refusal {
 /// # Errors
 /// [`SubjectError::Module`] where the module is not there.
 pub(super) fn module_arguments(module: &Module, port: u16, run_dir: &Path) -> Result<Vec<String>, SubjectError> {
-    let refusal = run_dir.join(REFUSAL);
+    let refusal = run_dir.join(REFUSAL_FILE);
     // That of an earlier launch.
     let _ = std::fs::remove_file(&refusal);
     let found = std::fs::metadata(&module.path);
@@ -255,7 +255,12 @@ pub(super) fn module_arguments(module: &Module, port: u16, run_dir: &Path) -> Re
     if let Some(settings) = &module.settings {
         arguments.extend(["--settings".to_owned(), text(settings)]);
     }
-    arguments.extend(["--refusal".to_owned(), text(&refusal), "--within".to_owned(), CALL.as_millis().to_string()]);
+    arguments.extend([
+        "--refusal".to_owned(),
+        text(&refusal),
+        "--within".to_owned(),
+        MODULE_CALL_TIMEOUT.as_millis().to_string(),
+    ]);
     Ok(arguments)
 }
 
@@ -268,7 +273,7 @@ pub(super) fn explain_module_error(failed: SubjectError, module: &Module, run_di
             module_error(module, problem, help, vec![])
         }
         SubjectError::Ended { how, output, .. } => {
-            let (problem, help) = module_refusal(&run_dir.join(REFUSAL)).unwrap_or_else(|| {
+            let (problem, help) = module_refusal(&run_dir.join(REFUSAL_FILE)).unwrap_or_else(|| {
                 let help = "load it by hand: node --input-type=module -e 'await import(\"FILE\")'".to_owned();
                 (format!("Node ended while it was loaded: {how}"), help)
             });
@@ -286,7 +291,7 @@ pub(super) fn explain_module_error(failed: SubjectError, module: &Module, run_di
 fn module_refusal(path: &PathBuf) -> Option<(String, String)> {
     let size = std::fs::metadata(path).ok()?.len();
     let bytes = std::fs::read(path).ok().filter(|_| size <= MAX_REFUSAL)?;
-    serde_json::from_slice(&bytes).ok().map(|Refusal { problem, help }| (problem, help))
+    serde_json::from_slice(&bytes).ok().map(|ModuleRefusal { problem, help }| (problem, help))
 }
 
 fn module_error(module: &Module, problem: String, help: String, output: Vec<String>) -> SubjectError {

@@ -13,52 +13,52 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::table::{self, Entry};
+use super::table::{self, ProcessEntry};
 
 /// How long to wait between two looks at processes that are being killed.
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// How long those may take to be gone whom only a look at all processes finds.
-const SWEEP: Duration = Duration::from_secs(2);
+const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 
 /// How many subjects there are in this process. Strays are told apart only where there is one.
-static LIVE: AtomicUsize = AtomicUsize::new(0);
+static LIVE_SUBJECTS: AtomicUsize = AtomicUsize::new(0);
 
 /// Children that somebody else here waits for.
-static AWAITED: Mutex<Option<HashSet<u32>>> = Mutex::new(None);
+static WAITED_CHILDREN: Mutex<Option<HashSet<u32>>> = Mutex::new(None);
 
 /// The marks of subjects that are gone as far as those who descend from us tell, while others are there: one look at all
 /// processes, at the end of the last of them, is for all. With the time when each was gone: a subject that is started
 /// again has the same mark.
-static OWED: Mutex<Vec<(String, u64)>> = Mutex::new(Vec::new());
+static PENDING_SWEEPS: Mutex<Vec<(String, u64)>> = Mutex::new(Vec::new());
 
 /// Marks a child as waited for elsewhere, as long as it lives.
-pub(super) struct Awaited(u32);
+pub(super) struct WaitedChild(u32);
 
-impl Awaited {
+impl WaitedChild {
     pub(super) fn new(pid: u32) -> Self {
-        awaited().get_or_insert_default().insert(pid);
+        waited_children().get_or_insert_default().insert(pid);
         Self(pid)
     }
 }
 
-impl Drop for Awaited {
+impl Drop for WaitedChild {
     fn drop(&mut self) {
-        awaited().get_or_insert_default().remove(&self.0);
+        waited_children().get_or_insert_default().remove(&self.0);
     }
 }
 
-fn awaited() -> MutexGuard<'static, Option<HashSet<u32>>> {
-    AWAITED.lock().unwrap_or_else(PoisonError::into_inner)
+fn waited_children() -> MutexGuard<'static, Option<HashSet<u32>>> {
+    WAITED_CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Where to look for members.
 #[derive(Clone, Copy)]
-enum Look {
+enum MemberSearch {
     /// Among those who descend from us, which is nearly everybody.
-    Quick,
+    OurDescendants,
     /// Among all processes: somebody else may have started one for them.
-    Whole,
+    AllProcesses,
 }
 
 /// The processes that came of one command.
@@ -85,7 +85,7 @@ impl Tree {
 
     /// The tree of a subject: of the process `leader`, which leads a group of its own; `marker` is `NAME=value`.
     pub(super) fn of_subject(leader: u32, marker: String) -> Self {
-        LIVE.fetch_add(1, Ordering::SeqCst);
+        LIVE_SUBJECTS.fetch_add(1, Ordering::SeqCst);
         Self::new(leader, Some(marker))
     }
 
@@ -101,7 +101,7 @@ impl Tree {
 
     /// Whether this process belongs.
     pub(super) fn contains(&self, pid: u32) -> bool {
-        pid == self.leader || self.members(Look::Whole).iter().any(|e| e.pid == pid)
+        pid == self.leader || self.members(MemberSearch::AllProcesses).iter().any(|e| e.pid == pid)
     }
 
     /// Whether this process says that it belongs to another subject, of ours or of another wirecert.
@@ -112,12 +112,12 @@ impl Tree {
 
     /// The ids of those who are alive, apart from the leader.
     pub(super) fn others(&self) -> Vec<u32> {
-        self.members(Look::Whole).iter().map(|e| e.pid).filter(|pid| *pid != self.leader).collect()
+        self.members(MemberSearch::AllProcesses).iter().map(|e| e.pid).filter(|pid| *pid != self.leader).collect()
     }
 
     /// How much memory they have in all, in bytes, as far as a cheap look finds them.
     pub(super) fn memory(&self) -> Option<u64> {
-        table::resident(&self.members(Look::Quick).iter().map(|e| e.pid).collect::<Vec<u32>>())
+        table::resident(&self.members(MemberSearch::OurDescendants).iter().map(|e| e.pid).collect::<Vec<u32>>())
     }
 
     /// Kills all of them, and returns once they are gone or the time is up: how many there were apart from the
@@ -127,8 +127,12 @@ impl Tree {
         let mut found: HashSet<u32> = HashSet::new();
         // Whoever is halted cannot start another while we look for the rest.
         loop {
-            let fresh: Vec<u32> =
-                self.members(Look::Quick).iter().map(|e| e.pid).filter(|pid| !found.contains(pid)).collect();
+            let fresh: Vec<u32> = self
+                .members(MemberSearch::OurDescendants)
+                .iter()
+                .map(|e| e.pid)
+                .filter(|pid| !found.contains(pid))
+                .collect();
             if fresh.is_empty() {
                 break;
             }
@@ -140,18 +144,24 @@ impl Tree {
                 break;
             }
         }
-        let mut look = Look::Quick;
+        let mut look = MemberSearch::OurDescendants;
         let gone = loop {
-            let members = if found.is_empty() && matches!(look, Look::Quick) { vec![] } else { self.members(look) };
+            let members = if found.is_empty() && matches!(look, MemberSearch::OurDescendants) {
+                vec![]
+            } else {
+                self.members(look)
+            };
             match (look, &self.marker) {
-                (Look::Whole, _) if members.is_empty() => break true,
+                (MemberSearch::AllProcesses, _) if members.is_empty() => break true,
                 // Whom a quick look does not find may be there all the same.
-                (Look::Quick, Some(marker)) if members.is_empty() && LIVE.load(Ordering::SeqCst) > 1 => {
-                    owed().push((marker.clone(), table::now()));
+                (MemberSearch::OurDescendants, Some(marker))
+                    if members.is_empty() && LIVE_SUBJECTS.load(Ordering::SeqCst) > 1 =>
+                {
+                    pending_sweeps().push((marker.clone(), table::now()));
                     break true;
                 }
-                (Look::Quick, _) if members.is_empty() => {
-                    look = Look::Whole;
+                (MemberSearch::OurDescendants, _) if members.is_empty() => {
+                    look = MemberSearch::AllProcesses;
                     continue;
                 }
                 _ => {}
@@ -163,7 +173,7 @@ impl Tree {
             if Instant::now() >= deadline {
                 break false;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         };
         if found.iter().any(|pid| *pid != self.leader) {
             self.reap();
@@ -173,20 +183,20 @@ impl Tree {
     }
 
     /// Those who are alive.
-    fn members(&self, look: Look) -> Vec<Entry> {
+    fn members(&self, look: MemberSearch) -> Vec<ProcessEntry> {
         let us = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
         let table = match look {
-            Look::Quick => table::below(us, &self.strangers()).unwrap_or_else(table::read),
-            Look::Whole => table::read(),
+            MemberSearch::OurDescendants => table::below(us, &self.strangers()).unwrap_or_else(table::read),
+            MemberSearch::AllProcesses => table::read(),
         };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let alone = self.marker.is_some() && LIVE.load(Ordering::SeqCst) == 1;
+        let alone = self.marker.is_some() && LIVE_SUBJECTS.load(Ordering::SeqCst) == 1;
         let our_session = table.iter().find(|e| e.pid == us).map_or(0, |e| e.session);
-        let awaited = awaited().clone().unwrap_or_default();
+        let awaited = waited_children().clone().unwrap_or_default();
         let marked = |pid| self.marker.as_ref().is_some_and(|line| table::has_environment(pid, [line]));
         let root = self.marker.as_ref().and_then(|line| line.split_once('=')).map(|(_, root)| root);
         let at_home = |pid| root.is_some_and(|root| !root.is_empty() && table::works_below(pid, root));
-        let is_ours = |e: &Entry| {
+        let is_ours = |e: &ProcessEntry| {
             seen.get(&e.pid) == Some(&e.began)
                 || e.group == self.leader
                 || (e.began >= self.began && !e.zombie && marked(e.pid))
@@ -204,14 +214,14 @@ impl Tree {
             }
         }
         ours.remove(&us);
-        let members: Vec<Entry> = table.into_iter().filter(|e| ours.contains(&e.pid)).collect();
+        let members: Vec<ProcessEntry> = table.into_iter().filter(|e| ours.contains(&e.pid)).collect();
         seen.extend(members.iter().map(|e| (e.pid, e.began)));
         members.into_iter().filter(|e| !e.zombie).collect()
     }
 
     /// Children of ours that others wait for: whoever descends from them is none of this tree.
     fn strangers(&self) -> HashSet<u32> {
-        let mut awaited = awaited().clone().unwrap_or_default();
+        let mut awaited = waited_children().clone().unwrap_or_default();
         awaited.remove(&self.leader);
         awaited
     }
@@ -222,7 +232,7 @@ impl Tree {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         for entry in table::below(us, &self.strangers()).unwrap_or_else(table::read) {
             let ours = entry.group == self.leader || seen.get(&entry.pid) == Some(&entry.began);
-            let awaited = awaited().as_ref().is_some_and(|set| set.contains(&entry.pid));
+            let awaited = waited_children().as_ref().is_some_and(|set| set.contains(&entry.pid));
             if entry.zombie && entry.parent == us && ours && !awaited && entry.pid != self.leader {
                 let _ = waitpid(id(entry.pid), WaitOptions::NOHANG);
             }
@@ -232,7 +242,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        if self.marker.is_some() && LIVE.fetch_sub(1, Ordering::SeqCst) == 1 {
+        if self.marker.is_some() && LIVE_SUBJECTS.fetch_sub(1, Ordering::SeqCst) == 1 {
             sweep();
         }
     }
@@ -250,7 +260,7 @@ impl Descendants {
 
     /// Takes note of who is there: whoever loses its parent later is known all the same.
     pub fn note(&self) {
-        self.0.members(Look::Quick);
+        self.0.members(MemberSearch::OurDescendants);
     }
 
     /// Kills whoever of them is known and lives, and returns once they are gone or the time is up. Gives how many there
@@ -262,25 +272,25 @@ impl Descendants {
 
 /// Kills whoever has the mark of a subject that is gone, and looks again until nobody has.
 fn sweep() {
-    let owed = std::mem::take(&mut *owed());
-    let deadline = Instant::now() + SWEEP;
+    let owed = std::mem::take(&mut *pending_sweeps());
+    let deadline = Instant::now() + SWEEP_LIMIT;
     let us = std::process::id();
-    let is_left = |e: &Entry| {
+    let is_left = |e: &ProcessEntry| {
         let markers = owed.iter().filter(|(_, gone)| e.began < *gone).map(|(marker, _)| marker);
         e.pid != us && !e.zombie && table::has_environment(e.pid, markers)
     };
     while !owed.is_empty() && Instant::now() < deadline {
-        let left: Vec<Entry> = table::read().into_iter().filter(is_left).collect();
+        let left: Vec<ProcessEntry> = table::read().into_iter().filter(is_left).collect();
         if left.is_empty() {
             return;
         }
         left.iter().for_each(|e| send(e.pid, Signal::KILL));
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn owed() -> MutexGuard<'static, Vec<(String, u64)>> {
-    OWED.lock().unwrap_or_else(PoisonError::into_inner)
+fn pending_sweeps() -> MutexGuard<'static, Vec<(String, u64)>> {
+    PENDING_SWEEPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a process of this id is there; one that only waits to be taken note of is not.
@@ -313,8 +323,8 @@ mod tests {
         let mut old = sleeper(&mark);
         let gone = table::of(old.id()).unwrap().began + 1;
         let mut other = sleeper("WIRECERT_TEST_MARK=another");
-        owed().push((mark.clone(), gone));
-        owed().push((mark.replace('=', "=x"), gone));
+        pending_sweeps().push((mark.clone(), gone));
+        pending_sweeps().push((mark.replace('=', "=x"), gone));
         // Whoever of the tests comes last sweeps for all.
         let swept = |child: &mut std::process::Child| {
             sweep();
@@ -322,7 +332,7 @@ mod tests {
         };
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&swept(&mut old)), Some(9));
         let mut new = sleeper(&mark);
-        owed().push((mark, gone - 1));
+        pending_sweeps().push((mark, gone - 1));
         sweep();
         assert!(is_alive(new.id()) && is_alive(other.id()));
         for child in [&mut new, &mut other] {

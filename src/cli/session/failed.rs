@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Zoned;
 
 use crate::judge::{Baseline, ScenarioStatus};
-use crate::play::{FailedTraces, Wanted};
+use crate::play::{FailedTraceOptions, FailedTraces};
 
 use super::super::Terminal;
 
@@ -23,9 +23,9 @@ pub fn begin() -> Arc<FailedTraces> {
 }
 
 /// Those that are to be kept of one subject: what the baseline lists is known.
-pub fn wanted(kept: &Arc<FailedTraces>, baseline: &Baseline) -> Wanted {
+pub fn wanted(kept: &Arc<FailedTraces>, baseline: &Baseline) -> FailedTraceOptions {
     let (baseline, today) = (baseline.clone(), Zoned::now().date());
-    Wanted {
+    FailedTraceOptions {
         kept: kept.clone(),
         is_new: Arc::new(move |plan, play| {
             let listed = |id| baseline.lookup(id, &plan.id, today).is_some();

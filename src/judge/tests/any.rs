@@ -27,7 +27,7 @@ pub fn any_play() -> impl Strategy<Value = Play> {
     )
 }
 
-pub fn any_given() -> impl Strategy<Value = Given> {
+pub fn any_input() -> impl Strategy<Value = JudgeInput> {
     let scopes = prop::sample::select(vec![Scope::Full, Scope::Partial, Scope::CutShort]);
     let entries = prop::collection::vec(
         (
@@ -37,12 +37,12 @@ pub fn any_given() -> impl Strategy<Value = Given> {
         ),
         0..3,
     );
-    (scopes, any::<bool>(), entries, any::<bool>()).prop_map(|(scope, strict, entries, missing)| Given {
+    (scopes, any::<bool>(), entries, any::<bool>()).prop_map(|(scope, strict, entries, missing)| JudgeInput {
         scope,
         strict,
         baseline: Baseline { entries: entries.into_iter().flat_map(|(id, s, u)| known(id, s, u).entries).collect() },
         missing: if missing { vec!["diagnostics".to_owned()] } else { vec![] },
-        ..Given::default()
+        ..JudgeInput::default()
     })
 }
 
@@ -51,7 +51,7 @@ proptest! {
 
     #[test]
     fn nothing_is_green_without_evidence_or_against_it(
-        given in any_given(),
+        given in any_input(),
         plays in prop::collection::vec(prop::collection::vec(any_play(), 0..3), 0..4),
     ) {
         let played: Vec<Played> = plays.into_iter().enumerate()
@@ -92,7 +92,7 @@ proptest! {
 }
 
 /// The reports of all shards of a run, one for each shard that has a scenario.
-fn shards(given: &Given, played: &[Played], of: usize) -> Vec<Part> {
+fn shards(given: &JudgeInput, played: &[Played], of: usize) -> Vec<ShardReport> {
     let selection = Selection { scenarios: played.len(), whole: given.selection.whole };
     let suite = Suite::of([], &CATALOGUE);
     let part = |index| {
@@ -104,10 +104,13 @@ fn shards(given: &Given, played: &[Played], of: usize) -> Vec<Part> {
             false if mine.len() == played.len() && selection.whole => Scope::Full,
             false => Scope::Partial,
         };
-        let given = Given { scope, selection, ..given.clone() };
+        let given = JudgeInput { scope, selection, ..given.clone() };
         let subjects = if mine.is_empty() { vec![] } else { vec![given.judge(&mine)] };
         let asked = RunOptions { strict: given.strict, filter: None, shard: Some(shard) };
-        Part { file: format!("{index}.json"), report: Report::of(suite.clone(), vec![], subjects).asked(asked, vec![]) }
+        ShardReport {
+            file: format!("{index}.json"),
+            report: Report::of(suite.clone(), vec![], subjects).with_options(asked, vec![]),
+        }
     };
     (1..=of).map(part).collect()
 }
@@ -124,7 +127,7 @@ proptest! {
 
     #[test]
     fn shards_together_are_judged_as_one_run_is(
-        given in any_given(),
+        given in any_input(),
         plays in prop::collection::vec(prop::collection::vec(any_play(), 0..3), 1..6),
         of in 1..5usize,
         whole in any::<bool>(),
@@ -138,7 +141,7 @@ proptest! {
             false => Scope::Partial,
         };
         let selection = Selection { scenarios: played.len(), whole };
-        let given = Given { scope, selection, ..given };
+        let given = JudgeInput { scope, selection, ..given };
         let mut parts = shards(&given, &played, of);
         if turn {
             parts.reverse();
@@ -153,7 +156,7 @@ proptest! {
 fn a_subject_that_one_shard_could_not_judge_is_incomplete_and_keeps_what_the_others_found() {
     let mut played = complete();
     played.push(scenario("ping/echo", &[MUST], vec![passed(&[MUST])]));
-    let given = Given { selection: Selection { scenarios: 2, whole: true }, ..Given::default() };
+    let given = JudgeInput { selection: Selection { scenarios: 2, whole: true }, ..JudgeInput::default() };
     let mut parts = shards(&given, &played, 2);
     assert_eq!(merge(&parts).unwrap().standing(), GREEN);
     parts[1].report.subjects.clear();
@@ -180,7 +183,7 @@ fn what_no_scenario_refers_to_is_drift_once_all_shards_are_together() {
     played.push(scenario("ping/echo", &[MUST], vec![passed(&[MUST])]));
     for (whole, drift) in [(true, true), (false, false)] {
         let selection = Selection { scenarios: 2, whole };
-        let mut given = Given { selection, snapshots: vec![unused("a.snap")], ..Given::default() };
+        let mut given = JudgeInput { selection, snapshots: vec![unused("a.snap")], ..JudgeInput::default() };
         let parts = shards(&given, &played, 2);
         assert!(parts.iter().all(|part| !part.report.standing().drift));
         given.scope = if whole { Scope::Full } else { Scope::Partial };

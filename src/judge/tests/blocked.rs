@@ -1,6 +1,6 @@
 //! What rests on something that is violated is no finding of its own, and what is blocked says what is violated in the end.
 
-use crate::judge::{MissKind, Missed};
+use crate::judge::{MissKind, MissedExpectation};
 
 use super::*;
 
@@ -22,17 +22,17 @@ static SERVER: [Requirement; 5] = [
     requirement(OBJECT, Level::Must, End::Server, None),
 ];
 
-fn server() -> Given {
-    Given { role: "amplifier-server", edition: "2025-12-09", catalogue: &SERVER, ..Given::default() }
+fn server() -> JudgeInput {
+    JudgeInput { role: "amplifier-server", edition: "2025-12-09", catalogue: &SERVER, ..JudgeInput::default() }
 }
 
-fn client() -> Given {
-    Given { role: "openctx-client", edition: "0.1", catalogue: &CLIENT, ..Given::default() }
+fn client() -> JudgeInput {
+    JudgeInput { role: "openctx-client", edition: "0.1", catalogue: &CLIENT, ..JudgeInput::default() }
 }
 
 /// A request that should not have come.
 fn unwanted(requirement: RequirementId) -> Play {
-    let missed = Missed {
+    let missed = MissedExpectation {
         kind: "request",
         selectors: serde_json::Map::new(),
         conn: None,
@@ -86,7 +86,7 @@ fn members_of_what_is_no_object_had_no_occasion_for_that() {
 
 fn blocked(requirement: RequirementId, because: RequirementId) -> Play {
     let message = format!("{because} is broken");
-    let blocked = vec![Blocked { requirement: Some(requirement), because: Some(because), message }];
+    let blocked = vec![BlockedRequirement { requirement: Some(requirement), because: Some(because), message }];
     Play { blocked, ..Play::new(ScenarioStatus::Blocked) }
 }
 

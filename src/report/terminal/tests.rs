@@ -196,7 +196,7 @@ pub(crate) fn example() -> Report {
         edition: "auto".to_owned(),
         reason: "it ended before it was ready".to_owned(),
     };
-    Report::of(suite, notes, vec![subject]).asked(asked, vec![unjudged])
+    Report::of(suite, notes, vec![subject]).with_options(asked, vec![unjudged])
 }
 
 #[test]

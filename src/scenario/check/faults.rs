@@ -21,10 +21,10 @@ pub(super) struct Check<'a> {
     /// All editions that the file names.
     pub(super) editions: &'a [&'static str],
     /// Whether it has a process of its own.
-    pub(super) own: bool,
+    pub(super) own_process: bool,
     pub(super) scope: Scope,
     /// The variables to begin with.
-    pub(super) given: Map<String, Value>,
+    pub(super) initial_vars: Map<String, Value>,
     /// What it cannot be played without.
     pub(super) needs: Vec<String>,
     /// What its expectations prove.

@@ -11,6 +11,6 @@ mod setup;
 mod shapes;
 mod steps;
 
-pub(super) use header::plays;
+pub(super) use header::checked_plans;
 
 use faults::{Check, MAX_FAULTS, fault, is_misspelt, spot, unknown, unknown_word, wrong_type};

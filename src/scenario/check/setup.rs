@@ -8,8 +8,8 @@ use crate::matcher::template::resolve;
 use crate::protocol::{Shape, parse_hex};
 use crate::scenario::{Content, SeedFile, language};
 
-use super::expects::find;
-use super::shapes::begin;
+use super::expects::find_entry;
+use super::shapes::start_of;
 use super::{Check, fault, unknown_word};
 
 impl Check<'_> {
@@ -22,7 +22,7 @@ impl Check<'_> {
         let known = self.known_needs();
         for item in items {
             let Kind::String(text) = &item.kind else {
-                self.wrong_type(item, begin(item), "a need such as `workspace`");
+                self.wrong_type(item, start_of(item), "a need such as `workspace`");
                 continue;
             };
             if !text.contains("${") {
@@ -30,8 +30,8 @@ impl Check<'_> {
                 continue;
             }
             let faults = self.faults.len();
-            self.shape(&Shape::Any, item, begin(item));
-            match resolve(&Value::String(text.clone()), &self.given) {
+            self.shape(&Shape::Any, item, start_of(item));
+            match resolve(&Value::String(text.clone()), &self.initial_vars) {
                 _ if self.faults.len() > faults => {}
                 Ok(Value::String(need)) => self.one_need(&need, item.span, &known),
                 Ok(Value::Array(needs)) if needs.iter().all(Value::is_string) => {
@@ -111,9 +111,9 @@ impl Check<'_> {
             }
             Kind::Map(map) => {
                 self.known_keys(map, &["text", "times", "hex"], " of a file");
-                match (find(map, "text"), find(map, "hex")) {
-                    (Some(text), None) => self.repeated(text, find(map, "times")),
-                    (None, Some(hex)) => self.hex(hex, find(map, "times")),
+                match (find_entry(map, "text"), find_entry(map, "hex")) {
+                    (Some(text), None) => self.repeated(text, find_entry(map, "times")),
+                    (None, Some(hex)) => self.hex(hex, find_entry(map, "times")),
                     _ => {
                         let message = "a file needs either `text` or `hex`";
                         self.fault("scenario/missing-key", message, file.key_span, "");

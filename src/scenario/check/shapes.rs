@@ -14,7 +14,7 @@ use super::scope::VariableType;
 use super::{Check, fault, spot, unknown, unknown_word};
 
 /// The longest time that a scenario may name, in seconds.
-const LONGEST: u64 = 3600;
+const MAX_SECONDS: u64 = 3600;
 
 impl Check<'_> {
     /// Reports everything in which a value is not of its shape. `key` is where the value's key stands.
@@ -42,7 +42,7 @@ impl Check<'_> {
                 _ => self.wrong_type(node, key, "a map"),
             },
             Shape::List(shape) => match &node.kind {
-                Kind::List(items) => items.iter().for_each(|item| self.shape(shape, item, begin(item))),
+                Kind::List(items) => items.iter().for_each(|item| self.shape(shape, item, start_of(item))),
                 _ => self.wrong_type(node, key, "a list"),
             },
             scalar => self.scalar(scalar, node, key),
@@ -89,7 +89,7 @@ impl Check<'_> {
     /// A time, if it is one.
     pub(super) fn duration(&mut self, text: &str, span: Span) -> Option<std::time::Duration> {
         match parse_duration(text) {
-            Ok(time) if time.as_secs() <= LONGEST => return Some(time),
+            Ok(time) if time.as_secs() <= MAX_SECONDS => return Some(time),
             Ok(_) => self.fault("scenario/bad-duration", "an hour is the longest time there is", span, ""),
             Err(reason) => self.fault("scenario/bad-duration", reason, span, ""),
         }
@@ -118,7 +118,7 @@ impl Check<'_> {
     fn any(&mut self, node: &Node, key: Span) {
         match &node.kind {
             Kind::String(text) => self.text(text, spot(node, key), false),
-            Kind::List(items) => items.iter().for_each(|item| self.any(item, begin(item))),
+            Kind::List(items) => items.iter().for_each(|item| self.any(item, start_of(item))),
             Kind::Map(entries) => {
                 for entry in entries {
                     self.plain_key(entry);
@@ -213,7 +213,7 @@ impl Check<'_> {
 }
 
 /// Where an item of a list begins.
-pub(super) fn begin(node: &Node) -> Span {
+pub(super) fn start_of(node: &Node) -> Span {
     Span { start: node.span.start, end: node.span.end.max(node.span.start + 1) }
 }
 
@@ -275,7 +275,7 @@ fn is_drive(text: &str) -> bool {
 
 /// A pattern that was read.
 #[derive(Default)]
-pub(super) struct Read {
+pub(super) struct CheckedPattern {
     /// Its JSON, variables that stand for patterns put in.
     pub(super) json: Value,
     /// The variables that it sets.
@@ -287,16 +287,16 @@ const VALUES: [&str; 2] = ["$equals", "$literal"];
 
 impl Check<'_> {
     /// Reads a pattern, and reports everything that is wrong with it.
-    pub(super) fn pattern(&mut self, node: &Node, key: Span) -> Read {
+    pub(super) fn pattern(&mut self, node: &Node, key: Span) -> CheckedPattern {
         self.pattern_variables(node, key, true);
         let json = self.put_in(&node.to_json());
         match Pattern::compile(&json, &self.protocol.schemas(self.edition)) {
-            Ok(pattern) => Read { json, captures: pattern.captures().to_vec() },
+            Ok(pattern) => CheckedPattern { json, captures: pattern.captures().to_vec() },
             Err(errors) => {
                 for error in errors {
                     self.pattern_error(node, key, &error);
                 }
-                Read { json, captures: vec![] }
+                CheckedPattern { json, captures: vec![] }
             }
         }
     }
@@ -322,7 +322,7 @@ impl Check<'_> {
                     self.text(text, span, false);
                 }
             }
-            Kind::List(items) => items.iter().for_each(|i| self.pattern_variables(i, begin(i), as_pattern)),
+            Kind::List(items) => items.iter().for_each(|i| self.pattern_variables(i, start_of(i), as_pattern)),
             Kind::Map(entries) => {
                 for entry in entries {
                     self.plain_key(entry);
@@ -379,7 +379,7 @@ fn locate(node: &Node, key: Span, pointer: &str, on_key: bool) -> Span {
         let part = part.replace("~1", "/").replace("~0", "~");
         let next = match &node.kind {
             Kind::Map(_) => node.get(&part).map(|entry| (&entry.value, entry.key_span)),
-            Kind::List(items) => part.parse().ok().and_then(|i: usize| items.get(i)).map(|n| (n, begin(n))),
+            Kind::List(items) => part.parse().ok().and_then(|i: usize| items.get(i)).map(|n| (n, start_of(n))),
             _ => None,
         };
         match next {

@@ -9,9 +9,9 @@ use crate::protocol::{Field, ObservationKind, Shape, Verb};
 use crate::scenario::language::{self, COLLECT, CONNECTION, MAIN, MAX_TIMES, STEPS};
 use crate::scenario::{Collect, Step, StepKind};
 
-use super::expects::find;
+use super::expects::find_entry;
 use super::scope::VariableType;
-use super::shapes::begin;
+use super::shapes::start_of;
 use super::{Check, unknown};
 
 impl Check<'_> {
@@ -28,12 +28,12 @@ impl Check<'_> {
 
     fn step(&mut self, node: &Node) -> Option<Step> {
         let Kind::Map(entries) = &node.kind else {
-            self.wrong_type(node, begin(node), "a step, which is a map of one key");
+            self.wrong_type(node, start_of(node), "a step, which is a map of one key");
             return None;
         };
         match entries.as_slice() {
             [] => {
-                self.fault("scenario/empty", "a step must say what to do", begin(node), "");
+                self.fault("scenario/empty", "a step must say what to do", start_of(node), "");
                 None
             }
             [entry] => self.one_step(entry),
@@ -94,7 +94,7 @@ impl Check<'_> {
     fn act(&mut self, verb: &'static Verb, entry: &Entry) -> Option<StepKind> {
         if let Some(need) = language::needs_of_verb(verb.name) {
             self.need(need);
-            if need == "process" && !self.own {
+            if need == "process" && !self.own_process {
                 let message = format!("`{}` needs a process of its own", verb.name);
                 let fault = super::fault(self.source, "scenario/needs-isolation", message, entry.key_span, "");
                 self.report(fault.help("add `isolation: own` at the top of the file"));
@@ -126,7 +126,7 @@ impl Check<'_> {
         for field in fields {
             let Shape::Described(below, _) = field.shape else { continue };
             let Some(word) = params.get(field.name).and_then(|entry| entry.value.as_str()) else { continue };
-            let value = crate::matcher::template::resolve(&word.into(), &self.given).ok();
+            let value = crate::matcher::template::resolve(&word.into(), &self.initial_vars).ok();
             if let Some(word) = value.as_ref().and_then(serde_json::Value::as_str) {
                 self.need(format!("described:{below}.{word}"));
             }
@@ -163,7 +163,7 @@ impl Check<'_> {
     fn barrier(&mut self, entry: &Entry) -> Option<StepKind> {
         let map = self.map(entry, "a map (`{}` for the connection `main`)")?;
         self.known_keys(map, &["on"], " of `barrier`");
-        let conn = match find(map, "on") {
+        let conn = match find_entry(map, "on") {
             Some(on) => {
                 self.shape(&Shape::Bound(CONNECTION), &on.value, on.key_span);
                 Some(on.value.as_str()?.to_owned())
@@ -201,14 +201,14 @@ impl Check<'_> {
     fn repeat(&mut self, entry: &Entry) -> Option<StepKind> {
         let map = self.map(entry, "a map with `times` and `steps`")?;
         self.known_keys(map, &["times", "steps"], " of `repeat`");
-        for key in ["times", "steps"].into_iter().filter(|key| find(map, key).is_none()) {
+        for key in ["times", "steps"].into_iter().filter(|key| find_entry(map, key).is_none()) {
             let message = format!("the key `{key}` is missing");
             self.fault("scenario/missing-key", message, entry.key_span, "");
         }
-        let times = find(map, "times").and_then(|e| self.times(e));
+        let times = find_entry(map, "times").and_then(|e| self.times(e));
         self.scope.vars.insert("n".to_owned(), VariableType::Value);
         self.repeats += 1;
-        let steps = find(map, "steps").map(|e| {
+        let steps = find_entry(map, "steps").map(|e| {
             if e.value.as_list().is_some_and(<[_]>::is_empty) {
                 self.fault("scenario/empty", "there is nothing to repeat", e.key_span, "");
             }
@@ -253,7 +253,7 @@ impl Check<'_> {
             let fault = super::fault(self.source, "scenario/misplaced-pattern", message, span, "");
             self.report(fault.help("match the items with `each`, `first` or `last`"));
         }
-        let until = match find(map, "until") {
+        let until = match find_entry(map, "until") {
             Some(e) => self.stream_end(e),
             None => {
                 self.until_missing(entry.key_span);
@@ -264,12 +264,12 @@ impl Check<'_> {
         let each = self.item_pattern(map, "each", kind);
         let first = self.item_pattern(map, "first", kind);
         let last = self.item_pattern(map, "last", kind);
-        let count = find(map, "count").map(|e| self.captured(e));
-        let join = find(map, "join").and_then(|e| self.join(e, kind));
-        let bind = find(map, "as").and_then(|e| self.variable_to_set(e));
-        let proves = self.proves(find(map, "proves"), &kind.into_iter().collect::<Vec<_>>());
+        let count = find_entry(map, "count").map(|e| self.captured(e));
+        let join = find_entry(map, "join").and_then(|e| self.join(e, kind));
+        let bind = find_entry(map, "as").and_then(|e| self.variable_to_set(e));
+        let proves = self.proves(find_entry(map, "proves"), &kind.into_iter().collect::<Vec<_>>());
         let within = self.time(map, "within");
-        if ["each", "first", "last", "count", "join"].iter().all(|key| find(map, key).is_none()) {
+        if ["each", "first", "last", "count", "join"].iter().all(|key| find_entry(map, key).is_none()) {
             let fault = super::fault(
                 self.source,
                 "scenario/proves-nothing",
@@ -289,7 +289,7 @@ impl Check<'_> {
 
     /// A pattern for the fields of an item: a map of fields, unless it is a matcher.
     fn item_pattern(&mut self, map: &[Entry], key: &str, kind: Option<&'static ObservationKind>) -> Option<Value> {
-        let entry = find(map, key)?;
+        let entry = find_entry(map, key)?;
         if let (Kind::Map(fields), Some(kind)) = (&entry.value.kind, kind)
             && !fields.iter().any(|f| f.key.starts_with('$'))
         {
@@ -313,8 +313,8 @@ impl Check<'_> {
     fn join(&mut self, entry: &Entry, kind: Option<&'static ObservationKind>) -> Option<(String, Value)> {
         let map = self.map(entry, "a map with `path` and `is`")?;
         self.known_keys(map, &["path", "is"], " of `join`");
-        let is = find(map, "is").map(|e| self.captured(e));
-        let path = find(map, "path");
+        let is = find_entry(map, "is").map(|e| self.captured(e));
+        let path = find_entry(map, "path");
         if path.is_none() || is.is_none() {
             self.fault("scenario/missing-key", "`join` needs both `path` and `is`", entry.key_span, "");
         }

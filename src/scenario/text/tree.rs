@@ -39,13 +39,13 @@ impl Tree {
     /// Everything that keeps it from being YAML: see [`yaml::parse`].
     pub fn parse(source: &Source) -> Result<Self, Vec<Diagnostic>> {
         let node = yaml::parse(source)?;
-        let mut remarks = Remarks::of(source.text(), &node);
+        let mut remarks = Comments::of(source.text(), &node);
         let above = remarks.head();
         Ok(Self { above, ..Self::of(&node, None, &mut remarks, usize::MAX) })
     }
 
     /// `begun`: the line of the node around it, whose remarks are taken already.
-    fn of(node: &Node, key: Option<usize>, remarks: &mut Remarks, begun: usize) -> Self {
+    fn of(node: &Node, key: Option<usize>, remarks: &mut Comments, begun: usize) -> Self {
         let start = key.unwrap_or(node.span.start);
         let line = remarks.line(start);
         // The outermost node of a line has the line's remarks, and the whole document has none but its head.
@@ -169,24 +169,25 @@ impl From<Value> for Tree {
 }
 
 /// Remarks by their lines, until somebody takes them.
-pub(super) struct Remarks {
+pub(super) struct Comments {
     /// Where each line begins.
     starts: Vec<usize>,
     /// Lines that are a remark and nothing else.
-    whole: BTreeMap<usize, String>,
+    own_line: BTreeMap<usize, String>,
     /// What stands behind something else.
     beside: BTreeMap<usize, String>,
     /// The first line that is neither empty nor a remark.
     first: usize,
 }
 
-impl Remarks {
+impl Comments {
     /// The remarks of a text, `#` and one blank after it taken off.
     pub(super) fn of(text: &str, root: &Node) -> Self {
         let mut texts = vec![];
         quoted(text, root, &mut texts);
         texts.sort_unstable();
-        let mut remarks = Self { starts: vec![], whole: BTreeMap::new(), beside: BTreeMap::new(), first: usize::MAX };
+        let mut remarks =
+            Self { starts: vec![], own_line: BTreeMap::new(), beside: BTreeMap::new(), first: usize::MAX };
         let mut at = 0;
         // The indentation of the line that began a block of text, whose lines are indented more.
         let mut block: Option<usize> = None;
@@ -208,7 +209,7 @@ impl Remarks {
             if let Some(i) = hash {
                 let said = line[i + 1..].trim_end();
                 let said = said.strip_prefix(' ').unwrap_or(said).to_owned();
-                if code.is_empty() { &mut remarks.whole } else { &mut remarks.beside }.insert(number, said);
+                if code.is_empty() { &mut remarks.own_line } else { &mut remarks.beside }.insert(number, said);
             }
             if !code.is_empty() && remarks.first == usize::MAX {
                 remarks.first = number;
@@ -228,14 +229,14 @@ impl Remarks {
 
     /// The remarks before everything.
     pub(super) fn head(&mut self) -> Vec<String> {
-        let rest = self.whole.split_off(&self.first);
-        std::mem::replace(&mut self.whole, rest).into_values().collect()
+        let rest = self.own_line.split_off(&self.first);
+        std::mem::replace(&mut self.own_line, rest).into_values().collect()
     }
 
     /// The remarks above a line that nobody has taken, and the one in it.
     pub(super) fn take(&mut self, line: usize) -> (Vec<String>, Option<String>) {
-        let rest = self.whole.split_off(&line);
-        let above = std::mem::replace(&mut self.whole, rest);
+        let rest = self.own_line.split_off(&line);
+        let above = std::mem::replace(&mut self.own_line, rest);
         (above.into_values().collect(), self.beside.remove(&line))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::config::{CommandLine, StopHow, SubjectSpec};
-use crate::subject::testing::{Trace, client_spec};
+use crate::subject::testing::{TestTrace, client_spec};
 use crate::subject::{RunDir, Running, Start, SubjectError, tree};
 use crate::trace::EventKind;
 
@@ -19,7 +19,7 @@ const LIVES: &str = r#"while read -r line; do case "$line" in
     *close*) exit 0 ;;
 esac; done"#;
 
-fn begin(running: &Running, spec: &SubjectSpec, run_dir: &crate::subject::RunDir, trace: &Trace) -> bool {
+fn begin(running: &Running, spec: &SubjectSpec, run_dir: &crate::subject::RunDir, trace: &TestTrace) -> bool {
     let (env, server) = (BTreeMap::new(), Some("http://127.0.0.1:1/".to_owned()));
     running.begin(&Start { spec, run_dir, scenario: Some("a/b"), env: &env, server, recorder: trace.recorder() })
 }
@@ -27,7 +27,7 @@ fn begin(running: &Running, spec: &SubjectSpec, run_dir: &crate::subject::RunDir
 #[tokio::test]
 async fn one_process_lives_once_for_each_trace() {
     let spec = client_spec(&["sh", "-c", LIVES]);
-    let (run_dir, first, second) = (run_dir(&spec), Trace::new(), Trace::new());
+    let (run_dir, first, second) = (run_dir(&spec), TestTrace::new(), TestTrace::new());
     let running = start(&spec, &run_dir, &first).await.unwrap();
     assert!(running.reset().await);
     assert_eq!(first.kinds(), "launched told");
@@ -51,7 +51,7 @@ async fn one_that_does_not_answer_or_ends_instead_does_not_live_again() {
         ["while read -r line; do :; done", "read -r line; exit 0", "read -r line; echo '{\"reset\":1}'; read -r line"]
     {
         let spec = client_spec(&["sh", "-c", script]);
-        let (run_dir, trace) = (run_dir(&spec), Trace::new());
+        let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
         let running = start(&spec, &run_dir, &trace).await.unwrap();
         assert!(!running.reset().await, "{script}");
         running.stop().await;
@@ -61,7 +61,7 @@ async fn one_that_does_not_answer_or_ends_instead_does_not_live_again() {
 #[tokio::test]
 async fn one_that_was_told_to_end_does_not_live_again() {
     let spec = client_spec(&["sh", "-c", LIVES]);
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     running.dismiss(true);
     assert!(!running.reset().await);
@@ -73,8 +73,8 @@ fn stimulus(spec: SubjectSpec, command: &[&str]) -> SubjectSpec {
     SubjectSpec { stimuli: BTreeMap::from([("poke", line)]), ..spec }
 }
 
-async fn poked(spec: &SubjectSpec, params: Value) -> (Result<(), SubjectError>, Trace, RunDir) {
-    let (run_dir, trace) = (run_dir(spec), Trace::new());
+async fn poked(spec: &SubjectSpec, params: Value) -> (Result<(), SubjectError>, TestTrace, RunDir) {
+    let (run_dir, trace) = (run_dir(spec), TestTrace::new());
     let running = start(spec, &run_dir, &trace).await.unwrap();
     let Value::Object(params) = params else { panic!("params are a map") };
     let result = running.stimulate("poke", &params).await;
@@ -146,7 +146,7 @@ async fn it_is_stopped_by_the_command_that_it_names() {
         let stop = ["sh", "-c", "kill -TERM $(sed 's/.*\"pid\": *\\([0-9]*\\).*/\\1/' {data_home}/test/ide/*.json)"];
         launch.stop.how = StopHow::Command(CommandLine(stop.map(str::to_owned).to_vec()));
     });
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     let stopped = running.stop().await;
     assert!(stopped.graceful && stopped.clean, "{stopped:?}");

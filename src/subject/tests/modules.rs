@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::config::SubjectSpec;
-use crate::subject::testing::{Trace, module_spec};
+use crate::subject::testing::{TestTrace, module_spec};
 use crate::subject::{RunDir, Running, SubjectError};
 
 use super::{run_dir, start, with};
@@ -41,9 +41,9 @@ impl File {
         module_spec(self.path(), settings)
     }
 
-    async fn start(&self, settings: Option<Value>) -> (Running, RunDir, Trace) {
+    async fn start(&self, settings: Option<Value>) -> (Running, RunDir, TestTrace) {
         let spec = self.spec(settings);
-        let (run_dir, trace) = (run_dir(&spec), Trace::new());
+        let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
         let running = start(&spec, &run_dir, &trace).await.unwrap_or_else(|e| panic!("{}: {e}", self.name));
         (running, run_dir, trace)
     }
@@ -170,7 +170,7 @@ async fn a_provider_from_npm_is_loaded() {
     let path = PathBuf::from(installed).join("@openctx/provider-linear-issues/dist/bundle.js");
     assert!(path.exists(), "what the tests need is not installed: run tests/interop/setup");
     let spec = module_spec(path, None);
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     let meta = ask(&running, json!({"method": "meta", "params": {}})).await;
     assert_eq!(meta, json!({"result": {"name": "Linear Issues", "mentions": {}}}));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::config::{Access, EditionChoice, Launch, SeedFile, SubjectSpec, Target};
-use crate::subject::testing::{Trace, launch, spec};
+use crate::subject::testing::{TestTrace, launch, spec};
 use crate::subject::{RunDir, Running, Start, SubjectError, tree};
 use crate::trace::{EventKind, Exited};
 
@@ -15,7 +15,7 @@ use super::{refusal, run_dir, server, sh, start, with};
 
 #[tokio::test]
 async fn a_server_is_started_found_and_stopped_as_it_wishes() {
-    let (spec, trace) = (server(&[]), Trace::new());
+    let (spec, trace) = (server(&[]), TestTrace::new());
     let run_dir = run_dir(&spec);
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     assert_eq!(running.lock().unwrap().token, "hush-hush");
@@ -44,7 +44,7 @@ async fn a_server_lives_in_a_run_directory_and_knows_it() {
         launch.home = vec![SeedFile { path: ".config/x/init".to_owned(), content: b"set".to_vec() }];
         launch.files = vec![SeedFile { path: "src/a.txt".to_owned(), content: b"text".to_vec() }];
     });
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let env =
         BTreeMap::from([("FROM_SCENARIO".to_owned(), "scenario".to_owned()), ("PATHX".to_owned(), String::new())]);
     let recorder = trace.recorder();
@@ -193,7 +193,7 @@ async fn the_right_lockfile_is_found_among_hundreds_of_stale_ones_and_a_newer_de
             })
             .collect();
     });
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     assert_eq!(running.lock().unwrap().token, "hush-hush");
     running.stop().await;
@@ -235,7 +235,7 @@ fn a_run_directory_that_is_renewed_is_as_if_it_were_fresh() {
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::write(elsewhere.path().join("precious"), "").unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), run_dir.workspace().join("leads-out")).unwrap();
-    let corner = run_dir.corner("play").unwrap();
+    let corner = run_dir.scenario_dir("play").unwrap();
     corner.write("c.txt", b"").unwrap();
 
     run_dir.renew(&launch).unwrap();
@@ -252,7 +252,7 @@ fn a_run_directory_that_is_renewed_is_as_if_it_were_fresh() {
     assert_eq!(std::fs::read(run_dir.home().join(".config/a.json")).unwrap(), b"seeded");
     assert!(elsewhere.path().join("precious").exists());
     assert!(!link.exists() && run_dir.workspace_by_link().unwrap().exists());
-    assert_ne!(run_dir.corner("play").unwrap().path(), corner.path());
+    assert_ne!(run_dir.scenario_dir("play").unwrap().path(), corner.path());
 }
 
 fn attached(target: Target) -> SubjectSpec {
@@ -262,12 +262,12 @@ fn attached(target: Target) -> SubjectSpec {
 #[tokio::test]
 async fn one_that_runs_already_is_found_and_left_alone() {
     let spec = server(&[]);
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     let url = format!("ws://127.0.0.1:{}?secret=hush-hush", running.lock().unwrap().port);
     let lockfile = running.lockfile_path().unwrap().to_owned();
     for target in [Target::Url(url), Target::Lockfile(lockfile), Target::DataHome(run_dir.data_home())] {
-        let trace = Trace::new();
+        let trace = TestTrace::new();
         let other = Running::attach(&attached(target.clone()), trace.recorder()).await.unwrap();
         assert_eq!(
             (other.lock().unwrap().port, other.lock().unwrap().token.as_str()),
@@ -284,7 +284,7 @@ async fn one_that_runs_already_is_found_and_left_alone() {
 #[tokio::test]
 async fn what_cannot_be_attached_to_is_told_with_what_was_seen() {
     async fn error(target: Target) -> SubjectError {
-        Running::attach(&attached(target), Trace::new().recorder()).await.err().unwrap()
+        Running::attach(&attached(target), TestTrace::new().recorder()).await.err().unwrap()
     }
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("test/ide");
