@@ -30,7 +30,7 @@ pub struct AttributionContext<'a> {
     pub assessed: &'a [RequirementId],
     /// What was awaited not to come, and did not.
     pub absences: &'a [Absence],
-    /// Its place among the plays at its process, from 1.
+    /// The position of the play among the plays at the same process, from 1.
     pub position: u64,
 }
 
@@ -51,7 +51,7 @@ impl AttributionContext<'_> {
         let stopped = !missed.is_empty();
         for found in missed {
             let own = found.requirement;
-            // A step that could not be done after something had failed says nothing of its own.
+            // A step that could not be done after something had failed adds nothing.
             let undone = found.missed.as_ref().is_some_and(|missed| missed.way == MissKind::Unreachable);
             if undone
                 && own.is_none()
@@ -80,13 +80,13 @@ impl AttributionContext<'_> {
                 continue;
             }
             let found = self.charged(found);
-            // A rule that says it of the same event says more.
-            let told = |other: &RawFinding| {
+            // A rule that finds the same in the same event has more detail.
+            let is_same_fault = |other: &RawFinding| {
                 let same =
                     other.requirement == found.requirement && other.index == found.index && other.fault == found.fault;
                 same && other.missed.is_none() && found.index.is_some() && found.requirement.is_some()
             };
-            if let Some(rule) = findings.iter_mut().find(|other| told(other)) {
+            if let Some(rule) = findings.iter_mut().find(|other| is_same_fault(other)) {
                 let own = by(rule, own);
                 if rule.place.is_none() {
                     (rule.step, rule.place, rule.last_events) = (found.step, found.place, found.last_events);
@@ -119,7 +119,7 @@ impl AttributionContext<'_> {
         AttributedFindings { findings, blocked }
     }
 
-    /// Drops what a rule says of any request where an expectation says it of this one: that there is no response.
+    /// Drops a rule's finding that a request has no response where an expectation found that of this request.
     fn drop_general(&self, found: &RawFinding, own: Option<RequirementId>, findings: &mut Vec<RawFinding>) {
         let Some(missed) = found.missed.as_ref().filter(|missed| missed.way == MissKind::Absent) else { return };
         let Some(own) = self.requirement(own).filter(|own| found.requirement == Some(own.id)) else { return };
@@ -136,7 +136,7 @@ impl AttributionContext<'_> {
         });
     }
 
-    /// Drops what says again what another finding says: that something was late which never came, and that the process
+    /// Drops findings that repeat another finding: that something was late which never came, and that the process
     /// ended where a rule that binds knows it.
     fn drop_consequences(&self, findings: &mut Vec<RawFinding>) {
         let never: Vec<Option<String>> = findings
@@ -162,7 +162,7 @@ impl AttributionContext<'_> {
         });
     }
 
-    /// Drops what another finding of the play explains, whoever saw the two.
+    /// Drops what another finding of the play explains, whether rules or expectations found the two.
     fn drop_what_follows(&self, findings: &mut Vec<RawFinding>, blocked: &mut Vec<BlockedRequirement>) {
         let short = |found: &RawFinding| self.requirement(found.requirement).map(Requirement::short);
         let cause = |found: &RawFinding| {
@@ -224,7 +224,7 @@ impl AttributionContext<'_> {
                 let ours = seen.iter().filter(|other| other.fault == self.subject && other.missed.is_none());
                 ours.filter(|other| other.index.is_some() && other.index == found.index)
             };
-            // It may be taken for what must not come because it is wrong at a place by which that is known.
+            // The message may be taken for what must not come because it is wrong at a place by which that is recognised.
             let wrong = || missed.places.iter().find_map(|place| self.at_the_place(missed.kind, place, on_message()));
             // What a client does after our server could not answer it comes of that.
             let client = self.subject == FaultOwner::End(End::Client);
@@ -267,7 +267,7 @@ impl AttributionContext<'_> {
                     && other.conn.is_some()
                     && other.conn == missed.conn
             };
-            // What rules say of a head is said before the body comes.
+            // Findings of rules about a head come before the body.
             let exchange = missed.exchange().filter(|exchange| missed.conn.as_deref() == Some(exchange));
             let here = |other: &&RawFinding| match missed.way {
                 _ if spoilt(other) => true,

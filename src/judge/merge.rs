@@ -14,9 +14,9 @@ use super::{BaselineLine, Note, Report, RunOptions, RunScope, Scope, Shard, Snap
 /// The report of one shard.
 #[derive(Clone, Debug)]
 pub struct ShardReport {
-    /// Its file, as shown to people.
+    /// The path of the report, as shown to people.
     pub file: String,
-    /// What it says.
+    /// The report.
     pub report: Report,
 }
 
@@ -43,8 +43,8 @@ pub fn merge(parts: &[ShardReport]) -> Result<Report, Vec<Diagnostic>> {
     }
     let notes: Vec<Note> = distinct(parts.iter().flat_map(|part| &part.report.notes));
     let unjudged: Vec<Unjudged> = distinct(parts.iter().flat_map(|part| &part.report.unjudged));
-    let asked = super::RunOptions { shard: None, ..first.run.clone().unwrap_or_default() };
-    Ok(Report::of(first.suite.clone(), notes, subjects).with_options(asked, unjudged))
+    let options = super::RunOptions { shard: None, ..first.run.clone().unwrap_or_default() };
+    Ok(Report::of(first.suite.clone(), notes, subjects).with_options(options, unjudged))
 }
 
 fn merge_error(message: impl Into<String>) -> Diagnostic {
@@ -52,9 +52,9 @@ fn merge_error(message: impl Into<String>) -> Diagnostic {
 }
 
 /// What several parts say, without repetition, in order.
-fn distinct<'a, T: Clone + PartialEq + 'a>(said: impl Iterator<Item = &'a T>) -> Vec<T> {
+fn distinct<'a, T: Clone + PartialEq + 'a>(items: impl Iterator<Item = &'a T>) -> Vec<T> {
     let mut list: Vec<T> = vec![];
-    for item in said {
+    for item in items {
         if !list.contains(item) {
             list.push(item.clone());
         }
@@ -116,10 +116,10 @@ fn of_shard(part: &ShardReport) -> Result<Shard, Diagnostic> {
 /// What two reports were asked for or judged by differently.
 fn differences(one: &CheckedShard<'_>, other: &CheckedShard<'_>) -> Vec<Diagnostic> {
     let (a, b) = (terms(one.report), terms(other.report));
-    let differs = |((what, said, help), (_, otherwise, _)): (ComparedOption, ComparedOption)| {
-        (said != otherwise).then(|| {
+    let differs = |((what, value, help), (_, other_value, _)): (ComparedOption, ComparedOption)| {
+        (value != other_value).then(|| {
             let message = format!(
-                "{} and {} differ in {what}: {said} in the one, {otherwise} in the other",
+                "{} and {} differ in {what}: {value} in the one, {other_value} in the other",
                 one.file, other.file
             );
             merge_error(message).help(help)
@@ -132,33 +132,33 @@ fn differences(one: &CheckedShard<'_>, other: &CheckedShard<'_>) -> Vec<Diagnost
 type ComparedOption = (&'static str, String, &'static str);
 
 fn terms(report: &Report) -> [ComparedOption; 5] {
-    let asked = report.run.clone().unwrap_or_default();
+    let options = report.run.clone().unwrap_or_default();
     let again = "play all shards with the same scenarios, requirements and options, and merge their reports";
-    let parts = asked.shard.map_or(0, |shard| shard.of);
+    let parts = options.shard.map_or(0, |shard| shard.of);
     [
         ("the suite", format!("{} {}", report.suite.name, report.suite.digest), again),
         ("the number of shards", parts.to_string(), "give the reports of one run: all shards I/N with the same N"),
-        ("--strict", if asked.strict { "given" } else { "not given" }.to_owned(), again),
-        ("--filter", asked.filter.map_or("none".to_owned(), |filter| format!("`{filter}`")), again),
+        ("--strict", if options.strict { "given" } else { "not given" }.to_owned(), again),
+        ("--filter", options.filter.map_or("none".to_owned(), |filter| format!("`{filter}`")), again),
         ("the version of the report", report.version.to_string(), again),
     ]
 }
 
 fn repeated_shards(parts: &[CheckedShard<'_>]) -> Vec<Diagnostic> {
     let same = parts.chunk_by(|a, b| a.shard == b.shard).filter(|same| same.len() > 1);
-    let told = |same: &[CheckedShard<'_>]| {
+    let repeated = |same: &[CheckedShard<'_>]| {
         let files: Vec<&str> = same.iter().map(|part| part.file).collect();
         merge_error(format!("shard {} is given {} times: {}", same[0].shard, same.len(), files.join(", ")))
             .help("give one report for each shard")
     };
-    same.map(told).collect()
+    same.map(repeated).collect()
 }
 
 fn missing_shards(parts: &[CheckedShard<'_>]) -> Option<Diagnostic> {
     let of = parts.first()?.shard.of;
-    let given = |index: &usize| parts.iter().any(|part| part.shard.index == *index);
+    let is_present = |index: &usize| parts.iter().any(|part| part.shard.index == *index);
     let missing: Vec<String> =
-        (1..=of).filter(|index| !given(index)).take(NAMED).map(|index| format!("{index}/{of}")).collect();
+        (1..=of).filter(|index| !is_present(index)).take(NAMED).map(|index| format!("{index}/{of}")).collect();
     let first = missing.first()?;
     let files: Vec<String> = parts.iter().map(|part| format!("{} is {}", part.file, part.shard)).collect();
     let more = if missing.len() == NAMED { ", …" } else { "" };
@@ -169,10 +169,10 @@ fn missing_shards(parts: &[CheckedShard<'_>]) -> Option<Diagnostic> {
     )
 }
 
-/// What tells one subject from another.
+/// What identifies a subject: name, role, edition.
 type SubjectKey<'a> = (&'a str, &'a str, &'a str);
 
-/// What one shard says of a subject.
+/// The report of one shard on a subject.
 type ShardSubject<'a> = (CheckedShard<'a>, &'a SubjectReport, &'a RunScope);
 
 /// Every subject of the run, judged as one run would have, and all that keeps one from being judged.
@@ -263,7 +263,7 @@ fn subject(pieces: &[ShardSubject<'_>], all: bool) -> Result<SubjectReport, Vec<
         name: report.name.clone(),
         role: report.role.clone(),
         edition: report.edition.clone(),
-        strict: part.report.run.as_ref().is_some_and(|asked| asked.strict),
+        strict: part.report.run.as_ref().is_some_and(|options| options.strict),
         owed: owed_requirements(report),
         basis: RunScope { scope, baseline: baseline(pieces), unreferenced, ..(*basis).clone() },
         judged: judged_scenarios(pieces),
@@ -354,8 +354,8 @@ fn judged_scenarios(pieces: &[ShardSubject<'_>]) -> Vec<JudgedScenario> {
 /// The lines of the baseline: used where one shard used them, over where they were for one.
 fn baseline(pieces: &[ShardSubject<'_>]) -> Vec<BaselineLine> {
     let Some((_, _, first)) = pieces.first() else { return vec![] };
-    let any = |n: usize, said: fn(&BaselineLine) -> bool| {
-        pieces.iter().any(|(_, _, basis)| basis.baseline.get(n).is_some_and(said))
+    let any = |n: usize, holds: fn(&BaselineLine) -> bool| {
+        pieces.iter().any(|(_, _, basis)| basis.baseline.get(n).is_some_and(holds))
     };
     let line = |(n, line): (usize, &BaselineLine)| BaselineLine {
         used: any(n, |line| line.used),
@@ -365,7 +365,7 @@ fn baseline(pieces: &[ShardSubject<'_>]) -> Vec<BaselineLine> {
     first.baseline.iter().enumerate().map(line).collect()
 }
 
-/// What was compared with snapshots; what no scenario refers to is told as such where the shards make a full run.
+/// What was compared with snapshots; what no scenario refers to is reported as such where the shards make a full run.
 fn snapshots(pieces: &[ShardSubject<'_>], scope: Scope) -> (Vec<SnapshotResult>, Vec<String>) {
     let (mut compared, mut unreferenced) = (BTreeMap::new(), BTreeSet::new());
     for (_, report, basis) in pieces {
@@ -382,7 +382,7 @@ fn snapshots(pieces: &[ShardSubject<'_>], scope: Scope) -> (Vec<SnapshotResult>,
     if scope != Scope::Full {
         return (compared, unreferenced.into_iter().collect());
     }
-    let told = |file| SnapshotResult { file, status: "unreferenced".to_owned() };
-    compared.extend(unreferenced.into_iter().map(told));
+    let unreferenced_result = |file| SnapshotResult { file, status: "unreferenced".to_owned() };
+    compared.extend(unreferenced.into_iter().map(unreferenced_result));
     (compared, vec![])
 }

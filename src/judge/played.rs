@@ -17,13 +17,13 @@ use super::ScenarioStatus;
 pub struct Played {
     /// The scenario's id, as in [`Plan::id`](crate::scenario::Plan::id).
     pub id: String,
-    /// Its file, as shown to people.
+    /// The file of the scenario, as shown to people.
     pub file: String,
     /// What it shows, in a sentence.
     pub title: String,
     /// The requirements that its expectations prove.
     pub requirements: Vec<RequirementId>,
-    /// Its plays in order; none where the run ended before it.
+    /// The plays of the scenario in order; none where the run ended before.
     pub plays: Vec<Play>,
 }
 
@@ -40,7 +40,7 @@ pub struct Play {
     pub duration: Duration,
     /// Requirements that had an occasion to be broken, by expectations and rules; repetitions do no harm.
     pub assessed: Vec<RequirementId>,
-    /// Requirements that the subject turned out not to owe, and why: it said `unsupported`.
+    /// Requirements that the subject turned out not to owe, and why: it responded `unsupported`.
     pub excused: Vec<(RequirementId, String)>,
     /// What went wrong.
     pub findings: Vec<RawFinding>,
@@ -50,7 +50,7 @@ pub struct Play {
     pub notes: Vec<(Option<RequirementId>, String)>,
     /// Sound requests that need a capability, and how they were answered.
     pub uses: Vec<Use>,
-    /// Its trace file, where one was kept.
+    /// The trace file of the play, where one was kept.
     pub trace: Option<String>,
     /// Where it took place: folders and ports that other plays do not have.
     pub place: NormalisationFacts,
@@ -65,12 +65,12 @@ pub struct PlayPosition {
     pub job: u64,
     /// The subject's process, from 1, in the order of their start.
     pub process: u64,
-    /// Its place among the plays at this process, from 1.
+    /// The position of the play among the plays at this process, from 1.
     pub position: u64,
 }
 
 impl Play {
-    /// A play with a status and nothing else to tell.
+    /// A play with a status and nothing else.
     pub fn new(status: ScenarioStatus) -> Self {
         Self {
             status,
@@ -217,7 +217,7 @@ pub struct BlockedRequirement {
     pub message: String,
 }
 
-/// Whose fault something is, in the words of the wire.
+/// The end that is at fault, in the words of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultOwner {
     /// That of the one at this end.

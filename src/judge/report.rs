@@ -146,9 +146,9 @@ impl Report {
     }
 
     /// The same with what was asked of the run, and the subjects that could not be judged: then it is incomplete at best.
-    pub fn with_options(self, asked: RunOptions, unjudged: Vec<Unjudged>) -> Self {
+    pub fn with_options(self, options: RunOptions, unjudged: Vec<Unjudged>) -> Self {
         let open = (!unjudged.is_empty()).then_some(Verdict::Incomplete);
-        Self { verdict: gravest(open.into_iter().chain([self.verdict])), run: Some(asked), unjudged, ..self }
+        Self { verdict: gravest(open.into_iter().chain([self.verdict])), run: Some(options), unjudged, ..self }
     }
 }
 

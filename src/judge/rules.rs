@@ -1,6 +1,6 @@
 //! The rules of an edition, run over a trace: [`RuleRun`].
 //!
-//! It works while a trace comes about (as a [`Sink`]) and on one read from a file, and holds a bounded
+//! A [`RuleRun`] works while a trace is recorded (as a [`Sink`]) and on a trace read from a file, and holds a bounded
 //! amount however long the trace is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,7 +22,7 @@ const KEPT_NOTES: usize = 100;
 
 /// Feeds events to every rule of an edition and gathers what the rules have to say.
 ///
-/// What an end of the wire did wrong on purpose ([`Event::deliberate`]) is held against nobody: a violation that
+/// What an end of the wire did wrong on purpose ([`Event::deliberate`]) is blamed on nobody: a violation that
 /// such an event shows is dropped where the blame would fall on the event's own sender. The other end's
 /// answer to it is still judged.
 pub struct RuleRun {
@@ -40,7 +40,7 @@ impl RuleRun {
         Self::with_rules((protocol.rules)(edition))
     }
 
-    /// These rules.
+    /// A run of these rules.
     pub fn with_rules(rules: Vec<Box<dyn Rule>>) -> Self {
         Self {
             rules,
@@ -137,7 +137,7 @@ impl ViolationCount {
     }
 }
 
-/// Sorts what one rule said about one event into what was found.
+/// Adds the judgements of one rule on one event to what was found.
 fn keep_violation(
     deliberate: &Deliberate,
     found: &mut Judgements,

@@ -101,8 +101,8 @@ impl BaselineLine {
 
     /// Whether both stand for the same line of the same file, whatever came of it.
     pub(super) fn is_same_line(&self, other: &Self) -> bool {
-        let said = |line: &Self| Self { expired: false, used: false, ..line.clone() };
-        said(self) == said(other)
+        let content = |line: &Self| Self { expired: false, used: false, ..line.clone() };
+        content(self) == content(other)
     }
 }
 

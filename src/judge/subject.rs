@@ -21,7 +21,7 @@ use super::{
 pub struct SubjectRun<'a> {
     /// The subject's name.
     pub name: String,
-    /// Its role.
+    /// The role of the subject.
     pub role: String,
     /// Which end of the wire it is.
     pub end: End,
@@ -43,7 +43,7 @@ pub struct SubjectRun<'a> {
     pub strict: bool,
     /// The command that was run.
     pub repro: Repro,
-    /// What was played, in the order in which it is to be told.
+    /// What was played, in the order of the report.
     pub played: &'a [Played],
     /// What was compared with snapshots, and what nothing refers to.
     pub snapshots: Vec<SnapshotResult>,
@@ -126,14 +126,14 @@ fn baseline_lines(run: &SubjectRun<'_>, owed: &[Required], judged: &[JudgedScena
         expired: known.expired(run.today),
         used: used.contains(&i),
     };
-    let asked = |(_, known): &(usize, &super::BaselineEntry)| owed.iter().any(|r| r.id == known.requirement);
-    run.baseline.entries.iter().enumerate().filter(asked).map(line).collect()
+    let is_owed = |(_, known): &(usize, &super::BaselineEntry)| owed.iter().any(|r| r.id == known.requirement);
+    run.baseline.entries.iter().enumerate().filter(is_owed).map(line).collect()
 }
 
 /// What is concluded about one scenario.
 pub(super) struct JudgedScenario {
     pub result: ScenarioResult,
-    /// Its findings, each once.
+    /// The findings of the scenario, each once.
     pub findings: Vec<Finding>,
     /// What had an occasion to be broken, in plays that could be judged.
     pub assessed: Vec<String>,
@@ -262,7 +262,7 @@ fn status(run: &SubjectRun<'_>, played: &Played, findings: &[Finding]) -> (Scena
     (ScenarioStatus::Skipped, Some(reason.unwrap_or_else(|| "the run ended before it".to_owned())), false)
 }
 
-/// The play that tells most about the scenario, of those that have something.
+/// The play that decides about the scenario, of those for which `has` holds.
 fn decisive_play(played: &Played, has: impl Fn(&Play) -> bool) -> Option<&Play> {
     let grave = |p: &&Play| match p.status {
         ScenarioStatus::Failed => 0,
@@ -275,7 +275,7 @@ fn decisive_play(played: &Played, has: impl Fn(&Play) -> bool) -> Option<&Play> 
 }
 
 /// The findings of all plays. What is said of the same requirement with the same words, of the same one, is one
-/// finding: the first is told and the rest are counted. Words are the same that differ only by where a play took place.
+/// finding: the first is reported and the rest are counted. Words are the same that differ only by where a play took place.
 fn findings(run: &SubjectRun<'_>, played: &Played) -> (Vec<Finding>, Vec<usize>) {
     let mut list: Vec<Finding> = vec![];
     let mut known: HashMap<(String, Blame, String), usize> = HashMap::new();

@@ -75,7 +75,7 @@ fn check_contains_item(node: &Node, items: &[Value], source: &Value, actual: Opt
             nearest = Some(trial);
         }
     }
-    // Of a single item it is told what is wrong with it.
+    // Of a single item, its own mismatches are reported.
     let nearest = match nearest {
         Some(only) if items.len() == 1 => return checker.accept_trial(only),
         nearest => nearest,
@@ -93,7 +93,7 @@ pub(super) const ANY_ORDER: MatcherDefinition = MatcherDefinition {
     compile: compile_any_order,
 };
 
-/// So many items at most: finding which item belongs to which pattern takes up to the cube of it.
+/// The largest number of items: finding which item belongs to which pattern takes up to the cube of it.
 const MAX_ITEMS: usize = 200;
 
 struct AnyOrder(Vec<Node>);

@@ -11,7 +11,7 @@ use super::{collections, logic, pointer_push, strings, types};
 
 /// A matcher as the language knows it.
 pub struct MatcherDefinition {
-    /// Its key, with the `$`.
+    /// The key of the matcher, with the `$`.
     pub name: &'static str,
     /// What it matches, for the editor schema and the documentation.
     pub doc: &'static str,
@@ -103,9 +103,9 @@ pub(super) struct Compiler<'a> {
 
 /// The argument of a matcher that is no pattern.
 pub(super) enum MatcherArgument {
-    /// Its value, variables replaced.
+    /// The value of the argument, variables replaced.
     Value(Value),
-    /// It depends on variables that are still open, or is wrong, which has been noted.
+    /// The argument depends on variables that are still open, or is wrong; the error has been noted.
     Open,
 }
 

@@ -38,10 +38,10 @@ pub(super) fn as_integer(n: &Number) -> Option<i128> {
     (f.fract() == 0.0 && f.abs() < 1.267_650_600_228_229_4e30).then_some(f as i128)
 }
 
-/// So many characters of a value are shown.
+/// The number of characters of a value that are shown.
 const MAX_SHOWN: usize = 160;
 
-/// A value as compact JSON, cut where it is long; then its size is told.
+/// A value as compact JSON, cut where it is long; then its size is added.
 pub fn show(value: &Value) -> String {
     let (text, whole) = match value {
         // A long text is cut before it is encoded, so that a huge one costs nothing.

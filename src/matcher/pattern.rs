@@ -131,9 +131,9 @@ pub(super) struct Node {
 pub(super) enum PatternKind {
     /// This value.
     Plain,
-    /// These keys.
+    /// An object with these keys.
     Object(Vec<(String, Node)>),
-    /// These items.
+    /// A list with these items.
     List(Vec<Node>),
     /// No keys but those named, below here.
     Exact(Box<Node>),
@@ -291,7 +291,7 @@ pub struct Mismatch {
     pub actual: Option<Value>,
 }
 
-/// So many mismatches are kept; a value that is wrong throughout is told from fewer.
+/// The largest number of mismatches that are kept; fewer are enough to see that a value is wrong throughout.
 const MAX_MISMATCHES: usize = 100;
 
 /// Walks a value along a pattern.
@@ -304,7 +304,7 @@ pub(super) struct Checker {
     /// How far the value is from the pattern: each wrong leaf counts one.
     pub(super) distance: usize,
     pub(super) captures: Captures,
-    /// Where each of them was captured, as a JSON pointer.
+    /// Where each variable was captured, as a JSON pointer.
     pub(super) captured_at: Vec<(String, String)>,
 }
 

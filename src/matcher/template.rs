@@ -33,7 +33,7 @@ pub enum TemplateError {
     Unknown,
     /// There is, but it has no such key or item.
     NoSuchPart,
-    /// It is not a name with dots, or the closing brace is missing.
+    /// The text is not a name with dots, or the closing brace is missing.
     Malformed,
     /// The text would grow beyond [`MAX_TEXT`].
     TooLong,

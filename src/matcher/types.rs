@@ -189,7 +189,12 @@ impl Matcher for Length {
             Some(Value::Array(items)) => items.len(),
             Some(Value::Object(map)) => map.len(),
             _ => {
-                return checker.add_unexpected(1, &format!("something of length {}", self.0.describe()), source, actual);
+                return checker.add_unexpected(
+                    1,
+                    &format!("something of length {}", self.0.describe()),
+                    source,
+                    actual,
+                );
             }
         };
         if !self.0.contain(&length.into()) {

@@ -10,8 +10,8 @@ use crate::scenario::{Collect, Step, StreamEnd};
 
 use super::expect::{compile_part, settle};
 use super::log::Candidate;
+use super::matching::{MatchState, STRICT, match_outcome};
 use super::scene::{Failure, Halt, Scene};
-use super::standing::{MatchState, STRICT, match_outcome};
 use super::steps::{name, resolve};
 
 /// Gathers a stream to its end and holds the rules for it against it.

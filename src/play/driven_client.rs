@@ -50,7 +50,7 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
         folder: None,
     });
     let serving = peer.perform(VerbCall { verb: "serve", params: &Map::new(), step: "contact" }).await;
-    serving.map_err(|trouble| SubjectError::Unable(format!("no server to meet it could be started: {trouble}")))?;
+    serving.map_err(|error| SubjectError::Unable(format!("no server to meet it could be started: {error}")))?;
     let env = BTreeMap::new();
     let running =
         Running::launch(Start { spec, run_dir: &run_dir, scenario: None, env: &env, server: peer.url(), recorder })
@@ -150,9 +150,9 @@ pub struct Alive(watch::Sender<ClientLife>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ClientLife {
-    /// It has shown itself, or there is none to wait for.
+    /// The client has shown itself, or there is none to wait for.
     shown: bool,
-    /// It was asked to do something.
+    /// The client was requested to do something.
     called: bool,
 }
 
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_shows_itself_by_what_it_says_and_not_by_what_it_is_asked() {
+    async fn a_client_shows_itself_by_what_it_sends_and_not_by_what_it_is_requested() {
         let alive = Alive::default();
         assert!(!alive.is_untouched());
         let recorder = Recorder::new(Clock::start(), vec![Box::new(alive.clone())]);

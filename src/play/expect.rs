@@ -12,12 +12,12 @@ use crate::protocol::{ObservationKind, Pick, RequirementId, Shape, short};
 use crate::scenario::{Expectation, Part, Step, Until};
 
 use super::log::Log;
-use super::missed::{absent, add_unread, differs, is_unread_since, missed, unwanted};
-use super::scene::{Halt, Scene};
-use super::standing::{
+use super::matching::{
     ClosestMiss, ExpectedPart, MatchState, MatchedObservation, STRICT, match_outcome, outcome_despite_violations,
     without_violated_captures,
 };
+use super::missed::{absent, add_unread, differs, is_unread_since, missed, unwanted};
+use super::scene::{Halt, Scene};
 use super::steps::{MAX_HARNESS_DELAY, peer_error, resolve_map, unusable};
 use super::timing::is_giving_up;
 
@@ -53,18 +53,18 @@ fn missing_in_every_outcome<'o>(outcomes: &'o [Vec<ExpectedPart>], log: &Log) ->
 pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectation) -> Result<(), Halt> {
     let mut outcomes = vec![];
     for outcome in &expectation.any_of {
-        let mut wanted = vec![];
+        let mut parts = vec![];
         for part in &outcome.parts {
-            wanted.push(compile_part(scene, step, part)?);
+            parts.push(compile_part(scene, step, part)?);
         }
-        outcomes.push(wanted);
+        outcomes.push(parts);
     }
     let within = scene.limited_wait(expectation.within);
     let began = Instant::now();
     let lag = scene.lag;
     let deadline = lag.deadline(within);
     // What is due on a connection that can no longer be read is not waited for as long as it may take.
-    let spoilt = lag.deadline(within.min(UNREADABLE_WAIT));
+    let unreadable_deadline = lag.deadline(within.min(UNREADABLE_WAIT));
     let log = scene.log.clone();
     loop {
         let changed = log.changed();
@@ -78,30 +78,30 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         let mut begun: Option<(usize, Vec<usize>)> = None;
         // Whether nothing came of an outcome that differs from it: it may come still.
         let mut untouched = false;
-        for (number, wanted) in outcomes.iter().enumerate() {
-            match match_outcome(wanted, &log, STRICT) {
+        for (number, parts) in outcomes.iter().enumerate() {
+            match match_outcome(parts, &log, STRICT) {
                 MatchState::Complete { taken, captures } => {
                     // An outcome that stands before it may have come since it was looked at.
-                    let before = outcomes[..number].iter().enumerate().find_map(|(n, wanted)| {
-                        match match_outcome(wanted, &log, STRICT) {
+                    let before = outcomes[..number].iter().enumerate().find_map(|(n, parts)| {
+                        match match_outcome(parts, &log, STRICT) {
                             MatchState::Complete { taken, captures } => Some((n, taken, captures)),
                             _ => None,
                         }
                     });
                     let (number, taken, captures) = before.unwrap_or((number, taken, captures));
-                    let wanted = &outcomes[number];
+                    let parts = &outcomes[number];
                     let note = expectation.any_of[number].note.clone();
                     scene.since.came(began.elapsed());
-                    return complete(scene, wanted, &taken, captures, &expectation.proves, note);
+                    return complete(scene, parts, &taken, captures, &expectation.proves, note);
                 }
                 MatchState::Open { nearest: miss, lacking } => {
                     open = true;
                     // What is looked up is always there: it is no sign that its outcome came.
-                    let looked_up = |miss: &ClosestMiss| wanted[miss.part].lookup.is_some();
+                    let looked_up = |miss: &ClosestMiss| parts[miss.part].lookup.is_some();
                     let more = |miss: &ClosestMiss| lacking.iter().any(|part| *part != miss.part);
                     let miss = miss.filter(|miss| !(looked_up(miss) && more(miss)));
                     untouched |= miss.is_none();
-                    if begun.is_none() && miss.is_none() && lacking.len() < wanted.len() {
+                    if begun.is_none() && miss.is_none() && lacking.len() < parts.len() {
                         begun = Some((number, lacking));
                     }
                     keep_nearer(&mut nearest, number, miss);
@@ -109,7 +109,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                 MatchState::Failed { miss } => keep_nearer(&mut nearest, number, Some(miss)),
             }
         }
-        let left = if is_unreadable(scene, &outcomes) { spoilt.left() } else { deadline.left() };
+        let left = if is_unreadable(scene, &outcomes) { unreadable_deadline.left() } else { deadline.left() };
         if !open || left.is_none() {
             let late = open.then_some(within);
             // A client has times of its own: one that gave up on a server that was held up did nothing wrong. One that has
@@ -117,7 +117,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             let held_up =
                 scene.held_up() > MAX_HARNESS_DELAY || !open && scene.held_up_in_all() > 2 * MAX_HARNESS_DELAY;
             let came = nearest.as_ref().map(|(number, miss)| (&outcomes[*number][miss.part], &miss.actual));
-            let explains = open || came.is_none_or(|(wanted, actual)| is_giving_up(wanted.kind.name, actual));
+            let explains = open || came.is_none_or(|(part, actual)| is_giving_up(part.kind.name, actual));
             if scene.spec.role.is_client() && held_up && explains {
                 let (place, held_up) = (&step.place, scene.held_up_in_all());
                 return Err(Halt::Error(format!(
@@ -181,7 +181,7 @@ fn is_unreadable(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>]) -> bool {
     let (subject, attribution) = (scene.spec.role.subject, scene.spec.role.attribution);
     let rules = scene.rules.clone();
     let rules = rules.lock().unwrap_or_else(PoisonError::into_inner);
-    let spoilt: Vec<&str> = rules
+    let unreadable: Vec<&str> = rules
         .judgements()
         .violations
         .iter()
@@ -189,8 +189,8 @@ fn is_unreadable(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>]) -> bool {
         .filter_map(|violation| violation.conn.as_deref())
         .collect();
     let is_on_one =
-        |wanted: &ExpectedPart| missed(scene, wanted).conn.is_some_and(|conn| spoilt.contains(&conn.as_str()));
-    !spoilt.is_empty() && outcomes.iter().all(|parts| parts.iter().any(is_on_one))
+        |part: &ExpectedPart| missed(scene, part).conn.is_some_and(|conn| unreadable.contains(&conn.as_str()));
+    !unreadable.is_empty() && outcomes.iter().all(|parts| parts.iter().any(is_on_one))
 }
 
 fn keep_nearer(nearest: &mut Option<(usize, ClosestMiss)>, number: usize, miss: Option<ClosestMiss>) {
@@ -200,12 +200,12 @@ fn keep_nearer(nearest: &mut Option<(usize, ClosestMiss)>, number: usize, miss: 
     }
 }
 
-fn take_observations(scene: &Scene<'_>, wanted: &[ExpectedPart], taken: &[MatchedObservation]) {
+fn take_observations(scene: &Scene<'_>, parts: &[ExpectedPart], taken: &[MatchedObservation]) {
     for t in taken {
-        let want = &wanted[t.part];
-        match (t.at, want.kind.pick) {
+        let part = &parts[t.part];
+        match (t.at, part.kind.pick) {
             (Some(at), Pick::First) => scene.log.take(at),
-            (Some(at), Pick::Any) => scene.log.take_through(at, want.kind.name, want.conn.as_deref(), &want.selectors),
+            (Some(at), Pick::Any) => scene.log.take_through(at, part.kind.name, part.conn.as_deref(), &part.selectors),
             (None, _) => {}
         }
     }
@@ -214,14 +214,14 @@ fn take_observations(scene: &Scene<'_>, wanted: &[ExpectedPart], taken: &[Matche
 /// An outcome has come: what it took is taken, what it captured is set, what it proves is assessed.
 fn complete(
     scene: &mut Scene<'_>,
-    wanted: &[ExpectedPart],
+    parts: &[ExpectedPart],
     taken: &[MatchedObservation],
     captures: Captures,
     proves: &[RequirementId],
     note: Option<String>,
 ) -> Result<(), Halt> {
-    take_observations(scene, wanted, taken);
-    let captures = without_violated_captures(scene, wanted, taken, captures);
+    take_observations(scene, parts, taken);
+    let captures = without_violated_captures(scene, parts, taken, captures);
     scene.vars.extend(captures);
     scene.outcome.assessed.extend(proves);
     if let Some(note) = note {
@@ -314,10 +314,12 @@ fn file_state(
     match kind.name {
         "file" => {
             let path = selectors.get("path").and_then(Value::as_str).unwrap_or_default();
-            let corner = scene.scenario_dir.as_ref();
-            let corner = corner.ok_or_else(|| Halt::Error(format!("{}: there is no workspace", step.place)))?;
-            let state =
-                corner.read(path, scene.spec.limits.file).map_err(|e| Halt::Error(format!("{}: {e}", step.place)))?;
+            let scenario_dir = scene.scenario_dir.as_ref();
+            let scenario_dir =
+                scenario_dir.ok_or_else(|| Halt::Error(format!("{}: there is no workspace", step.place)))?;
+            let state = scenario_dir
+                .read(path, scene.spec.limits.file)
+                .map_err(|e| Halt::Error(format!("{}: {e}", step.place)))?;
             value.insert("exists".into(), state.exists.into());
             value.extend(state.size.map(|size| ("size".to_owned(), size.into())));
             let text = state.content.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -347,7 +349,7 @@ pub async fn settle(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>, unti
                 // Nothing comes on a connection that is gone.
                 Err(PeerError::Subject { .. }) if scene.log.has_closed(conn.unwrap_or(MAIN)) => return Ok(()),
                 Err(PeerError::Unable(_)) => DEFAULT_QUIET,
-                Err(trouble) => return peer_error(scene, step, "barrier", trouble),
+                Err(error) => return peer_error(scene, step, "barrier", error),
             }
         }
     };

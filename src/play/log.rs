@@ -11,10 +11,10 @@ use crate::trace::{Direction, Event, EventKind, Sink};
 
 /// More observations than this in one scenario are a flood: later ones are counted, not kept.
 const MAX_OBSERVATIONS: usize = 20_000;
-/// So are those that do not fit into this many bytes.
+/// The largest size of all observations that are kept, in bytes; later ones are counted.
 const MAX_BYTES: usize = 128 << 20;
-/// So many of the same name that a driven client told are kept. Of those after them only the newest is: a stream may be
-/// long, and what it came to is told by its last item and that item's number.
+/// The largest number of events of the same name from a driven client that are kept. Of later ones only the newest is
+/// kept: a stream may be long, and its last item and that item's number show its result.
 const MAX_CLIENT_EVENTS: usize = 1_000;
 /// What a JSON value takes beside its text, in bytes.
 const VALUE_OVERHEAD: usize = 64;
@@ -31,17 +31,17 @@ struct SharedLog {
 struct LogState {
     observer: Box<dyn Observer>,
     observations: Vec<Observation>,
-    /// When each of them came, in microseconds of the trace's clock.
+    /// When each observation came, in microseconds of the trace's clock.
     came: Vec<u64>,
-    /// About how many bytes these take.
+    /// About how many bytes the observations take.
     bytes: usize,
     dropped: u64,
     taken: HashSet<usize>,
-    /// What a driven client was asked to do, by the number of the call.
+    /// The calls that a driven client was requested to make, by the number of the call.
     calls: HashMap<u64, String>,
-    /// The first thing that it was asked to do and does not offer.
+    /// The first requested call that the client does not offer.
     unsupported: Option<String>,
-    /// What a driven client told, by its name: how often, and where the newest of a flood is kept.
+    /// The events of a driven client, by name: how many, and the position of the newest of a flood.
     client_events: HashMap<String, (usize, Option<usize>)>,
     /// The last message of each connection and direction that could not be read: the event, and what it is not.
     unread: HashMap<(String, Direction), (u64, &'static str)>,
@@ -54,7 +54,7 @@ type StreamKey = (&'static str, Option<String>, Map<String, Value>);
 /// An observation and its place in the log.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Its place.
+    /// The position of the observation in the log.
     pub at: usize,
     /// What was observed.
     pub observation: Observation,
@@ -63,7 +63,7 @@ pub struct Candidate {
 }
 
 impl Log {
-    /// An empty log that reads events with `observer`'s eyes.
+    /// An empty log that turns events into observations with `observer`.
     pub fn new(observer: Box<dyn Observer>) -> Self {
         Self(Arc::new(SharedLog {
             state: Mutex::new(LogState {
@@ -137,7 +137,7 @@ impl Log {
         self.state().dropped
     }
 
-    /// What a driven client was asked to do and does not offer, if there is such a thing.
+    /// The requested call that a driven client does not offer, if there is one.
     pub fn unsupported(&self) -> Option<String> {
         self.state().unsupported.clone()
     }
@@ -192,7 +192,7 @@ impl LogState {
         }
     }
 
-    /// What a driven client says, which every role of a client can speak about.
+    /// What a driven client reports, as an observation that every client role has.
     fn client_observation(&mut self, event: &Event) -> Option<Observation> {
         let (mut selectors, mut value) = (Map::new(), Map::new());
         let kind = match &event.kind {
@@ -209,11 +209,11 @@ impl LogState {
                 value.extend(returned.error.clone().map(|error| ("error".to_owned(), error)));
                 "returned"
             }
-            EventKind::Told(told) => {
-                selectors.insert("event".to_owned(), told.event.clone().into());
-                value.insert("data".to_owned(), told.data.clone());
-                value.extend(told.subscription.clone().map(|of| ("subscription".to_owned(), of)));
-                let number = self.client_events.entry(told.event.clone()).or_default();
+            EventKind::Told(event) => {
+                selectors.insert("event".to_owned(), event.event.clone().into());
+                value.insert("data".to_owned(), event.data.clone());
+                value.extend(event.subscription.clone().map(|of| ("subscription".to_owned(), of)));
+                let number = self.client_events.entry(event.event.clone()).or_default();
                 number.0 += 1;
                 value.insert("number".to_owned(), number.0.into());
                 "told"
@@ -245,7 +245,7 @@ impl LogState {
 }
 
 impl LogState {
-    /// Whose place something that was told takes: that of the one of its name before it, where there are too many.
+    /// The position that a further client event takes where there are too many: that of the previous one of the same name.
     fn newest_of_flood(&mut self, observation: &Observation) -> Option<usize> {
         let name = observation.selectors.get("event").filter(|_| observation.kind == "told")?.as_str()?;
         let next = self.observations.len();
@@ -274,7 +274,7 @@ fn approximate_size(value: &Value) -> usize {
         }
 }
 
-/// The end of the subject's process, which every role can speak about.
+/// The end of the subject's process, as an observation that every role has.
 fn exit_observation(event: &Event) -> Option<Observation> {
     let EventKind::Exited(exited) = &event.kind else { return None };
     let mut value = Map::new();
@@ -317,9 +317,9 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_stream_that_was_told_the_first_ones_and_the_newest_are_kept() {
+    fn of_a_long_stream_of_client_events_the_first_ones_and_the_newest_are_kept() {
         let log = Log::new(Box::new(NoObservations));
-        let told = |log: &Log, event: &str, i: u64| {
+        let record_event = |log: &Log, event: &str, i: u64| {
             let what = EventKind::Told(crate::trace::ClientEvent {
                 event: event.to_owned(),
                 data: i.into(),
@@ -328,8 +328,8 @@ mod tests {
             let event = Event { i, t: 0, conn: None, dir: None, deliberate: None, kind: what };
             log.sink().event(&event);
         };
-        (1..=5_000).for_each(|i| told(&log, "delta", i));
-        told(&log, "end", 1);
+        (1..=5_000).for_each(|i| record_event(&log, "delta", i));
+        record_event(&log, "end", 1);
         let of = |event: &str| {
             let selectors = Map::from_iter([("event".to_owned(), Value::from(event))]);
             log.untaken("told", None, &selectors)
@@ -338,7 +338,7 @@ mod tests {
         let newest = of("delta").pop().unwrap();
         assert_eq!((&newest.observation.value["number"], newest.observation.index), (&Value::from(5_000), 5_000));
         log.take(newest.at);
-        told(&log, "delta", 5_001);
+        record_event(&log, "delta", 5_001);
         assert_eq!(of("delta").pop().unwrap().observation.value["number"], 5_001);
     }
 }

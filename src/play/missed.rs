@@ -1,4 +1,4 @@
-//! What is said of an expectation that was missed: in words, and in which way.
+//! How a missed expectation is described: in words, and in which way it was missed.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use crate::scenario::{Expectation, Step};
 use crate::trace::{AwaitedPart, Direction, End};
 
 use super::expect::{MAIN, distinct};
+use super::matching::{ClosestMiss, ExpectedPart};
 use super::scene::{Failure, Scene};
-use super::standing::{ClosestMiss, ExpectedPart};
 use super::steps::name;
 
 /// What came nearest to one of the outcomes, and is not as described there.
@@ -63,7 +63,7 @@ pub fn differs(
     }
 }
 
-/// What is said of a file that is there, or is not, where the other was expected.
+/// The description of a file that exists, or does not, where the other was expected.
 fn of_file(want: &ExpectedPart, mismatch: Option<&Mismatch>) -> Option<String> {
     let exists =
         mismatch.filter(|mismatch| want.kind.name == "file" && mismatch.pointer == "/exists")?.actual.as_ref()?;
@@ -75,10 +75,10 @@ fn of_file(want: &ExpectedPart, mismatch: Option<&Mismatch>) -> Option<String> {
     })
 }
 
-/// How much of the words of an error is told, in characters.
+/// How much of the message of an error is shown, in characters.
 const WORDS: usize = 200;
 
-/// What is said of an error that came where a result was due: its own words, where it has some.
+/// The description of an error that came where a result was due: its own message, where it has one.
 fn of_error(what: &str, miss: &ClosestMiss) -> Option<String> {
     let of_result = |mismatch: &Mismatch| mismatch.pointer.starts_with("/result");
     miss.mismatches.first().filter(|first| of_result(first))?;

@@ -53,7 +53,7 @@ pub struct PlayOptions {
 pub struct PlayContext<'a> {
     /// The subject's description.
     pub spec: &'a SubjectSpec,
-    /// Where it lives, where we start it.
+    /// The run directory, where we start the subject.
     pub run_dir: Option<&'a RunDir>,
     /// The running subject; none where the play is to start one for itself.
     pub subject: &'a mut Option<Running>,
@@ -65,19 +65,20 @@ pub struct PlayContext<'a> {
 
 /// How a play left its subject.
 pub struct PlayOutcome {
-    /// What is said of the play.
+    /// The play, for the judge.
     pub play: Play,
-    /// Its trace, which has not ended: what is said of the play belongs into it. None where nothing took place.
+    /// The trace of the play, which has not ended: the conclusions about the play belong into it. None where nothing was
+    /// played.
     pub(super) trace: Option<OpenTrace>,
     /// Whether the subject may be used again without a look at it: nothing went wrong, and we did nothing wrong that it may
     /// die of only now.
     pub clean: bool,
-    /// Its trace, where it is not known yet whether that will be kept.
+    /// The draft of the trace, where it is not known yet whether it will be kept.
     pub(super) draft: Option<Draft>,
 }
 
 impl From<Play> for PlayOutcome {
-    /// Nothing took place.
+    /// The outcome where nothing was played.
     fn from(play: Play) -> Self {
         Self { play, trace: None, clean: true, draft: None }
     }
@@ -198,7 +199,7 @@ impl Traced {
         if let Some(normaliser) = &normaliser {
             sinks.push(Box::new(normaliser.clone()));
         }
-        // The log comes last: whoever it wakes finds the other readers up to date.
+        // The log comes last: a task that it wakes finds the other sinks up to date.
         sinks.push(log.sink());
         let recorder = Recorder::with_secret_keys(Clock::start(), protocol.secret_keys, sinks);
         spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
@@ -207,7 +208,7 @@ impl Traced {
         Ok(Self { recorder, log, tail, deliberate, alive, rules, file, draft, normaliser, protocol })
     }
 
-    /// Closes the trace and draws together what expectations and rules had to say.
+    /// Closes the trace and joins the findings of expectations and rules.
     fn finish(
         self,
         plan: &Plan,
@@ -304,7 +305,7 @@ impl Traced {
     }
 }
 
-/// Gets everything ready and performs the steps. Gives why it stopped early, if it did.
+/// Prepares the scene and performs the steps. Returns why it stopped early, if it did.
 async fn perform(
     plan: &Plan,
     play_context: &mut PlayContext<'_>,
@@ -333,7 +334,7 @@ async fn perform(
             *play_context.subject = Some(Running::launch(start).await.map_err(|e| e.brief())?);
         }
     }
-    let corner = workspace::scenario_dir(plan, play_context)?;
+    let scenario_dir = workspace::scenario_dir(plan, play_context)?;
     let kind = crate::peer::kind(plan.role).ok_or_else(|| format!("no peer stands opposite {}", plan.role))?;
     let schemas = EditionSchemas { protocol: traced.protocol, edition: plan.edition };
     let longest = options.longest.into_iter().chain(play_context.spec.timeouts.longest).min();
@@ -346,7 +347,7 @@ async fn perform(
         place: play_context.run_dir.map(subject_dirs),
         settings: play_context.spec.settings.clone(),
         described: play_context.spec.described.clone(),
-        folder: corner.as_ref().map(|corner| corner.path().to_owned()),
+        folder: scenario_dir.as_ref().map(|scenario_dir| scenario_dir.path().to_owned()),
     };
     let mut scene = Scene {
         plan,
@@ -358,7 +359,7 @@ async fn perform(
         idle: play_context.idle.take(),
         shared: false,
         peer: (kind.new)(setting),
-        scenario_dir: corner,
+        scenario_dir: scenario_dir,
         recorder,
         log: traced.log.clone(),
         tail: traced.tail.clone(),
@@ -400,11 +401,11 @@ async fn perform(
     if !plan.finally.is_empty() {
         scene.mark("step", "finally");
         let tidied = tokio::time::timeout(bound, steps::perform(&mut scene, &plan.finally)).await;
-        let trouble = match tidied {
+        let error = match tidied {
             Ok(result) => result.err(),
             Err(_) => Some(Halt::Error(format!("`finally` did not end within {bound:?}"))),
         };
-        halt = halt.or(trouble);
+        halt = halt.or(error);
     }
     if play_context.spec.role.is_client() {
         release_client(&mut scene, &traced.tail, halt.is_none()).await;
@@ -413,8 +414,8 @@ async fn perform(
     Ok((halt, scene.outcome))
 }
 
-/// Ends a client before the servers that it works with, so that it does not go looking for them. Where scenarios share
-/// one, it need only let go of everything, as long as nothing went wrong.
+/// Ends a client before the servers that it works with, so that it does not look for them. A client that scenarios share
+/// is only reset, as long as nothing went wrong.
 async fn release_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
     let Some(subject) = scene.subject.take() else { return };
     if let Some(exited) = subject.exited().filter(|exited| !scene.outcome.end_expected && !exited.asked) {
@@ -438,7 +439,7 @@ async fn release_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
     subject.stop().await;
 }
 
-/// Where a subject lives that has this run directory.
+/// The directories of a subject that has this run directory.
 pub fn subject_dirs(run_dir: &RunDir) -> crate::peer::SubjectDirs {
     crate::peer::SubjectDirs { root: run_dir.workspace(), home: run_dir.home(), data_home: run_dir.data_home() }
 }

@@ -28,9 +28,9 @@ const DEAD_PID: u32 = 0x7fff_0000;
 
 /// Everything a step can reach.
 pub struct Scene<'a> {
-    /// What is played.
+    /// The plan that is played.
     pub plan: &'a Plan,
-    /// Its protocol.
+    /// The protocol of the subject.
     pub protocol: &'static Protocol,
     /// The edition's schemas.
     pub schemas: &'a (dyn Schemas + Sync),
@@ -42,9 +42,9 @@ pub struct Scene<'a> {
     pub subject: &'a mut Option<Running>,
     /// Where a driven client waits from one scenario to the next, if they share one.
     pub idle: Option<&'a mut Option<Running>>,
-    /// Whether the client may wait there after this scenario: it was started as any other.
+    /// Whether the client may wait in `idle` after this scenario: it was started as any other.
     pub shared: bool,
-    /// The one that stands opposite.
+    /// The peer opposite the subject.
     pub peer: Box<dyn Peer>,
     /// This scenario's own folder of the workspace.
     pub scenario_dir: Option<ScenarioDir>,
@@ -72,7 +72,7 @@ pub struct Scene<'a> {
     pub rules: Arc<Mutex<RuleRun>>,
     /// The event with which began what the next expectation waits for.
     pub since: Since,
-    /// What came of it so far.
+    /// The results so far.
     pub outcome: PlayResult,
 }
 
@@ -82,7 +82,7 @@ pub struct Scene<'a> {
 pub struct Since {
     /// The event.
     pub event: u64,
-    /// The last step that made the subject do something by itself: what it tells of that comes later.
+    /// The last step that made the subject do something by itself: what it reports of that comes later.
     pub stimulus: u64,
     /// Whether the next step that does something begins anew.
     fresh: bool,
@@ -105,12 +105,12 @@ impl Since {
     }
 }
 
-/// What came of a play.
+/// The results of a play, before they are judged.
 #[derive(Default)]
 pub struct PlayResult {
     /// Requirements that an expectation decided.
     pub assessed: Vec<RequirementId>,
-    /// What was awaited not to come, and did not.
+    /// What was expected not to come, and did not.
     pub absences: Vec<Absence>,
     /// What went wrong.
     pub findings: Vec<RawFinding>,
@@ -125,7 +125,7 @@ pub struct PlayResult {
 }
 
 impl PlayResult {
-    /// Says that this process is played at. Which job does so is for others to say.
+    /// Notes that this process is played at. The caller fills in the job.
     pub fn plays_at(&mut self, subject: &Running) {
         let (process, position) = subject.next_play();
         self.turn.get_or_insert(PlayPosition { job: 0, process, position });
@@ -137,7 +137,7 @@ impl PlayResult {
 pub enum Halt {
     /// An expectation failed; the finding is recorded.
     Failed,
-    /// It cannot be judged, for this reason.
+    /// The play cannot be judged, for this reason.
     Error(String),
     /// The subject was started again and did not become ready: what the next expectation is about did not come.
     NotReady {
@@ -227,11 +227,11 @@ impl Scene<'_> {
 
     /// How long to wait for what a step gives so long, if it does.
     pub fn limited_wait(&self, within: Option<Duration>) -> Duration {
-        let asked = within.unwrap_or(self.patience);
-        self.longest.map_or(asked, |longest| asked.min(longest))
+        let wait = within.unwrap_or(self.patience);
+        self.longest.map_or(wait, |longest| wait.min(longest))
     }
 
-    /// How long nothing has to come for it to be told that it does not: this time, or longer where the subject was seen to take
+    /// How long nothing has to come before it counts as absent: this time, or longer where the subject was seen to take
     /// its time, which is then doubled.
     pub fn quiet_time(&self, time: Duration) -> Duration {
         let seen = (self.since.slowest * 2).min(self.patience);
@@ -270,23 +270,23 @@ impl Scene<'_> {
             place: self.run_dir.map(super::one::subject_dirs),
             settings: self.spec.settings.clone(),
             described: self.spec.described.clone(),
-            folder: self.scenario_dir.as_ref().map(|corner| corner.path().to_owned()),
+            folder: self.scenario_dir.as_ref().map(|scenario_dir| scenario_dir.path().to_owned()),
         }
     }
 
-    /// Sets the variables that tell where the subject is.
+    /// Sets the variables that locate the subject.
     pub fn locate(&mut self) {
-        let corner = self.scenario_dir.as_ref().map(ScenarioDir::path);
+        let scenario_dir = self.scenario_dir.as_ref().map(ScenarioDir::path);
         let root = self.subject.as_ref().and_then(Running::workspace);
         let mut vars = Map::new();
         vars.insert("edition".into(), self.plan.edition.into());
         vars.insert("role".into(), self.plan.role.into());
         vars.insert("settings".into(), self.spec.settings.clone().unwrap_or_else(|| json!({})));
         vars.insert("described".into(), self.spec.described.values().clone().into());
-        if let Some(corner) = corner {
-            vars.insert("workspace".into(), text(corner));
-            vars.insert("workspace_uri".into(), file_uri(corner).into());
-            let below = root.and_then(|root| corner.strip_prefix(root).ok());
+        if let Some(scenario_dir) = scenario_dir {
+            vars.insert("workspace".into(), text(scenario_dir));
+            vars.insert("workspace_uri".into(), file_uri(scenario_dir).into());
+            let below = root.and_then(|root| scenario_dir.strip_prefix(root).ok());
             vars.extend(below.map(|below| ("corner".to_owned(), text(below))));
         }
         if let Some(root) = root {
@@ -319,14 +319,14 @@ impl Scene<'_> {
     }
 }
 
-/// What a failed step has to say.
+/// A failed step, as a finding needs it.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// What it was to prove.
     pub proves: Vec<RequirementId>,
     /// The step as a word.
     pub step: String,
-    /// Where it stands.
+    /// The position in the scenario file.
     pub place: SourceSpan,
     /// What is wrong, in one sentence.
     pub message: String,

@@ -18,7 +18,7 @@ use super::scene::{Failure, Halt, Scene};
 use super::timing::is_lateness;
 use super::{expect, workspace};
 
-/// A play that was held up for longer than this at a time on our side blames nobody for what happened to our connections.
+/// A play that the harness delayed for longer than this at a time blames nobody for what happened to our connections.
 pub const MAX_HARNESS_DELAY: Duration = Duration::from_millis(700);
 
 /// Steps that need no client, or bring it about.
@@ -64,7 +64,7 @@ fn not_ready(scene: &mut Scene<'_>, from: &[Step], why: String, found: bool) -> 
     Err(Halt::Failed)
 }
 
-/// What says that the port of the subject accepts connections, in its edition.
+/// The requirement that the port of the subject accepts connections, in its edition.
 fn accepting(scene: &Scene<'_>) -> Option<RequirementId> {
     let Reach::Lockfile { accepting, .. } = &scene.spec.role.reach else { return None };
     let first = accepting.first()?;
@@ -199,9 +199,9 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
         "write_file" => write_file(scene, step, &params),
         "remove_file" => {
             let path = string(&params, "path");
-            let corner = scene.scenario_dir(step)?;
-            corner.remove(path).map_err(|e| environment(step, e))?;
-            workspace::note_file(&scene.recorder, corner, path, None);
+            let scenario_dir = scene.scenario_dir(step)?;
+            scenario_dir.remove(path).map_err(|e| environment(step, e))?;
+            workspace::note_file(&scene.recorder, scenario_dir, path, None);
             Ok(())
         }
         "pause" => {
@@ -227,7 +227,7 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
                     scene.vars.extend(performed.bindings);
                     Ok(())
                 }
-                Err(trouble) => peer_error(scene, step, verb.name, trouble),
+                Err(error) => peer_error(scene, step, verb.name, error),
             }
         }
     }
@@ -241,8 +241,8 @@ fn too_busy(scene: &Scene<'_>, step: &Step, message: &str) -> Halt {
 }
 
 /// What a peer's trouble means for the play.
-pub fn peer_error(scene: &mut Scene<'_>, step: &Step, verb: &'static str, trouble: PeerError) -> Result<(), Halt> {
-    match trouble {
+pub fn peer_error(scene: &mut Scene<'_>, step: &Step, verb: &'static str, error: PeerError) -> Result<(), Halt> {
+    match error {
         // What our side did too late, such as a handshake, may have been left unanswered as it deserved.
         PeerError::Subject { message, actual, .. }
             if scene.held_up() > MAX_HARNESS_DELAY && is_lateness(actual.as_ref()) =>
@@ -308,15 +308,15 @@ async fn barrier(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>) -> Resu
     let patience = scene.patience;
     match scene.peer.barrier(conn, patience).await {
         Ok(()) => Ok(()),
-        Err(trouble) => peer_error(scene, step, "barrier", trouble),
+        Err(error) => peer_error(scene, step, "barrier", error),
     }
 }
 
 fn call(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> {
     let with = params.get("params").cloned().unwrap_or_else(|| Value::Object(Map::new()));
     let settings = params.get("settings").cloned();
-    let asked = scene.subject(step)?.call(string(params, "method"), with, settings);
-    let id = asked.map_err(|error| environment(step, error))?;
+    let call_id = scene.subject(step)?.call(string(params, "method"), with, settings);
+    let id = call_id.map_err(|error| environment(step, error))?;
     scene.vars.extend(params.get("as").and_then(Value::as_str).map(|label| (label.to_owned(), id.into())));
     Ok(())
 }
@@ -330,9 +330,9 @@ fn write_file(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), 
         _ => return Err(Halt::Error(format!("{}: write_file takes either `content` or `hex`", step.place))),
     };
     let path = string(params, "path");
-    let corner = scene.scenario_dir(step)?;
-    corner.write(path, &bytes).map_err(|e| environment(step, e))?;
-    workspace::note_file(&scene.recorder, corner, path, Some(&bytes));
+    let scenario_dir = scene.scenario_dir(step)?;
+    scenario_dir.write(path, &bytes).map_err(|e| environment(step, e))?;
+    workspace::note_file(&scene.recorder, scenario_dir, path, Some(&bytes));
     Ok(())
 }
 

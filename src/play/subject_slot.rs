@@ -1,5 +1,5 @@
-//! A job's subject: its start, where it lives, whether it can be used again, and its unexpected end. [`SubjectPool`] keeps
-//! one for somebody who decides from each play what comes next.
+//! A job's subject: its start, its run directory, whether it can be used again, and its unexpected end. [`SubjectPool`] keeps
+//! one for a caller who decides from each play what comes next.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -21,7 +21,7 @@ use super::one::OpenTrace;
 use super::suite::{Run, SuiteState, one_play};
 use super::timing::{Cancel, LagMeter};
 
-/// Tells subjects from each other.
+/// The number of the next subject.
 static SUBJECTS: AtomicU64 = AtomicU64::new(0);
 
 /// How long the end of a process that no longer serves is waited for.
@@ -29,13 +29,13 @@ const EXIT_WAIT: Duration = Duration::from_millis(500);
 /// How long a subject that serves may take at least to show it, also where the run has less patience.
 const ALIVE_WAIT: Duration = Duration::from_secs(2);
 
-/// A job's subject and where it lives.
+/// A job's subject and its run directory.
 ///
 /// The subject comes first, so that it is also dropped first: it writes into the run directory as long as it lives.
 pub struct SubjectSlot {
     /// The subject, while one runs.
     pub subject: Option<Running>,
-    /// Its run directory, or that of the next one; none where one is still to be made, or we start no subjects.
+    /// The run directory of the subject, or of the next one; none where it is still to be made, or we start no subjects.
     pub run_dir: Option<RunDir>,
     /// How many launches in a row have failed.
     pub failed_launches: u32,
@@ -44,7 +44,7 @@ pub struct SubjectSlot {
     plays: u32,
     /// By how much the job is late.
     pub lag: Arc<LagMeter>,
-    /// The trace of the last play, with what is said of that, where it has not ended.
+    /// The trace of the last play, with that play, where it has not ended.
     pub trace: Option<(OpenTrace, Play)>,
 }
 
@@ -54,20 +54,20 @@ impl SubjectSlot {
         Self { subject: None, run_dir: None, failed_launches: 0, number: 0, plays: 0, lag, trace: None }
     }
 
-    /// Ends the trace of the last play: nothing more is found in that.
+    /// Ends the trace of the last play: nothing more can be found in it.
     pub fn end_trace(&mut self) {
         if let Some((trace, mut play)) = self.trace.take() {
             trace.end(&mut play);
         }
     }
 
-    /// Has a subject from now on that was not played at.
+    /// Takes a subject that was not played at.
     pub fn begin(&mut self, run_dir: Option<RunDir>, subject: Running) {
         (self.run_dir, self.subject, self.failed_launches) = (run_dir, Some(subject), 0);
         (self.number, self.plays) = (SUBJECTS.fetch_add(1, Ordering::Relaxed), 0);
     }
 
-    /// The subject was played at: once in so many times, its memory is told.
+    /// The subject was played at: after every `every` plays, reports the memory that it takes.
     pub fn report_memory(&mut self, every: Option<NonZeroU32>, progress: &dyn Progress) {
         let (Some(subject), Some(every)) = (&self.subject, every) else { return };
         self.plays += 1;
@@ -88,7 +88,7 @@ impl SubjectSlot {
         self.failed_launches = 0;
     }
 
-    /// How the job's subject ended, if it did or is about to: the system may tell of the end of its connections first.
+    /// How the job's subject ended, if it did or is about to: the system may report the end of its connections first.
     pub async fn exited(&self) -> Option<Exited> {
         self.subject.as_ref()?.wait(EXIT_WAIT).await
     }
@@ -110,7 +110,7 @@ impl SubjectSlot {
             return None;
         }
         let served = serves(spec, edition, subject, patience).await;
-        served.err().map(|trouble| format!("it no longer served: {trouble}"))
+        served.err().map(|error| format!("it no longer served: {error}"))
     }
 }
 
@@ -143,7 +143,7 @@ pub async fn start(
     Ok((Some(run_dir), running))
 }
 
-/// Makes a run directory, and says where it is if it is to stay.
+/// Makes a run directory, and reports where it is if it is to stay.
 pub fn fresh_run_dir(launch: &Launch, progress: &dyn Progress) -> Result<RunDir, SubjectError> {
     let run_dir = RunDir::create(launch)?;
     if run_dir.is_kept() {
@@ -152,7 +152,7 @@ pub fn fresh_run_dir(launch: &Launch, progress: &dyn Progress) -> Result<RunDir,
     Ok(run_dir)
 }
 
-/// Whether the subject serves a new connection: why not, if not.
+/// Checks that the subject serves a new connection.
 ///
 /// # Errors
 /// What kept it, in one sentence.
@@ -172,7 +172,7 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
     let mut peer = (kind.new)(setting);
     let served = peer.alive(patience.max(ALIVE_WAIT)).await;
     peer.finish().await;
-    served.map_err(|trouble| trouble.to_string())
+    served.map_err(|error| error.to_string())
 }
 
 /// A subject, started when it is first needed and kept from one play to the next as its description says: see
@@ -213,13 +213,13 @@ impl SubjectPool {
         self.slot.clear().await;
     }
 
-    /// Why the subject could not be started, if it could not; told once.
+    /// Why the subject could not be started, if it could not; returned once.
     pub fn launch_error(&self) -> Option<SubjectError> {
         self.shared.take_launch_error()
     }
 }
 
-/// The finding that the subject died although nobody asked it to.
+/// The finding that the subject died although its end was not requested.
 pub fn death_finding(exited: &Exited, spec: &SubjectSpec, edition: &str) -> RawFinding {
     let how = match (exited.code, exited.signal) {
         (Some(code), _) => format!("exit code {code}"),
@@ -244,7 +244,7 @@ pub fn death_finding(exited: &Exited, spec: &SubjectSpec, edition: &str) -> RawF
     }
 }
 
-/// What the finding says where a subject died.
+/// The message of the finding that a subject died.
 const DIED: &str = "the subject's process ended although nobody asked it to";
 
 /// The requirement that the subject's process goes on whatever comes.
@@ -263,13 +263,13 @@ pub fn blame_death(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition
         return;
     }
     let found = death_finding(exited, spec, edition);
-    let gone = |found: &RawFinding| {
+    let is_about_process = |found: &RawFinding| {
         let way = found.missed.as_ref().map(|missed| missed.way);
         matches!(way, Some(MissKind::Absent | MissKind::Failure | MissKind::Unreachable))
     };
-    for of_it in play.findings.extract_if(.., |found| gone(found)) {
+    for consequence in play.findings.extract_if(.., |found| is_about_process(found)) {
         let (because, message) = (found.requirement, found.message.clone());
-        play.blocked.push(BlockedRequirement { requirement: of_it.requirement, because, message });
+        play.blocked.push(BlockedRequirement { requirement: consequence.requirement, because, message });
     }
     play.status = ScenarioStatus::Failed;
     play.reason.get_or_insert_with(|| found.message.clone());

@@ -1,4 +1,4 @@
-//! Which traces are kept: [`Traces`]; those of plays that failed, where nobody asked for any: [`FailedTraces`]; and whether
+//! Which traces are kept: [`Traces`]; those of plays that failed, where none were requested: [`FailedTraces`]; and whether
 //! a trace has anything that our own side did wrong on purpose.
 
 use std::fs::{self, File};
@@ -13,11 +13,11 @@ use crate::judge::{Play, ScenarioStatus};
 use crate::scenario::Plan;
 use crate::trace::{Event, Sink};
 
-/// So many traces are kept where nobody asked for any: the first ones.
+/// The number of traces that are kept where none were requested: the first ones.
 pub const MAX_TRACES: usize = 20;
-/// So many bytes of a draft are held in memory.
+/// The number of bytes of a draft that are held in memory.
 const DRAFT_IN_MEMORY: usize = 1 << 20;
-/// So long is a draft at most, in bytes: a subject that floods us is not to fill the disk.
+/// The largest size of a draft, in bytes: a subject that floods us must not fill the disk.
 const MAX_DRAFT: usize = 16 << 20;
 
 /// Which traces are kept.
@@ -27,11 +27,11 @@ pub enum Traces {
     None,
     /// All, in this folder.
     All(PathBuf),
-    /// Those of plays that failed or could not be judged.
+    /// The traces of plays that failed or could not be judged.
     Failed(FailedTraceOptions),
 }
 
-/// Whether the trace of a play that failed tells something new.
+/// Whether the trace of a play that failed shows something new.
 pub type IsNew = dyn Fn(&Plan, &Play) -> bool + Send + Sync;
 
 /// Which plays that failed keep their traces, and where.
@@ -39,7 +39,7 @@ pub type IsNew = dyn Fn(&Plan, &Play) -> bool + Send + Sync;
 pub struct FailedTraceOptions {
     /// Where, and how many.
     pub kept: Arc<FailedTraces>,
-    /// Whether it has to be kept of a play that failed: not where that was known before.
+    /// Whether the trace of a play that failed has to be kept: not where the failure was known before.
     pub is_new: Arc<IsNew>,
 }
 
@@ -71,21 +71,21 @@ impl Draft {
     }
 
     fn copy_to(&self, path: &Path) -> io::Result<()> {
-        let mut sheet = lock(&self.0);
-        sheet.file.seek(SeekFrom::Start(0))?;
-        io::copy(&mut sheet.file, &mut File::create(path)?).map(drop)
+        let mut buffer = lock(&self.0);
+        buffer.file.seek(SeekFrom::Start(0))?;
+        io::copy(&mut buffer.file, &mut File::create(path)?).map(drop)
     }
 }
 
 impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut sheet = lock(&self.0);
-        if sheet.length + bytes.len() > MAX_DRAFT {
+        let mut buffer = lock(&self.0);
+        if buffer.length + bytes.len() > MAX_DRAFT {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         // Whole, so that a trace that is cut is cut between two events.
-        sheet.file.write_all(bytes)?;
-        sheet.length += bytes.len();
+        buffer.file.write_all(bytes)?;
+        buffer.length += bytes.len();
         Ok(bytes.len())
     }
 

@@ -1,5 +1,5 @@
-//! The files of a play in its workspace: its folder there, the files that a scenario begins with, and what its trace tells
-//! of files that the play itself puts there or takes away. Without that, a trace could not be played again.
+//! The files of a play in its workspace: its folder there, the files that a scenario begins with, and the events in its trace
+//! about files that the play itself puts there or takes away. Without that, a trace could not be played again.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use crate::trace::{EventKind, FileChange, Payload, Recorder};
 use super::one::PlayContext;
 use super::scene::Scene;
 
-/// Of a file with more bytes than this, only the path is told.
+/// Of a file with more bytes than this, only the path is recorded.
 const MAX_RECORDED: usize = 64 << 10;
 
-/// Notes in the trace that a file of a corner was laid with these bytes, or taken where there are none.
-pub(super) fn note_file(recorder: &Recorder, corner: &ScenarioDir, path: &str, bytes: Option<&[u8]>) {
+/// Records in the trace that a file of the scenario folder was written with these bytes, or removed where there are none.
+pub(super) fn note_file(recorder: &Recorder, scenario_dir: &ScenarioDir, path: &str, bytes: Option<&[u8]>) {
     let change = if bytes.is_some() { FileChange::LAID } else { FileChange::TAKEN };
     let content = bytes.filter(|bytes| bytes.len() <= MAX_RECORDED).map(Payload::from);
-    let path = corner.path().join(path).display().to_string();
+    let path = scenario_dir.path().join(path).display().to_string();
     recorder.record(None, None, EventKind::File(FileChange { path, change: change.to_owned(), content }));
 }
 
@@ -31,19 +31,21 @@ pub(super) fn scenario_dir(plan: &Plan, play_context: &PlayContext<'_>) -> Resul
     ScenarioDir::lend(&workspace, &stamp).map(Some).map_err(|e| e.to_string())
 }
 
-/// Corners in a workspace that is not ours are numbered, so that none is used twice.
+/// Scenario folders in a workspace that is not ours are numbered, so that none is used twice.
 fn next_number() -> u64 {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
 }
 
-/// Lays the files that the scenario begins with.
+/// Writes the files that the scenario begins with.
 pub(super) fn write_seed_files(scene: &mut Scene<'_>) -> Result<(), String> {
     for file in &scene.plan.workspace {
-        let Some(corner) = &scene.scenario_dir else { return Err("there is no workspace to lay files into".into()) };
+        let Some(scenario_dir) = &scene.scenario_dir else {
+            return Err("there is no workspace to lay files into".into());
+        };
         let bytes = file.content.bytes(&scene.vars).map_err(|e| format!("{}: {e}", file.path))?;
-        corner.write(&file.path, &bytes).map_err(|e| e.to_string())?;
-        note_file(&scene.recorder, corner, &file.path, Some(&bytes));
+        scenario_dir.write(&file.path, &bytes).map_err(|e| e.to_string())?;
+        note_file(&scene.recorder, scenario_dir, &file.path, Some(&bytes));
     }
     Ok(())
 }
@@ -67,27 +69,27 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_told_with_its_bytes_unless_it_is_large() {
+    fn a_file_is_reported_with_its_bytes_unless_it_is_large() {
         let dir = TempDir::new().unwrap();
-        let corner = ScenarioDir::create(dir.path(), "1-here").unwrap();
-        let kept = CollectedEvents::default();
-        let recorder = Recorder::new(Clock::start(), vec![Box::new(kept.clone())]);
-        note_file(&recorder, &corner, "a/b.txt", Some(b"text"));
-        note_file(&recorder, &corner, "c.bin", Some(b"\xff"));
-        note_file(&recorder, &corner, "d.txt", Some(&vec![b'x'; MAX_RECORDED + 1]));
-        note_file(&recorder, &corner, "a/b.txt", None);
+        let scenario_dir = ScenarioDir::create(dir.path(), "1-here").unwrap();
+        let collected = CollectedEvents::default();
+        let recorder = Recorder::new(Clock::start(), vec![Box::new(collected.clone())]);
+        note_file(&recorder, &scenario_dir, "a/b.txt", Some(b"text"));
+        note_file(&recorder, &scenario_dir, "c.bin", Some(b"\xff"));
+        note_file(&recorder, &scenario_dir, "d.txt", Some(&vec![b'x'; MAX_RECORDED + 1]));
+        note_file(&recorder, &scenario_dir, "a/b.txt", None);
         let file = |event: &Event| match &event.kind {
             EventKind::File(file) => Some((file.path.clone(), file.change.clone(), file.content.clone())),
             _ => None,
         };
-        let told: Vec<_> = kept.0.lock().unwrap().iter().filter_map(file).collect();
-        let path = |name: &str| corner.path().join(name).display().to_string();
+        let recorded: Vec<_> = collected.0.lock().unwrap().iter().filter_map(file).collect();
+        let path = |name: &str| scenario_dir.path().join(name).display().to_string();
         let expected = [
             (path("a/b.txt"), "laid".to_owned(), Some(Payload::Text("text".into()))),
             (path("c.bin"), "laid".to_owned(), Some(Payload::Binary(vec![0xff]))),
             (path("d.txt"), "laid".to_owned(), None),
             (path("a/b.txt"), "taken".to_owned(), None),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(recorded, expected);
     }
 }

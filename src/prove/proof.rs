@@ -59,7 +59,7 @@ pub enum CaseKind {
     },
 }
 
-/// What is told of a flaw of a mock that has another one as well.
+/// How a flaw shows in a mock that has another one as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairOutcome {
@@ -177,7 +177,7 @@ impl CaseResult {
     }
 }
 
-/// The share of the pairs of flaws of which both have to be told. Some pairs act at the same place, where only one can show.
+/// The share of the pairs of flaws of which both have to be distinguished. Some pairs act at the same place, where only one can show.
 pub const PAIRS_DISTINGUISHED: f64 = 0.95;
 
 /// All cases of a proof.
@@ -253,8 +253,8 @@ impl Proof {
     /// Whether every case holds, of pairs of flaws [`PAIRS_TOLD`], and no `must` is without a flaw.
     pub fn holds(&self) -> bool {
         let (pairs, others): (Vec<&CaseResult>, Vec<&CaseResult>) = self.results.iter().partition(|r| r.is_pair());
-        let told = pairs.iter().filter(|r| r.holds()).count();
-        let pairs_hold = told as f64 >= PAIRS_DISTINGUISHED * pairs.len() as f64;
+        let holding = pairs.iter().filter(|r| r.holds()).count();
+        let pairs_hold = holding as f64 >= PAIRS_DISTINGUISHED * pairs.len() as f64;
         self.unproved.is_empty() && !self.results.is_empty() && pairs_hold && others.iter().all(|r| r.holds())
     }
 }
@@ -288,7 +288,7 @@ pub fn cases(protocol: &'static Protocol, role: &'static Role) -> Vec<Case> {
     cases
 }
 
-/// So many pairs of these flaws, drawn with a seed: two of the same role and edition that break different requirements.
+/// `count` pairs of these flaws, drawn with a seed: two of the same role and edition that break different requirements.
 /// Cases that are no flaws are passed over.
 pub fn pairs(cases: &[Case], count: usize, seed: u64) -> Vec<Case> {
     let flaw = |case: &Case| match case.kind {

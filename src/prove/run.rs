@@ -34,13 +34,13 @@ const LONGEST: Duration = Duration::from_millis(3500);
 /// comes within a fraction of it.
 const UNHURRIED: Duration = Duration::from_secs(12);
 
-/// Where nobody listens.
+/// A URL at which nothing listens.
 const CLOSED_PORT_URL: &str = "http://127.0.0.1:9";
 
 /// A flaw that shows at every third message or at the second one is looked for by so many plays of a scenario at one mock.
 const REPEATS: u32 = 3;
 
-/// So many plays at once where the whole suite is played against a flaw, since most of them wait: each has a process of its own.
+/// The number of plays at once where the whole suite is played against a flaw, since most of them wait: each has a process of its own.
 const JOBS: usize = 6;
 
 /// How long a mock is waited for.
@@ -58,7 +58,7 @@ pub enum Extent {
     /// The whole suite of the role: exactly what the flaw breaks has to be seen violated.
     Whole,
     /// The scenarios of the requirement that it breaks, and where these do not catch it, one pass of its area; until one
-    /// catches it. What is violated beside it is not held against the flaw.
+    /// catches it. What is violated beside it does not count.
     UntilCaught,
 }
 
@@ -94,7 +94,7 @@ pub struct Prover {
     pub cancel: Cancel,
 }
 
-/// Plays all cases, so many side by side, and gathers what came of them in their order. `done` is told of each case as it
+/// Plays all cases, so many side by side, and gathers what came of them in their order. `done` is called with each case as it
 /// ends.
 ///
 /// A busy machine excuses what is late. So a flaw that is not told as it should is played once more by itself at the end, and
@@ -274,7 +274,7 @@ impl Prover {
             return Some(started);
         }
         let run_dir = fresh_run_dir(spec.launch()?, &Silent).ok()?;
-        // It has nothing to do yet, and so nobody to talk to.
+        // The client has nothing to do yet, and no server to talk to.
         let server = Some(CLOSED_PORT_URL.to_owned());
         let begins = Start { spec, run_dir: &run_dir, scenario: None, env: &BTreeMap::new(), server, recorder };
         let client = Running::launch(begins).await.ok()?;
@@ -363,7 +363,7 @@ fn was_unreachable(report: &SubjectReport, breaks: &str) -> bool {
     report.scenarios.iter().any(is(ScenarioStatus::Error)) && !report.scenarios.iter().any(is(ScenarioStatus::Passed))
 }
 
-/// What is told of a flaw that breaks this requirement.
+/// How the flaw that breaks this requirement shows in the report.
 fn pair_outcome(report: &SubjectReport, breaks: &str) -> PairOutcome {
     let Some(result) = report.requirements.iter().find(|r| r.id == breaks) else {
         return PairOutcome::Hidden("not asked for".to_owned());

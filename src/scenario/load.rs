@@ -21,7 +21,7 @@ pub struct Loaded {
 /// The most files below the paths given.
 const MAX_FILES: usize = 20_000;
 
-/// So many texts are read before another thread is worth its start.
+/// The number of texts for which it is worth to start another thread.
 const MANY: usize = 32;
 
 /// The deepest folder that is looked into.
@@ -66,7 +66,7 @@ pub fn files_below(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut files = vec![];
     for path in paths {
         if path.is_dir() {
-            // What is wrong is told by whoever reads them.
+            // The reader of the files reports what is wrong.
             let _ = walk(path, 0, &mut files);
         } else {
             files.push(path.clone());
@@ -138,7 +138,7 @@ impl Loaded {
     /// Takes out plans whose id another one has already.
     fn finish(mut self) -> Self {
         let mut first: BTreeMap<String, String> = BTreeMap::new();
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         let mut faults = vec![];
         self.plans.retain(|plan| match first.get(&plan.id) {
             None => {
@@ -146,7 +146,7 @@ impl Loaded {
                 true
             }
             Some(file) => {
-                if told.insert((file.clone(), plan.file.clone())) {
+                if reported.insert((file.clone(), plan.file.clone())) {
                     let message = format!("{} and {file} have the same id, {}", plan.file, plan.id);
                     let mut fault = Diagnostic::error("scenario/duplicate-id", message);
                     if let Some(step) = plan.steps.first() {

@@ -30,7 +30,7 @@ pub struct Plan {
     /// Variables to begin with, those of the edition and the case included; `${…}` not yet replaced. Each may use those
     /// before it and those that are always there: see [`resolve_vars`](crate::matcher::template::resolve_vars).
     pub vars: Map<String, Value>,
-    /// Files to be there before the first step, below the scenario's corner of the workspace.
+    /// Files to be there before the first step, below the scenario's own folder of the workspace.
     pub workspace: Vec<SeedFile>,
     /// What to do.
     pub steps: Arc<[Step]>,
@@ -65,7 +65,7 @@ pub struct SeedFile {
 pub enum Content {
     /// Text that may hold `${…}`, so many times over.
     Text { text: String, times: u64 },
-    /// These bytes.
+    /// The bytes themselves.
     Bytes(Vec<u8>),
 }
 
@@ -150,20 +150,20 @@ pub struct Expectation {
 pub struct ExpectedOutcome {
     /// What must come.
     pub parts: Vec<Part>,
-    /// The reading of the document that this outcome stands for, told as a note when it is taken.
+    /// The reading of the document that this outcome stands for, reported as a note when it is taken.
     pub note: Option<String>,
 }
 
 /// One observation that must come.
 #[derive(Clone)]
 pub struct Part {
-    /// Its kind.
+    /// The kind of the observation.
     pub kind: &'static ObservationKind,
     /// On which connection: `main` where the scenario names none; none where the kind comes on no connection.
     pub conn: Option<String>,
-    /// Its selectors, `${…}` not yet replaced.
+    /// The selectors of the observation, `${…}` not yet replaced.
     pub selectors: Map<String, Value>,
-    /// Its fields with matchers.
+    /// The fields of the observation, with matchers.
     pub fields: Map<String, Value>,
     /// Whether objects may have no keys but those named.
     pub exact: bool,
@@ -174,7 +174,7 @@ pub struct Part {
 /// A stream: everything of one kind until its end.
 #[derive(Clone)]
 pub struct Collect {
-    /// What is collected; its fields are not held against the items.
+    /// What is collected; its fields are not compared with the items.
     pub part: Part,
     /// What ends the stream (taken by it), or the barrier or quiet time that does.
     pub until: StreamEnd,

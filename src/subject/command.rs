@@ -22,9 +22,10 @@ pub(super) struct CommandOutcome {
 
 /// Runs a command to its end. One that takes longer than `within` is killed, with all that it started; what one
 /// that ended in time leaves running is left to the end of the subject.
-pub(super) async fn run(command: &[String], around: &Surroundings, within: Duration) -> CommandOutcome {
+pub(super) async fn run(command: &[String], surroundings: &Surroundings, within: Duration) -> CommandOutcome {
     Tree::prepare();
-    let spawned = around.prepare(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let spawned =
+        surroundings.prepare(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = match spawned {
         Ok(child) => child,
         Err(e) => {

@@ -35,7 +35,7 @@ impl Driver {
         let (sender, mut lines) = mpsc::channel::<Vec<u8>>(MAX_QUEUED);
         tokio::spawn(async move {
             while let Some(line) = lines.recv().await {
-                // A client that is gone tells so by its end.
+                // The end of a client that is gone is an event of its own.
                 if stdin.write_all(&line).await.is_err() {
                     return;
                 }
@@ -68,13 +68,13 @@ impl Driver {
         Ok(id)
     }
 
-    /// Tells it to let go of all that it has, and to wait until it is told to begin. Gives whether it could be told.
+    /// Requests the client to reset its state, and to wait until it is to begin. Returns whether the request could be sent.
     pub(super) fn reset(&self) -> bool {
         self.tell(&json!({"reset": true}))
     }
 
-    /// Tells one that waits to begin anew: for this scenario, and where its server is, if it is told that. Gives whether
-    /// it could be told.
+    /// Requests a client that waits to begin anew: for this scenario, with the URL of its server, if it gets one. Returns
+    /// whether the request could be sent.
     pub(super) fn begin(&self, scenario: Option<&str>, server: Option<&str>) -> bool {
         let members = [("scenario", scenario), ("url", server)];
         let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
@@ -92,7 +92,7 @@ impl Driver {
         self.tell(&json!({"close": true}));
     }
 
-    /// Closes its stdin, after what has been said so far.
+    /// Closes the stdin of the client, after what has been sent so far.
     pub(super) fn end(&self) {
         self.state().lines = None;
     }
@@ -103,7 +103,7 @@ impl Driver {
 }
 
 /// Takes all that a client writes to its stdout: lines of the contract become events, anything else is output. Counts how
-/// often it said that it has let go of everything.
+/// often it reported that it has been reset.
 pub(super) async fn listen(tap: ProcessTap, source: impl AsyncRead + Unpin, resets: watch::Sender<u64>) {
     let mut source = BufReader::with_capacity(64 * 1024, source);
     let mut line = vec![];
@@ -134,11 +134,11 @@ pub(super) async fn listen(tap: ProcessTap, source: impl AsyncRead + Unpin, rese
 enum DriverLine {
     /// What stands in the trace.
     Told(EventKind),
-    /// It has let go of everything, and waits.
+    /// The client has been reset, and waits.
     Reset,
 }
 
-/// What a line says, where it is one of the contract.
+/// The meaning of a line, where it is one of the contract.
 fn read(line: &[u8]) -> Option<DriverLine> {
     if !line.trim_ascii_start().starts_with(b"{") {
         return None;
@@ -179,10 +179,10 @@ mod tests {
         assert_eq!(read(br#"{"id":1,"result":null}"#), returned(1, Some(Value::Null), None, false));
         assert_eq!(read(b" {\"id\":2,\"error\":{\"code\":1}}\r\n"), returned(2, None, Some(json!({"code": 1})), false));
         assert_eq!(read(br#"{"id":3,"unsupported":true}"#), returned(3, None, None, true));
-        let told = ClientEvent { event: "e".into(), data: json!([1]), subscription: Some(json!("s")) };
+        let event = ClientEvent { event: "e".into(), data: json!([1]), subscription: Some(json!("s")) };
         assert_eq!(
             read(br#"{"event":"e","data":[1],"subscription":"s"}"#),
-            Some(DriverLine::Told(EventKind::Told(told)))
+            Some(DriverLine::Told(EventKind::Told(event)))
         );
         assert_eq!(
             read(br#"{"state":"connected"}"#),

@@ -37,7 +37,7 @@ pub(super) struct Candidate {
 /// What was found of one lockfile.
 #[derive(Clone, Debug)]
 pub(super) enum LockfileStatus {
-    /// It is of use.
+    /// The lockfile is usable.
     Usable(Box<Candidate>),
     /// A client would ignore it, and why; its content, where it could be read.
     Useless { why: String, content: Option<Vec<u8>> },
@@ -56,9 +56,9 @@ struct FileStamp {
 pub struct LockfileState {
     /// Whether it is there.
     pub exists: bool,
-    /// Its file name.
+    /// The name of the lockfile.
     pub name: Option<String>,
-    /// Its JSON, where it parses.
+    /// The JSON of the lockfile, where it parses.
     pub content: Option<Value>,
     /// Whether the process runs whose id its `pid` is; none where there is no such number.
     pub running: Option<bool>,
@@ -285,7 +285,7 @@ pub(super) fn nearest(folders: &[String], workspace: &Path) -> Option<&'static s
     folders.iter().map(place).min().map(|place| NEAREST_FIRST[place])
 }
 
-/// Whether somebody accepts connections at this port of the loopback interface.
+/// Whether a program accepts connections at this port of the loopback interface.
 pub(super) async fn accepts(port: u16) -> bool {
     let addresses: [SocketAddr; 2] = [(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()];
     for address in addresses {
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_of_several_folders_counts_by_whichever_path_it_is_told() {
+    fn the_nearest_of_several_folders_counts_by_whichever_path_it_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).display().to_string();
         fs::create_dir_all(path("w/inner")).unwrap();

@@ -11,9 +11,9 @@ use crate::trace::{EventKind, Mark, Output, Payload, Recorder};
 const MAX_PIECE: usize = 4096;
 /// How many events one stream may write into one trace.
 const MAX_EVENTS: usize = 2000;
-/// How many bytes are held back for [`Tap::recent`].
+/// How many bytes are kept for [`Tap::recent`].
 const RECENT: usize = 8192;
-/// How many lines that gives.
+/// How many lines [`ProcessTap::recent`] gives at most.
 const RECENT_LINES: usize = 12;
 
 /// Which stream of a process.
@@ -23,7 +23,7 @@ pub(super) enum Stream {
     Stderr,
 }
 
-/// Where the events of a subject's process go. Clones share it; the trace behind it can be changed.
+/// Records the events of a subject's process. Clones share it; the trace can be changed.
 #[derive(Clone)]
 pub(super) struct ProcessTap(Arc<Mutex<TapState>>);
 
@@ -35,7 +35,7 @@ struct TapState {
     recent: VecDeque<u8>,
 }
 
-/// One stream in one trace: its beginning has become events, its end is held back.
+/// One stream in one trace: its beginning has become events, its end is kept until the stream is flushed.
 #[derive(Default)]
 struct StreamBuffer {
     line: Vec<u8>,
@@ -58,18 +58,18 @@ impl ProcessTap {
         Self(Arc::new(Mutex::new(state)))
     }
 
-    pub(super) fn record(&self, what: EventKind) {
-        self.state().record(what);
+    pub(super) fn record(&self, event: EventKind) {
+        self.state().record(event);
     }
 
-    /// Lets all that comes from here on go to another trace.
+    /// Records all output from here on in another trace.
     pub(super) fn record_to(&self, recorder: Recorder) {
         let mut state = self.state();
         state.flush();
         state.recorder = Some(recorder);
     }
 
-    /// Writes what was held back.
+    /// Records what was kept back.
     pub(super) fn flush(&self) {
         self.state().flush();
     }
@@ -86,7 +86,7 @@ impl ProcessTap {
         lines[skip..].iter().map(|line| line.chars().take(300).collect()).collect()
     }
 
-    /// Takes a piece of what a stream gave.
+    /// Records a piece of the output of a stream.
     pub(super) fn output(&self, stream: Stream, bytes: &[u8]) {
         self.state().take(stream, bytes);
     }
@@ -96,7 +96,7 @@ impl ProcessTap {
         keep_end(&mut self.state().recent, bytes, RECENT);
     }
 
-    /// Takes all that comes from `source`, until its end.
+    /// Records all output of `source`, until its end.
     pub(super) async fn drain(self, stream: Stream, mut source: impl AsyncRead + Unpin) {
         let mut buffer = vec![0; 16 * 1024];
         while let Ok(n) = source.read(&mut buffer).await {
@@ -116,27 +116,27 @@ impl TapState {
     fn take(&mut self, stream: Stream, mut bytes: &[u8]) {
         keep_end(&mut self.recent, bytes, RECENT);
         while !bytes.is_empty() {
-            let kept = &mut self.streams[stream as usize];
-            if kept.written >= self.limit || kept.events >= MAX_EVENTS {
-                kept.left_out += keep_end(&mut kept.tail, bytes, self.limit / 4);
+            let buffer = &mut self.streams[stream as usize];
+            if buffer.written >= self.limit || buffer.events >= MAX_EVENTS {
+                buffer.left_out += keep_end(&mut buffer.tail, bytes, self.limit / 4);
                 return;
             }
-            let room = MAX_PIECE - kept.line.len();
+            let room = MAX_PIECE - buffer.line.len();
             let end = bytes.iter().take(room).position(|b| *b == b'\n').map_or(room.min(bytes.len()), |i| i + 1);
-            kept.line.extend_from_slice(&bytes[..end]);
+            buffer.line.extend_from_slice(&bytes[..end]);
             bytes = &bytes[end..];
-            if kept.line.ends_with(b"\n") || kept.line.len() >= MAX_PIECE {
+            if buffer.line.ends_with(b"\n") || buffer.line.len() >= MAX_PIECE {
                 self.write_line(stream);
             }
         }
     }
 
     fn write_line(&mut self, stream: Stream) {
-        let kept = &mut self.streams[stream as usize];
-        let line = std::mem::take(&mut kept.line);
+        let buffer = &mut self.streams[stream as usize];
+        let line = std::mem::take(&mut buffer.line);
         if !line.is_empty() {
-            kept.written += line.len();
-            kept.events += 1;
+            buffer.written += line.len();
+            buffer.events += 1;
             self.write(stream, &line);
         }
     }
@@ -144,12 +144,12 @@ impl TapState {
     fn flush(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             self.write_line(stream);
-            let kept = std::mem::take(&mut self.streams[stream as usize]);
-            if kept.left_out > 0 {
-                let text = format!("{} bytes of {} left out", kept.left_out, name(stream));
+            let buffer = std::mem::take(&mut self.streams[stream as usize]);
+            if buffer.left_out > 0 {
+                let text = format!("{} bytes of {} left out", buffer.left_out, name(stream));
                 self.record(EventKind::Mark(Mark { mark: "output".to_owned(), text }));
             }
-            let tail: Vec<u8> = kept.tail.into_iter().collect();
+            let tail: Vec<u8> = buffer.tail.into_iter().collect();
             tail.chunks(MAX_PIECE).for_each(|piece| self.write(stream, piece));
         }
     }
@@ -158,9 +158,9 @@ impl TapState {
         self.record(EventKind::Output(Output { stream: name(stream).to_owned(), bytes: Payload::from(bytes) }));
     }
 
-    fn record(&self, what: EventKind) {
+    fn record(&self, event: EventKind) {
         if let Some(recorder) = &self.recorder {
-            recorder.record(None, None, what);
+            recorder.record(None, None, event);
         }
     }
 }
@@ -172,7 +172,7 @@ fn name(stream: Stream) -> &'static str {
     }
 }
 
-/// Appends, drops from the front what is over the bound, and says how much that was.
+/// Appends, drops from the front what is over the bound, and returns how much that was.
 fn keep_end(ring: &mut VecDeque<u8>, bytes: &[u8], bound: usize) -> u64 {
     let fresh = &bytes[bytes.len().saturating_sub(bound)..];
     let over = (ring.len() + fresh.len()).saturating_sub(bound);

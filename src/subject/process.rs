@@ -46,12 +46,12 @@ impl SubjectProcess {
     /// read for lines of the driver contract.
     pub(super) fn start(
         command: Vec<String>,
-        around: &Surroundings,
+        surroundings: &Surroundings,
         tap: ProcessTap,
         driven: bool,
     ) -> Result<Self, SubjectError> {
         Tree::prepare();
-        let mut child = around
+        let mut child = surroundings
             .prepare(&command)
             .stdin(if driven { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
@@ -60,7 +60,7 @@ impl SubjectProcess {
             .map_err(|e| not_started(&command, e))?;
         let pid = child.id().unwrap_or_default();
         let awaited = WaitedChild::new(pid);
-        let tree = Arc::new(Tree::of_subject(pid, around.marker()));
+        let tree = Arc::new(Tree::of_subject(pid, surroundings.marker()));
         tap.record(EventKind::Launched(Launched { command: command.clone(), pid }));
         let (tell_reset, resets) = watch::channel(0);
         let driver = child.stdin.take().filter(|_| driven).map(Driver::new);
@@ -126,7 +126,7 @@ impl SubjectProcess {
         self.exit.borrow().clone()
     }
 
-    /// Its end, to be looked at also after [`Process::finish`].
+    /// The end of the process, which can be read also after [`Process::finish`].
     pub(super) fn watch(&self) -> watch::Receiver<Option<Exited>> {
         self.exit.clone()
     }
@@ -145,18 +145,18 @@ impl SubjectProcess {
         if self.asked.load(Ordering::SeqCst) || !self.driver.as_ref().is_some_and(Driver::reset) {
             return false;
         }
-        let told = timeout(within, resets.wait_for(|n| *n > before)).await;
-        matches!(told, Ok(Ok(_))) && self.exited().is_none()
+        let was_reset = timeout(within, resets.wait_for(|n| *n > before)).await;
+        matches!(was_reset, Ok(Ok(_))) && self.exited().is_none()
     }
 
-    /// Has one that was reset begin anew; what it does goes to this trace. Gives whether it could be told.
+    /// Has a client that was reset begin anew; what it does goes to this trace. Returns whether the request could be sent.
     pub(super) fn begin(&self, recorder: Recorder, scenario: Option<&str>, server: Option<&str>) -> bool {
         self.tap.record_to(recorder);
         self.tap.record(EventKind::Launched(Launched { command: self.command.clone(), pid: self.pid }));
         self.exited().is_none() && self.driver.as_ref().is_some_and(|driver| driver.begin(scenario, server))
     }
 
-    /// Its end is wanted from here on.
+    /// The end of the process is expected from here on.
     pub(super) fn will_exit(&self) {
         self.asked.store(true, Ordering::SeqCst);
     }
@@ -176,11 +176,11 @@ impl SubjectProcess {
         let tree = self.tree.clone();
         let killed = tokio::task::spawn_blocking(move || tree.kill(KILL_BOUND)).await;
         // It is dead: only the system has yet to say so.
-        let told = timeout(KILL_BOUND, self.ended()).await.is_ok();
+        let ended = timeout(KILL_BOUND, self.ended()).await.is_ok();
         self.ended = true;
         self.tap.flush();
         let (left, gone) = killed.unwrap_or((0, false));
-        (left, gone && told)
+        (left, gone && ended)
     }
 }
 

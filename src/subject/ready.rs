@@ -23,15 +23,15 @@ const FIRST_LOOKS: (Duration, Duration) = (Duration::from_millis(2), Duration::f
 
 /// Where a client would look for the lockfile, given the environment of the subject. What is there by now is none
 /// of this launch.
-pub(super) fn lockfile_watcher(spec: &SubjectSpec, around: &Surroundings) -> LockfileWatcher {
-    let variable = |name: &str| around.variable(name);
+pub(super) fn lockfile_watcher(spec: &SubjectSpec, surroundings: &Surroundings) -> LockfileWatcher {
+    let variable = |name: &str| surroundings.variable(name);
     let mut homes = data_homes(spec.role.reach.data_home(), &variable);
     if spec.role.reach.may_know_home_only(spec.edition.as_str()) {
         homes.extend(data_homes(&[], &|name| if name == "HOME" { variable(name) } else { None }));
     }
-    let mut lookout = LockfileWatcher::new(spec, &homes);
-    lookout.ignore_present();
-    lookout
+    let mut watcher = LockfileWatcher::new(spec, &homes);
+    watcher.ignore_present();
+    watcher
 }
 
 /// The data homes that an environment names, the strongest first: what the variables of the protocol name, then what the
@@ -47,7 +47,7 @@ pub(crate) fn data_homes(data_home: &[&str], variable: &dyn Fn(&str) -> Option<s
 
 /// Waits until the subject is ready.
 pub(super) async fn wait_for_lockfile(
-    lookout: &mut LockfileWatcher,
+    watcher: &mut LockfileWatcher,
     process: &SubjectProcess,
     within: Duration,
     misplaced: &[String],
@@ -55,9 +55,9 @@ pub(super) async fn wait_for_lockfile(
     wire::process::take_name();
     let started = Instant::now();
     loop {
-        lookout.look();
-        if lookout.usable().next().is_some() {
-            for candidate in lookout.candidates(|pid| process.tree().contains(pid), tree::is_alive) {
+        watcher.look();
+        if watcher.usable().next().is_some() {
+            for candidate in watcher.candidates(|pid| process.tree().contains(pid), tree::is_alive) {
                 if candidate.lock.pid.is_some_and(|pid| process.tree().is_of_another(pid)) {
                     continue;
                 }
@@ -67,12 +67,12 @@ pub(super) async fn wait_for_lockfile(
             }
         }
         if let Some(exited) = process.exited() {
-            // It may have written something between the last look and its end.
-            lookout.look();
-            return Err(ended(lookout, process, &how(&exited), misplaced));
+            // The process may have written something between the last look and its end.
+            watcher.look();
+            return Err(ended(watcher, process, &how(&exited), misplaced));
         }
         if !poll_again(started, within).await {
-            return Err(too_late(lookout, process, within));
+            return Err(too_late(watcher, process, within));
         }
     }
 }
@@ -129,21 +129,24 @@ async fn poll_again(started: Instant, within: Duration) -> bool {
     now < deadline
 }
 
-/// Arguments that name a file where wirecert was told about the subject, but none where the subject runs.
-pub(super) fn misplaced_arguments(arguments: &[String], told: &Path, runs: &Path) -> Vec<String> {
+/// Arguments that name a file where the subject is described, but none where the subject runs.
+pub(super) fn misplaced_arguments(arguments: &[String], config_dir: &Path, working_dir: &Path) -> Vec<String> {
     let is_misplaced = |word: &&String| {
         let path = Path::new(word.as_str());
-        !word.starts_with('-') && path.is_relative() && told.join(path).is_file() && !runs.join(path).exists()
+        !word.starts_with('-')
+            && path.is_relative()
+            && config_dir.join(path).is_file()
+            && !working_dir.join(path).exists()
     };
     let fact = |word: &String| {
-        let told = told.display();
-        format!("`{word}` is in {told}, but it runs in its workspace: write `{{config_dir}}/{word}`")
+        let config_dir = config_dir.display();
+        format!("`{word}` is in {config_dir}, but it runs in its workspace: write `{{config_dir}}/{word}`")
     };
     arguments.iter().filter(is_misplaced).map(fact).collect()
 }
 
-fn ended(lookout: &LockfileWatcher, process: &SubjectProcess, how: &str, misplaced: &[String]) -> SubjectError {
-    let mut seen = lookout.facts();
+fn ended(watcher: &LockfileWatcher, process: &SubjectProcess, how: &str, misplaced: &[String]) -> SubjectError {
+    let mut seen = watcher.facts();
     seen.extend_from_slice(misplaced);
     let others = process.tree().others();
     if !others.is_empty() {
@@ -156,22 +159,22 @@ fn ended(lookout: &LockfileWatcher, process: &SubjectProcess, how: &str, misplac
     SubjectError::Ended { how: how.to_owned(), seen, output: process.tap().recent() }
 }
 
-fn too_late(lookout: &LockfileWatcher, process: &SubjectProcess, within: Duration) -> SubjectError {
-    let found = lookout.usable().next().is_some();
+fn too_late(watcher: &LockfileWatcher, process: &SubjectProcess, within: Duration) -> SubjectError {
+    let found = watcher.usable().next().is_some();
     let problem = if found {
         "its lockfile is there, but its port accepts no connection".to_owned()
-    } else if lookout.facts().iter().any(|fact| fact.starts_with("lockfile")) {
+    } else if watcher.facts().iter().any(|fact| fact.starts_with("lockfile")) {
         "no lockfile of it can be used".to_owned()
     } else {
-        format!("no lockfile came in {}", lookout.place())
+        format!("no lockfile came in {}", watcher.place())
     };
     let mut help = vec!["if it only needs longer, give it `ready: { within: 60s }` in its subject file".to_owned()];
-    if !found && lookout.editions().len() > 1 {
-        let each: Vec<String> = lookout.editions().iter().map(|edition| format!("`--edition {edition}`")).collect();
+    if !found && watcher.editions().len() > 1 {
+        let each: Vec<String> = watcher.editions().iter().map(|edition| format!("`--edition {edition}`")).collect();
         let each = each.join(" or ");
         help.push(format!("nothing told which edition it speaks: name one, and what can be is judged by it: {each}"));
     }
-    SubjectError::NotReady { within, problem, found, seen: lookout.facts(), output: process.tap().recent(), help }
+    SubjectError::NotReady { within, problem, found, seen: watcher.facts(), output: process.tap().recent(), help }
 }
 
 /// Where it is, and how that is known.
@@ -209,10 +212,10 @@ pub(super) async fn find_running(spec: &SubjectSpec, target: &Target) -> Result<
 
 /// The one live server below this data home.
 async fn in_data_home(spec: &SubjectSpec, home: PathBuf) -> Result<Attached, SubjectError> {
-    let mut lookout = LockfileWatcher::new(spec, &[home]);
-    lookout.look();
+    let mut watcher = LockfileWatcher::new(spec, &[home]);
+    watcher.look();
     let mut live = vec![];
-    for candidate in lookout.usable() {
+    for candidate in watcher.usable() {
         if candidate.lock.pid.is_none_or(tree::is_alive) && accepts(candidate.lock.port).await {
             live.push(candidate.clone());
         }
@@ -220,14 +223,14 @@ async fn in_data_home(spec: &SubjectSpec, home: PathBuf) -> Result<Attached, Sub
     if live.len() > 1 {
         let seen = live.iter().map(|c| format!("{}: {}", c.path.display(), folders(&c.lock))).collect();
         return Err(SubjectError::NotFound {
-            problem: format!("{} of them run in {}", live.len(), lookout.place()),
+            problem: format!("{} of them run in {}", live.len(), watcher.place()),
             seen,
             help: vec!["choose one with `--lockfile FILE`".to_owned()],
         });
     }
     live.pop().map(Attached::from).ok_or_else(|| SubjectError::NotFound {
-        problem: format!("no live lockfile in {}", lookout.place()),
-        seen: lookout.facts(),
+        problem: format!("no live lockfile in {}", watcher.place()),
+        seen: watcher.facts(),
         help: vec!["start it, or say where it is with `--url URL` or `--lockfile FILE`".to_owned()],
     })
 }
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_url_is_told_without_repeating_its_secret() {
+    fn a_bad_url_is_reported_without_repeating_its_secret() {
         for (url, why) in [
             ("http://127.0.0.1:1?secret=hush", "does not begin with ws://"),
             ("ws://127.0.0.1?secret=hush", "names no port"),

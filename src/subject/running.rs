@@ -1,4 +1,4 @@
-//! A subject that answers.
+//! A subject that is up: [`Running`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::process::{SubjectProcess, Uses, one_line, signal_named};
 use super::surroundings::Surroundings;
 use super::{RunDir, SubjectError, command, lockfile, ready, surroundings, table, tree};
 
-/// How long a driven client may take to end once it was told to; then it is asked as any process is.
+/// How long a driven client may take to end once it was requested to; then it is stopped as any process is.
 const CLIENT_EXIT_WAIT: Duration = Duration::from_secs(1);
 
 /// What to start a subject with.
@@ -26,13 +26,13 @@ const CLIENT_EXIT_WAIT: Duration = Duration::from_secs(1);
 pub struct Start<'a> {
     /// The subject.
     pub spec: &'a SubjectSpec,
-    /// Where it lives. Starting again in the same one keeps what it left there.
+    /// The run directory. Starting again in the same one keeps what the subject left there.
     pub run_dir: &'a RunDir,
     /// The scenario it is started for alone, by its id; none where several share it.
     pub scenario: Option<&'a str>,
-    /// Further environment variables; an empty value removes one. They have the very last word.
+    /// Further environment variables; an empty value removes one. They override all others.
     pub env: &'a BTreeMap<String, String>,
-    /// The URL of the server that a client is to find, where it is told one: `{url}`, and `WIRECERT_URL`.
+    /// The URL of the server that a client is to find, where it gets one: `{url}`, and `WIRECERT_URL`.
     pub server: Option<String>,
     /// The trace.
     pub recorder: Recorder,
@@ -42,11 +42,11 @@ pub struct Start<'a> {
 pub struct Running {
     spec: SubjectSpec,
     surroundings: Surroundings,
-    /// None where it is not ours.
+    /// None where we did not start the subject.
     process: Option<SubjectProcess>,
     tap: ProcessTap,
     uses: Uses,
-    /// None where it is a client: nobody connects to it.
+    /// None where the subject is a client: nobody connects to it.
     lock: Option<Lock>,
     lockfile: Option<PathBuf>,
     editions: Vec<&'static str>,
@@ -77,24 +77,27 @@ impl Running {
             return Err(SubjectError::Unable("this subject runs already, and is not started by us".to_owned()));
         };
         start.spec.described.secrets().for_each(|secret| start.recorder.add_secret(secret));
-        let around = Surroundings::of_launch(&start)?;
+        let surroundings = Surroundings::of_launch(&start)?;
         let tap = ProcessTap::new(start.recorder.clone(), start.spec.limits.output);
         match start.spec.role.reach {
-            Reach::Seeks { .. } => return Self::launch_client(&start, launch, around, tap),
-            Reach::Url { .. } => return Self::launch_by_url(&start, launch, around, tap).await,
+            Reach::Seeks { .. } => return Self::launch_client(&start, launch, surroundings, tap),
+            Reach::Url { .. } => return Self::launch_by_url(&start, launch, surroundings, tap).await,
             Reach::Lockfile { .. } => {}
         }
-        let mut lookout = ready::lockfile_watcher(start.spec, &around);
-        let command = around.command(&launch.command);
-        let misplaced =
-            ready::misplaced_arguments(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
-        let process = SubjectProcess::start(command, &around, tap.clone(), false)?;
-        let found = match ready::wait_for_lockfile(&mut lookout, &process, launch.ready.within, &misplaced).await {
+        let mut watcher = ready::lockfile_watcher(start.spec, &surroundings);
+        let command = surroundings.command(&launch.command);
+        let misplaced = ready::misplaced_arguments(
+            command.get(1..).unwrap_or_default(),
+            &start.spec.config_dir,
+            &surroundings.folder,
+        );
+        let process = SubjectProcess::start(command, &surroundings, tap.clone(), false)?;
+        let found = match ready::wait_for_lockfile(&mut watcher, &process, launch.ready.within, &misplaced).await {
             Ok(found) => found,
             Err(error) => {
                 // Of those that name a process which runs and is none of the subject's, it is not the author.
                 let others = |pid: u32| tree::is_alive(pid) && !process.tree().contains(pid);
-                for (path, content) in lookout.contents(|pid| !others(pid)) {
+                for (path, content) in watcher.contents(|pid| !others(pid)) {
                     record_file(&tap, path, "read", content);
                 }
                 process.finish().await;
@@ -105,7 +108,7 @@ impl Running {
         record_file(&tap, &found.path, "read", Some(&found.content));
         Ok(Self {
             spec: start.spec.clone(),
-            surroundings: around,
+            surroundings: surroundings,
             process: Some(process),
             tap,
             uses: Uses::default(),
@@ -120,14 +123,14 @@ impl Running {
     fn launch_client(
         start: &Start<'_>,
         launch: &Launch,
-        around: Surroundings,
+        surroundings: Surroundings,
         tap: ProcessTap,
     ) -> Result<Self, SubjectError> {
-        let command = around.command(&launch.command);
-        let process = SubjectProcess::start(command, &around, tap.clone(), start.spec.is_driven())?;
+        let command = surroundings.command(&launch.command);
+        let process = SubjectProcess::start(command, &surroundings, tap.clone(), start.spec.is_driven())?;
         Ok(Self {
             spec: start.spec.clone(),
-            surroundings: around,
+            surroundings: surroundings,
             process: Some(process),
             tap,
             uses: Uses::default(),
@@ -142,10 +145,10 @@ impl Running {
     async fn launch_by_url(
         start: &Start<'_>,
         launch: &Launch,
-        around: Surroundings,
+        surroundings: Surroundings,
         tap: ProcessTap,
     ) -> Result<Self, SubjectError> {
-        let started = Self::start_by_url(start, launch, around, tap).await;
+        let started = Self::start_by_url(start, launch, surroundings, tap).await;
         match &launch.module {
             Some(module) => {
                 started.map_err(|error| surroundings::explain_module_error(error, module, start.run_dir.root()))
@@ -157,25 +160,28 @@ impl Running {
     async fn start_by_url(
         start: &Start<'_>,
         launch: &Launch,
-        around: Surroundings,
+        surroundings: Surroundings,
         tap: ProcessTap,
     ) -> Result<Self, SubjectError> {
-        let url = around.url(launch.url.as_deref());
+        let url = surroundings.url(launch.url.as_deref());
         let lock = ready::parse_url(start.spec, &url)?;
-        let mut command = around.command(&launch.command);
+        let mut command = surroundings.command(&launch.command);
         if let Some(module) = &launch.module {
             command.extend(surroundings::module_arguments(module, lock.port, start.run_dir.root())?);
         }
-        let misplaced =
-            ready::misplaced_arguments(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
-        let process = SubjectProcess::start(command, &around, tap.clone(), false)?;
+        let misplaced = ready::misplaced_arguments(
+            command.get(1..).unwrap_or_default(),
+            &start.spec.config_dir,
+            &surroundings.folder,
+        );
+        let process = SubjectProcess::start(command, &surroundings, tap.clone(), false)?;
         if let Err(error) = ready::wait_for_port(lock.port, &process, launch.ready.within, &misplaced).await {
             process.finish().await;
             return Err(error);
         }
         Ok(Self {
             spec: start.spec.clone(),
-            surroundings: around,
+            surroundings: surroundings,
             process: Some(process),
             tap,
             uses: Uses::default(),
@@ -190,16 +196,16 @@ impl Running {
     /// of it is a `Returned` in the trace.
     ///
     /// # Errors
-    /// [`SubjectError::Unable`] where it is not driven, was told to end, or does not read its stdin.
+    /// [`SubjectError::Unable`] where it is not driven, was requested to end, or does not read its stdin.
     pub fn call(&self, call: &str, params: Value, settings: Option<Value>) -> Result<u64, SubjectError> {
-        let asked = match self.process.as_ref().and_then(SubjectProcess::driver) {
+        let called = match self.process.as_ref().and_then(SubjectProcess::driver) {
             Some(driver) => driver.call(&self.tap, call, params, settings),
             None => Err("it is not driven".to_owned()),
         };
-        asked.map_err(|why| SubjectError::Unable(format!("the subject cannot be asked for `{call}`: {why}")))
+        called.map_err(|why| SubjectError::Unable(format!("the subject cannot be asked for `{call}`: {why}")))
     }
 
-    /// Has a driven client that we started let go of everything and wait, so that it can [`Running::begin`] anew with
+    /// Has a driven client that we started reset its state and wait, so that it can [`Running::begin`] anew with
     /// another scenario. Gives whether it did so in time.
     pub async fn reset(&self) -> bool {
         match &self.process {
@@ -209,14 +215,14 @@ impl Running {
     }
 
     /// Has a client that was [`Running::reset`] begin anew: for the scenario, the server and the trace of `start`, whose
-    /// run directory is its own. Gives whether it could be told; if not, it is of no more use.
+    /// run directory is its own. Returns whether the request could be sent; if not, it is of no more use.
     pub fn begin(&self, start: &Start<'_>) -> bool {
         start.spec.described.secrets().for_each(|secret| start.recorder.add_secret(secret));
         let server = start.server.as_deref();
         self.process.as_ref().is_some_and(|process| process.begin(start.recorder.clone(), start.scenario, server))
     }
 
-    /// Tells a driven client to end: by the line that says so, or by the end of its stdin.
+    /// Requests a driven client to end: by the line for that, or by the end of its stdin.
     pub fn dismiss(&self, by_line: bool) {
         self.expect_exit();
         if let Some(driver) = self.process.as_ref().and_then(SubjectProcess::driver) {
@@ -277,7 +283,7 @@ impl Running {
         self.workspace.as_deref()
     }
 
-    /// Its process, where it is known.
+    /// The id of the main process, where it is known.
     pub fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(SubjectProcess::pid).or(self.lock.as_ref()?.pid)
     }
@@ -299,7 +305,7 @@ impl Running {
     }
 
     /// How much memory its processes have in all that is not swapped out, in bytes (what several of them share counts for
-    /// each); of one that we did not start, its main process where it is known. None where the system does not tell.
+    /// each); of one that we did not start, its main process where it is known. None where the system does not report it.
     pub fn memory(&self) -> Option<u64> {
         match &self.process {
             Some(process) => process.tree().memory(),
@@ -318,7 +324,7 @@ impl Running {
         timeout(within, process.ended()).await.ok().flatten()
     }
 
-    /// Says that its end is wanted from here on (it was asked to quit), so that it is no crash.
+    /// Notes that the end of the process is expected from here on (it was requested to quit), so that it is no crash.
     pub fn expect_exit(&self) {
         if let Some(process) = &self.process {
             process.will_exit();
@@ -355,7 +361,7 @@ impl Running {
         self.run(name, params, command, self.spec.timeouts.stimulus).await
     }
 
-    /// Lets what it writes, and its end, go to another trace from here on.
+    /// Records the output of the process, and its end, in another trace from here on.
     pub fn record_to(&self, recorder: Recorder) {
         self.spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         if let Some(lock) = &self.lock {
@@ -364,7 +370,7 @@ impl Running {
         self.tap.record_to(recorder);
     }
 
-    /// Its lockfile as it is now.
+    /// The lockfile as it is now.
     pub fn lockfile(&self) -> LockfileState {
         let Some(path) = &self.lockfile else { return LockfileState::default() };
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -392,7 +398,7 @@ impl Running {
         self.lockfile.as_deref()
     }
 
-    /// Its last lines of output, the newest last, for people. Its secret is not in them.
+    /// The last lines of output, the newest last, for people. The secret of the subject is not in them.
     pub fn last_output(&self) -> Vec<String> {
         let secret = self.lock.as_ref().map(|lock| lock.token.as_str()).filter(|token| !token.is_empty());
         let hide = |line: String| match secret {

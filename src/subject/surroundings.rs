@@ -1,5 +1,5 @@
 //! What a subject's commands find around them: environment, working directory, the meaning of placeholders; for a
-//! JavaScript module also what Node is told to do, and what explains why it cannot be loaded.
+//! JavaScript module also the arguments of Node, and what explains why it cannot be loaded.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -32,7 +32,7 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of a subject that we start.
+    /// The surroundings of a subject that we start.
     pub(super) fn of_launch(start: &Start<'_>) -> Result<Self, SubjectError> {
         let Start { spec, run_dir, .. } = start;
         let (port, url) = match &start.server {
@@ -56,7 +56,7 @@ impl Surroundings {
         Ok(Self { variables, placeholders, folder: run_dir.workspace() })
     }
 
-    /// Those of a subject that runs already, at this port: nothing is changed.
+    /// The surroundings of a subject that runs already, at this port: nothing is changed.
     pub(super) fn of_attached(spec: &SubjectSpec, workspace: Option<&Path>, port: u16) -> Self {
         let folder = workspace.map_or_else(|| spec.config_dir.clone(), Path::to_owned);
         let placeholders = BTreeMap::from([
@@ -177,11 +177,11 @@ fn port_of(url: &str) -> Option<u16> {
 
 /// The first port that is given to a subject; those below are of well-known services.
 const FIRST_PORT: u32 = 10_000;
-/// So many ports are tried.
+/// The number of ports that are tried.
 const TRIES: u32 = 64;
 
-/// A port that is free at the moment. Until the subject listens there nobody holds it; so it is one that the system does
-/// not give to whoever asks for any, as our own servers do, and no two of ours are the same for long.
+/// A port that is free at the moment. Until the subject listens there it is not bound; so it is one that the system does
+/// not give to programs that request any port, as our own servers do, and no two of ours are the same for long.
 fn free_port() -> Result<u16, SubjectError> {
     static LAST: AtomicU32 = AtomicU32::new(0);
     let ports = any_from().saturating_sub(FIRST_PORT);
@@ -196,7 +196,7 @@ fn free_port() -> Result<u16, SubjectError> {
     any_port()
 }
 
-/// The first of the ports that the system gives to whoever asks for any; 0 where that is not known.
+/// The first of the ports that the system gives to programs that request any port; 0 where that is not known.
 fn any_from() -> u32 {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or_default()
@@ -224,7 +224,7 @@ fn this_binary() -> String {
 
 /// How long a call of a module may take before it is answered with an error.
 const MODULE_CALL_TIMEOUT: Duration = if cfg!(test) { Duration::from_secs(2) } else { Duration::from_secs(60) };
-/// Where the host says why it cannot answer for a module, below the run directory.
+/// The file in which the host reports why it cannot load a module, below the run directory.
 const REFUSAL_FILE: &str = "module-refused.json";
 /// The most that is read of that, in bytes.
 const MAX_REFUSAL: u64 = 1024 * 1024;
@@ -264,7 +264,7 @@ pub(super) fn module_arguments(module: &Module, port: u16, run_dir: &Path) -> Re
     Ok(arguments)
 }
 
-/// What went wrong, said of the module instead of the process that was to load it.
+/// The error of the module, instead of that of the process that was to load it.
 pub(super) fn explain_module_error(failed: SubjectError, module: &Module, run_dir: &Path) -> SubjectError {
     match failed {
         SubjectError::NotStarted { source, .. } => {

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-/// What the system says about a process.
+/// An entry of the table of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ProcessEntry {
     pub(super) pid: u32,
     pub(super) parent: u32,
     pub(super) group: u32,
     pub(super) session: u32,
-    /// When it began, in a unit of the system's; 0 where that is not told.
+    /// When it began, in a unit of the system's; 0 where that is unknown.
     pub(super) began: u64,
     /// Whether it has ended and only waits for its parent to take note.
     pub(super) zombie: bool,
@@ -22,7 +22,7 @@ pub(super) fn read() -> Vec<ProcessEntry> {
     folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter_map(of).collect()
 }
 
-/// Those who descend from this process, as the system lists the children of each, but for those in `apart` and whoever
+/// The descendants of this process, as the system lists the children of each, but for those in `apart` and whoever
 /// descends from them; none where it does not list them. Far cheaper than a look at all processes, but whoever comes or
 /// goes meanwhile may hide others (proc_tid_children(5)).
 #[cfg(target_os = "linux")]
@@ -45,7 +45,7 @@ pub(super) fn below(pid: u32, apart: &HashSet<u32>) -> Option<Vec<ProcessEntry>>
     Some(found)
 }
 
-/// Other systems do not tell.
+/// Other systems do not report it.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn below(_: u32, _: &HashSet<u32>) -> Option<Vec<ProcessEntry>> {
     None
@@ -63,7 +63,7 @@ pub(super) fn of(pid: u32) -> Option<ProcessEntry> {
 }
 
 /// How much memory these processes have in all that is not swapped out, in bytes; what several share counts for each.
-/// None where the system does not tell it of any.
+/// None where the system reports it of none.
 #[cfg(target_os = "linux")]
 pub(super) fn resident(pids: &[u32]) -> Option<u64> {
     let of_one = |pid: &u32| {
@@ -74,7 +74,7 @@ pub(super) fn resident(pids: &[u32]) -> Option<u64> {
     pids.iter().filter_map(of_one).reduce(|all, one| all + one)
 }
 
-/// The same, as `ps` tells it.
+/// The same, as `ps` reports it.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn resident(pids: &[u32]) -> Option<u64> {
     let list = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
@@ -92,7 +92,7 @@ pub(super) fn now() -> u64 {
     seconds.parse::<u64>().unwrap_or_default() * 100 + hundredths
 }
 
-/// Other systems do not tell.
+/// Other systems do not report it.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn now() -> u64 {
     0
@@ -119,7 +119,7 @@ pub(super) fn works_below(pid: u32, folder: &str) -> bool {
     std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|path| path.starts_with(folder))
 }
 
-/// Other systems do not tell.
+/// Other systems do not report it.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn works_below(_: u32, _: &str) -> bool {
     false
@@ -140,7 +140,7 @@ fn parse_stat(stat: &str) -> Option<ProcessEntry> {
     })
 }
 
-/// All processes, as `ps` tells them.
+/// All processes, as `ps` reports them.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn read() -> Vec<ProcessEntry> {
     ps(&["-ax"])
@@ -159,7 +159,7 @@ fn ps(which: &[&str]) -> Vec<ProcessEntry> {
     String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_ps).collect()
 }
 
-/// Other systems do not tell.
+/// Other systems do not report it.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn has_environment<'l>(_: u32, _: impl IntoIterator<Item = &'l String>) -> bool {
     false
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn our_memory_is_told_and_that_of_nobody_is_not() {
+    fn our_memory_is_reported_and_that_of_nobody_is_not() {
         let us = resident(&[std::process::id()]).unwrap_or_default();
         assert!((1 << 18..1 << 40).contains(&us), "{us}");
         assert_eq!(resident(&[std::process::id(), u32::MAX]).map(|all| all > 1 << 18), Some(true));

@@ -140,7 +140,7 @@ fn a_rule_about_another_place_or_message_explains_nothing() {
 }
 
 #[test]
-fn the_end_of_the_process_explains_what_no_longer_came_and_is_told_once() {
+fn the_end_of_the_process_explains_what_no_longer_came_and_is_reported_once() {
     let found = vec![seen(DIED, 4), seen(DIED, 9), missed(ECHO, MissKind::Absent, None, &[])];
     assert_eq!(charged_and_blocked(found), (vec![DIED], vec![(ECHO, DIED)]));
     let found = vec![seen(DIED, 9), missed(ECHO, MissKind::Different, Some(5), &["/result"])];

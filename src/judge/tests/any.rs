@@ -51,12 +51,12 @@ proptest! {
 
     #[test]
     fn nothing_is_green_without_evidence_or_against_it(
-        given in any_input(),
+        input in any_input(),
         plays in prop::collection::vec(prop::collection::vec(any_play(), 0..3), 0..4),
     ) {
         let played: Vec<Played> = plays.into_iter().enumerate()
             .map(|(i, plays)| scenario(&format!("s/{i}"), &[MUST, OTHER], plays)).collect();
-        let report = given.judge(&played);
+        let report = input.judge(&played);
         let standing = report.standing();
         let green = standing == GREEN;
 
@@ -65,8 +65,8 @@ proptest! {
             let level = CATALOGUE.iter().find(|r| r.id == id).unwrap().level;
             let today = "2026-11-21".parse().unwrap();
             f.fault == FaultOwner::End(End::Server)
-                && (level == Level::Must || given.strict && level == Level::Should)
-                && given.baseline.lookup(id, &p.id, today).is_none()
+                && (level == Level::Must || input.strict && level == Level::Should)
+                && input.baseline.lookup(id, &p.id, today).is_none()
         }));
         let unexplained = played.iter().flat_map(|p| &p.plays)
             .any(|p| p.status == ScenarioStatus::Failed && p.findings.is_empty());
@@ -77,7 +77,7 @@ proptest! {
         prop_assert!(judged > 0 || !green, "nothing was judged");
         prop_assert!(report.counts.error == 0 || !green);
         if matches!(report.verdict, Verdict::Conforms | Verdict::ConformsExcept) {
-            prop_assert_eq!(given.scope, Scope::Full);
+            prop_assert_eq!(input.scope, Scope::Full);
             let mut open = report.requirements.iter().filter(|r| r.level == Level::Must && r.status == Status::NotAssessed);
             // But for what only violations that are known keep from being judged.
             let is_known = |id: &String| report.findings.iter().all(|f| f.requirement != *id || f.baseline.is_some());
@@ -92,8 +92,8 @@ proptest! {
 }
 
 /// The reports of all shards of a run, one for each shard that has a scenario.
-fn shards(given: &JudgeInput, played: &[Played], of: usize) -> Vec<ShardReport> {
-    let selection = Selection { scenarios: played.len(), whole: given.selection.whole };
+fn shards(input: &JudgeInput, played: &[Played], of: usize) -> Vec<ShardReport> {
+    let selection = Selection { scenarios: played.len(), whole: input.selection.whole };
     let suite = Suite::of([], &CATALOGUE);
     let part = |index| {
         let shard = Shard { index, of };
@@ -104,12 +104,12 @@ fn shards(given: &JudgeInput, played: &[Played], of: usize) -> Vec<ShardReport> 
             false if mine.len() == played.len() && selection.whole => Scope::Full,
             false => Scope::Partial,
         };
-        let given = JudgeInput { scope, selection, ..given.clone() };
-        let subjects = if mine.is_empty() { vec![] } else { vec![given.judge(&mine)] };
-        let asked = RunOptions { strict: given.strict, filter: None, shard: Some(shard) };
+        let input = JudgeInput { scope, selection, ..input.clone() };
+        let subjects = if mine.is_empty() { vec![] } else { vec![input.judge(&mine)] };
+        let options = RunOptions { strict: input.strict, filter: None, shard: Some(shard) };
         ShardReport {
             file: format!("{index}.json"),
-            report: Report::of(suite.clone(), vec![], subjects).with_options(asked, vec![]),
+            report: Report::of(suite.clone(), vec![], subjects).with_options(options, vec![]),
         }
     };
     (1..=of).map(part).collect()
@@ -127,7 +127,7 @@ proptest! {
 
     #[test]
     fn shards_together_are_judged_as_one_run_is(
-        given in any_input(),
+        input in any_input(),
         plays in prop::collection::vec(prop::collection::vec(any_play(), 0..3), 1..6),
         of in 1..5usize,
         whole in any::<bool>(),
@@ -141,14 +141,14 @@ proptest! {
             false => Scope::Partial,
         };
         let selection = Selection { scenarios: played.len(), whole };
-        let given = JudgeInput { scope, selection, ..given };
-        let mut parts = shards(&given, &played, of);
+        let input = JudgeInput { scope, selection, ..input };
+        let mut parts = shards(&input, &played, of);
         if turn {
             parts.reverse();
         }
         let merged = merge(&parts).unwrap();
-        prop_assert_eq!(as_json(&merged.subjects[0]), as_json(&given.judge(&played)));
-        prop_assert_eq!(merged.standing(), given.judge(&played).standing());
+        prop_assert_eq!(as_json(&merged.subjects[0]), as_json(&input.judge(&played)));
+        prop_assert_eq!(merged.standing(), input.judge(&played).standing());
     }
 }
 
@@ -156,8 +156,8 @@ proptest! {
 fn a_subject_that_one_shard_could_not_judge_is_incomplete_and_keeps_what_the_others_found() {
     let mut played = complete();
     played.push(scenario("ping/echo", &[MUST], vec![passed(&[MUST])]));
-    let given = JudgeInput { selection: Selection { scenarios: 2, whole: true }, ..JudgeInput::default() };
-    let mut parts = shards(&given, &played, 2);
+    let input = JudgeInput { selection: Selection { scenarios: 2, whole: true }, ..JudgeInput::default() };
+    let mut parts = shards(&input, &played, 2);
     assert_eq!(merge(&parts).unwrap().standing(), GREEN);
     parts[1].report.subjects.clear();
     assert_eq!(
@@ -172,7 +172,7 @@ fn a_subject_that_one_shard_could_not_judge_is_incomplete_and_keeps_what_the_oth
         (Verdict::Incomplete, Standing { unjudged: true, incomplete: true, ..GREEN })
     );
     played[0].plays = vec![broken(MUST)];
-    parts[0] = shards(&given, &played, 2).remove(0);
+    parts[0] = shards(&input, &played, 2).remove(0);
     assert_eq!(merge(&parts).unwrap().standing(), Standing { failed: true, unjudged: true, ..GREEN });
 }
 
@@ -183,12 +183,12 @@ fn what_no_scenario_refers_to_is_drift_once_all_shards_are_together() {
     played.push(scenario("ping/echo", &[MUST], vec![passed(&[MUST])]));
     for (whole, drift) in [(true, true), (false, false)] {
         let selection = Selection { scenarios: 2, whole };
-        let mut given = JudgeInput { selection, snapshots: vec![unused("a.snap")], ..JudgeInput::default() };
-        let parts = shards(&given, &played, 2);
+        let mut input = JudgeInput { selection, snapshots: vec![unused("a.snap")], ..JudgeInput::default() };
+        let parts = shards(&input, &played, 2);
         assert!(parts.iter().all(|part| !part.report.standing().drift));
-        given.scope = if whole { Scope::Full } else { Scope::Partial };
+        input.scope = if whole { Scope::Full } else { Scope::Partial };
         let merged = merge(&parts).unwrap();
-        assert_eq!(as_json(&merged.subjects[0]), as_json(&given.judge(&played)));
+        assert_eq!(as_json(&merged.subjects[0]), as_json(&input.judge(&played)));
         assert_eq!(merged.standing().drift, drift);
     }
 }

@@ -10,8 +10,8 @@ use super::*;
 
 /// Holds up the thread of each play until another one has begun.
 struct ConcurrencyProbe {
-    told: Sender<()>,
-    heard: Mutex<Receiver<()>>,
+    sender: Sender<()>,
+    receiver: Mutex<Receiver<()>>,
     met: AtomicBool,
     first: AtomicBool,
 }
@@ -19,10 +19,10 @@ struct ConcurrencyProbe {
 impl Progress for ConcurrencyProbe {
     fn scenario_started(&self, _: &str) {
         if self.first.swap(false, Ordering::SeqCst) {
-            let heard = lock(&self.heard).recv_timeout(Duration::from_secs(60));
-            self.met.store(heard.is_ok(), Ordering::SeqCst);
+            let receiver = lock(&self.receiver).recv_timeout(Duration::from_secs(60));
+            self.met.store(receiver.is_ok(), Ordering::SeqCst);
         } else {
-            let _ = self.told.send(());
+            let _ = self.sender.send(());
         }
     }
 }
@@ -67,10 +67,10 @@ fn what_waits_longest_comes_first_and_then_what_has_a_process_of_its_own() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
-    let (told, heard) = channel();
-    let meeting = Arc::new(ConcurrencyProbe {
-        told,
-        heard: Mutex::new(heard),
+    let (sender, receiver) = channel();
+    let probe = Arc::new(ConcurrencyProbe {
+        sender,
+        receiver: Mutex::new(receiver),
         met: AtomicBool::new(false),
         first: AtomicBool::new(true),
     });
@@ -93,8 +93,8 @@ async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
         longest_first: true,
     };
     let plans: Arc<[Plan]> = ["one", "two", "three"].map(plan).into();
-    let played = suite(&spec, plans, &run, None, meeting.clone(), &Cancel::default()).await.unwrap();
-    assert!(meeting.met.load(Ordering::SeqCst), "the second play waited for the first");
+    let played = suite(&spec, plans, &run, None, probe.clone(), &Cancel::default()).await.unwrap();
+    assert!(probe.met.load(Ordering::SeqCst), "the second play waited for the first");
     let ids: Vec<&str> = played.iter().map(|p| p.id.as_str()).collect();
     assert_eq!(ids, ["one", "two", "three"]);
     assert!(played.iter().all(|p| p.plays.len() == 1 && p.plays[0].status == ScenarioStatus::Skipped));

@@ -402,7 +402,7 @@ impl Check<'_> {
     /// The requirement of this edition that a name stands for.
     fn requirement(&self, name: &str) -> Option<&'static Requirement> {
         let all = (self.protocol.requirements)();
-        // Its end is looked at first, since that tells nearly all apart and the parts have to be searched for.
+        // The end of the id is compared first, since it differs for nearly all, and the parts have to be searched for.
         let is_meant = |r: &&Requirement| r.edition() == self.edition && (r.short() == name || r.id == name);
         all.iter().filter(|r| r.id.ends_with(name)).find(is_meant)
     }

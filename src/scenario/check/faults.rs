@@ -8,7 +8,7 @@ use crate::protocol::{Protocol, RequirementId, Role};
 
 use super::scope::Scope;
 
-/// So many faults of one file are told.
+/// The largest number of faults of one file that are reported.
 pub(super) const MAX_FAULTS: usize = 200;
 
 /// What is being checked, in one edition and case.
@@ -20,16 +20,16 @@ pub(super) struct Check<'a> {
     pub(super) edition: &'static str,
     /// All editions that the file names.
     pub(super) editions: &'a [&'static str],
-    /// Whether it has a process of its own.
+    /// Whether the scenario has a process of its own.
     pub(super) own_process: bool,
     pub(super) scope: Scope,
     /// The variables to begin with.
     pub(super) initial_vars: Map<String, Value>,
-    /// What it cannot be played without.
+    /// What the scenario cannot be played without.
     pub(super) needs: Vec<String>,
-    /// What its expectations prove.
+    /// The requirements that the expectations prove.
     pub(super) proved: Vec<RequirementId>,
-    /// How many expectations it has.
+    /// How many expectations the scenario has.
     pub(super) expectations: usize,
     /// How many `repeat` we are inside of.
     pub(super) repeats: usize,
@@ -127,7 +127,7 @@ pub(super) fn unknown_word(
     }
 }
 
-/// Whether a key that is missing is there, but misspelt: then that is told already.
+/// Whether a key that is missing is there, but misspelt: then that is reported already.
 pub(super) fn is_misspelt(map: &[Entry], key: &str, known: &[&str]) -> bool {
     map.iter().filter(|e| !known.contains(&e.key.as_str())).any(|e| nearest(&e.key, known.iter().copied()) == Some(key))
 }

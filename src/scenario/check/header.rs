@@ -31,15 +31,15 @@ pub(in crate::scenario) fn checked_plans(source: &Source, root: &Node) -> (Vec<P
     let mut faults = header.faults;
     let mut plays = vec![];
     if let Some(file) = played {
-        let mut told = FaultsByEdition::default();
+        let mut by_edition = FaultsByEdition::default();
         for edition in &file.editions {
             for case in &file.cases {
                 let (plan, found) = plan_of_case(source, &file, edition, *case);
                 plays.extend(plan.map(|plan| PlanOfCase { plan, case: case.map(|c| c.key.clone()) }));
-                told.add(found, edition, case.map(|c| c.key.as_str()));
+                by_edition.add(found, edition, case.map(|c| c.key.as_str()));
             }
         }
-        faults.extend(told.finish(&file));
+        faults.extend(by_edition.finish(&file));
     }
     faults.sort_by_key(|f| f.labels.first().map(|l| l.place.span.start));
     if faults.len() > MAX_FAULTS {
@@ -51,7 +51,7 @@ pub(in crate::scenario) fn checked_plans(source: &Source, root: &Node) -> (Vec<P
     if faults.is_empty() { (plays, faults) } else { (vec![], faults) }
 }
 
-/// What the top level says before any step is looked at.
+/// The top level of a file, before any step is checked.
 struct FileHeader<'a> {
     entries: &'a [Entry],
     protocol: &'static Protocol,
@@ -262,7 +262,7 @@ impl Check<'_> {
     fn plan(&mut self, file: &FileHeader<'_>, case: Option<&Entry>) -> Plan {
         let entries = file.entries;
         let own = find_entry(entries, "isolation").is_some_and(|e| self.isolation(e));
-        // A client is started by each scenario, whatever is said.
+        // A client is started by each scenario, whatever `isolation` is.
         self.own_process = own || self.role.is_client();
         if self.own_process {
             self.need("process");

@@ -1,7 +1,7 @@
 //! From a YAML tree to checked plans.
 //!
 //! A file is checked once for each edition and case it names, since variables differ between them; a
-//! fault found in several of them is told once. Checking goes on after a fault wherever what follows can be understood.
+//! fault found in several of them is reported once. Checking goes on after a fault wherever what follows can be understood.
 
 mod expects;
 mod faults;

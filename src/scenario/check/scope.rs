@@ -47,7 +47,7 @@ impl Check<'_> {
     pub(super) fn text(&mut self, text: &str, span: Span, in_pattern: bool) {
         match pieces(text) {
             Err(broken) => {
-                // In patterns, the matcher compiler says so.
+                // In patterns, the matcher compiler reports it.
                 if !in_pattern {
                     let message = format!("`${{{broken}` is no variable: a name, `.key` or `.0` parts, and a `}}`");
                     let fault = super::fault(self.source, "scenario/bad-variable", message, span, "");

@@ -96,7 +96,7 @@ impl Check<'_> {
         None
     }
 
-    /// A path that stays in the scenario's corner of the workspace.
+    /// A path that stays in the scenario's own folder of the workspace.
     pub(super) fn path(&mut self, text: &str, span: Span) {
         let reason = if text.is_empty() {
             "a path cannot be empty"
@@ -149,8 +149,8 @@ impl Check<'_> {
                 None => self.left_out(field, key),
             }
         }
-        let given: Vec<&Entry> = entries.iter().filter(|e| exactly_one.contains(&e.key.as_str())).collect();
-        match (exactly_one, given.as_slice()) {
+        let present: Vec<&Entry> = entries.iter().filter(|e| exactly_one.contains(&e.key.as_str())).collect();
+        match (exactly_one, present.as_slice()) {
             ([], _) | (_, [_]) => {}
             (words, []) => {
                 let message = format!("one of {} is needed", words.join(", "));
@@ -276,7 +276,7 @@ fn is_drive(text: &str) -> bool {
 /// A pattern that was read.
 #[derive(Default)]
 pub(super) struct CheckedPattern {
-    /// Its JSON, variables that stand for patterns put in.
+    /// The pattern as JSON, with variables that stand for patterns replaced.
     pub(super) json: Value,
     /// The variables that it sets.
     pub(super) captures: Vec<String>,

@@ -44,14 +44,14 @@ fn write_comments(out: &mut String, indent: usize, tree: &Tree) {
 }
 
 fn end_line(out: &mut String, tree: &Tree) {
-    if let Some(said) = &tree.beside {
+    if let Some(comment) = &tree.beside {
         out.push_str(" # ");
-        out.push_str(said);
+        out.push_str(comment);
     }
     out.push('\n');
 }
 
-/// An entry of a map, with its remarks, indented by so much.
+/// An entry of a map, with its comments, indented by `indent`.
 fn entry(out: &mut String, indent: usize, key: &str, tree: &Tree, spread: bool) {
     write_comments(out, indent, tree);
     let key = text(key);
@@ -152,7 +152,7 @@ fn has_comments_inside(tree: &Tree) -> bool {
         .any(|inner| !inner.above.is_empty() || inner.beside.is_some() || has_comments_inside(inner))
 }
 
-/// In one line, without remarks.
+/// The node in one line, without comments.
 fn flow(tree: &Tree) -> String {
     match &tree.branch {
         Branch::Leaf(Value::String(words)) => text(words),

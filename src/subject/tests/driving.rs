@@ -12,7 +12,7 @@ use crate::trace::EventKind;
 
 use super::{pids, run_dir, server, start, with};
 
-/// Answers `reset` as it should, and tells how it was told to begin.
+/// Answers `reset` as it should, and reports how it was requested to begin.
 const LIVES: &str = r#"while read -r line; do case "$line" in
     *reset*) echo '{"event":"late","data":1}'; echo '{"reset":true}' ;;
     *begin*) echo "{\"event\":\"began\",\"data\":$line}" ;;
@@ -59,7 +59,7 @@ async fn one_that_does_not_answer_or_ends_instead_does_not_live_again() {
 }
 
 #[tokio::test]
-async fn one_that_was_told_to_end_does_not_live_again() {
+async fn one_that_was_requested_to_end_does_not_live_again() {
     let spec = client_spec(&["sh", "-c", LIVES]);
     let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
@@ -100,7 +100,7 @@ async fn a_stimulus_is_a_command_with_its_parameters() {
 }
 
 #[tokio::test]
-async fn a_failed_stimulus_is_told_with_its_output() {
+async fn a_failed_stimulus_is_reported_with_its_output() {
     let spec = stimulus(server(&[]), &["sh", "-c", "echo no such window; exit 2"]);
     let (result, trace, _run_dir) = poked(&spec, json!({})).await;
     let error = result.unwrap_err();
@@ -133,7 +133,7 @@ async fn what_a_stimulus_leaves_running_goes_with_the_subject() {
 }
 
 #[tokio::test]
-async fn a_stimulus_that_is_not_described_is_told_by_name() {
+async fn a_stimulus_that_is_not_described_is_reported_by_name() {
     let spec = server(&[]);
     let (result, _trace, _run_dir) = poked(&spec, json!({})).await;
     let error = result.unwrap_err().to_string();

@@ -59,7 +59,7 @@ async fn a_swarm_of_sessions_is_killed_to_the_last() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn one_that_puts_itself_into_the_background_is_told_so_and_leaves_nothing() {
+async fn one_that_puts_itself_into_the_background_is_reported_so_and_leaves_nothing() {
     let (error, trace) = refusal(&sh("setsid sleep 600 & exit 0")).await;
     assert_eq!(error.to_string(), "the subject ended before it was ready: exit code 0");
     let note = &error.diagnostic().notes[0];
@@ -110,7 +110,7 @@ async fn giving_up_a_start_kills_it() {
 }
 
 #[tokio::test]
-async fn an_end_that_nobody_asked_for_is_marked_so() {
+async fn an_end_that_was_not_requested_is_marked_so() {
     let spec = server(&["crash"]);
     let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
@@ -154,12 +154,12 @@ async fn output_goes_to_the_trace_that_is_current() {
 }
 
 #[tokio::test]
-async fn what_a_subject_says_last_tells_no_secret_that_it_is_described_with() {
+async fn what_a_subject_says_last_reveals_no_secret_that_it_is_described_with() {
     let mut spec = spec(&["sh", "-c", "echo the key is hush-hush; exit 3"]);
     let secrets = BTreeMap::from([("KEY".to_owned(), "hush-hush".to_owned())]);
     spec.described = crate::config::Described::new(serde_json::Map::new(), secrets);
     let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let error = start(&spec, &run_dir, &trace).await.err().unwrap();
-    let told = format!("{error:?}");
-    assert!(told.contains("the key is ") && !told.contains("hush-hush"), "{told}");
+    let debug = format!("{error:?}");
+    assert!(debug.contains("the key is ") && !debug.contains("hush-hush"), "{debug}");
 }

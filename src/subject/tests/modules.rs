@@ -1,4 +1,4 @@
-//! Subjects that are JavaScript modules: how they answer, and what is told where they cannot be loaded.
+//! Subjects that are JavaScript modules: how they answer, and what is reported where they cannot be loaded.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -220,7 +220,7 @@ async fn what_a_module_has_no_answer_to_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_module_that_cannot_be_loaded_is_told_with_what_to_do() {
+async fn a_module_that_cannot_be_loaded_is_reported_with_what_to_do() {
     for (name, text, problem, help) in [
         ("half.mjs", "export default {", "it is no JavaScript that Node understands: ", "correct it, or compile it"),
         ("none.mjs", "export const provider = 1", "it has no default export", "export the provider: `export default"),
@@ -250,13 +250,13 @@ async fn a_module_that_cannot_be_loaded_is_told_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn the_line_that_is_no_javascript_is_told() {
+async fn the_line_that_is_no_javascript_is_reported() {
     let (_, _, output) = File::new("wrong.mjs", "const a = 1;\nexport default {{;\n").refusal().await;
     assert!(output.iter().any(|line| line.ends_with("wrong.mjs:2")), "{output:?}");
 }
 
 #[tokio::test]
-async fn a_module_that_is_not_there_is_told() {
+async fn a_module_that_is_not_there_is_reported() {
     let file = File::new("gone.mjs", "");
     std::fs::remove_file(file.path()).unwrap();
     let (problem, help, _) = file.refusal().await;
@@ -265,7 +265,7 @@ async fn a_module_that_is_not_there_is_told() {
 }
 
 #[tokio::test]
-async fn without_node_it_is_told_that_node_is_needed() {
+async fn without_node_it_is_reported_that_node_is_needed() {
     let file = File::new("sound.mjs", "export default { meta: () => ({ name: '' }) }");
     let spec = with(file.spec(None), |launch| {
         launch.env = BTreeMap::from([("PATH".to_owned(), Some("/nowhere".to_owned()))]);
@@ -276,7 +276,7 @@ async fn without_node_it_is_told_that_node_is_needed() {
 }
 
 #[tokio::test]
-async fn a_module_that_takes_too_long_to_load_is_told() {
+async fn a_module_that_takes_too_long_to_load_is_reported() {
     let file = File::new("slow.mjs", "await new Promise((resolve) => setTimeout(resolve, 600_000))");
     let spec = with(file.spec(None), |launch| launch.ready.within = std::time::Duration::from_millis(50));
     let (problem, help, _) = refusal(&spec).await;

@@ -99,7 +99,7 @@ async fn a_server_lives_in_a_run_directory_and_knows_it() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_not_there_is_told_with_what_to_do() {
+async fn a_command_that_is_not_there_is_reported_with_what_to_do() {
     let (error, trace) = refusal(&spec(&["no-such-editor", "a b"])).await;
     assert!(error.to_string().starts_with("could not start the subject with `no-such-editor 'a b'`: "), "{error}");
     assert_eq!(error.diagnostic().help, ["install `no-such-editor`, or give its path: it is in no folder of PATH"]);
@@ -107,7 +107,7 @@ async fn a_command_that_is_not_there_is_told_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn one_that_ends_at_once_is_told_with_its_exit_code_and_last_lines() {
+async fn one_that_ends_at_once_is_reported_with_its_exit_code_and_last_lines() {
     let (error, trace) = refusal(&sh("echo no licence >&2; exit 3")).await;
     assert_eq!(error.to_string(), "the subject ended before it was ready: exit code 3");
     assert_eq!(error.diagnostic().notes, ["it wrote last:\nno licence"]);
@@ -115,7 +115,7 @@ async fn one_that_ends_at_once_is_told_with_its_exit_code_and_last_lines() {
 }
 
 #[tokio::test]
-async fn a_file_named_from_where_wirecert_is_but_not_the_subject_is_told() {
+async fn a_file_named_from_where_wirecert_is_but_not_the_subject_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("server.sh"), "exit 0").unwrap();
     let spec = SubjectSpec { config_dir: folder.path().to_owned(), ..spec(&["sh", "server.sh"]) };
@@ -128,7 +128,7 @@ async fn a_file_named_from_where_wirecert_is_but_not_the_subject_is_told() {
 }
 
 #[tokio::test]
-async fn one_that_never_becomes_ready_is_told_with_where_was_looked_and_leaves_nothing() {
+async fn one_that_never_becomes_ready_is_reported_with_where_was_looked_and_leaves_nothing() {
     let spec = with(spec(&["sleep", "600"]), |launch| launch.ready.within = Duration::from_millis(50));
     let (error, trace) = refusal(&spec).await;
     let text = error.to_string();
@@ -136,8 +136,8 @@ async fn one_that_never_becomes_ready_is_told_with_where_was_looked_and_leaves_n
     assert!(text.ends_with("/home/.local/share/test/ide"), "{text}");
     let named = |error: &SubjectError| error.diagnostic().help.iter().any(|help| help.contains("`--edition one` or"));
     assert!(named(&error), "{:?}", error.diagnostic().help);
-    let (told, _) = refusal(&SubjectSpec { edition: EditionChoice::Given("one"), ..spec.clone() }).await;
-    assert!(!named(&told), "which edition it is was said");
+    let (error, _) = refusal(&SubjectSpec { edition: EditionChoice::Given("one"), ..spec.clone() }).await;
+    assert!(!named(&error), "which edition it is was said");
     let [EventKind::Launched(launched), EventKind::Exited(exited)] = &trace.events()[..] else {
         panic!("{}", trace.kinds())
     };
@@ -146,7 +146,7 @@ async fn one_that_never_becomes_ready_is_told_with_where_was_looked_and_leaves_n
 }
 
 #[tokio::test]
-async fn useless_lockfiles_are_told_each_with_its_reason_and_kept_for_the_rules() {
+async fn useless_lockfiles_are_reported_each_with_its_reason_and_kept_for_the_rules() {
     let script = r#"
         cd "$XDG_DATA_HOME"; mkdir -p test/ide; cd test/ide
         printf '{"port":' > 1.json
@@ -200,7 +200,7 @@ async fn the_right_lockfile_is_found_among_hundreds_of_stale_ones_and_a_newer_de
 }
 
 #[test]
-fn a_run_directory_that_cannot_be_made_is_told_with_what_to_do() {
+fn a_run_directory_that_cannot_be_made_is_reported_with_what_to_do() {
     let file = tempfile::NamedTempFile::new().unwrap();
     for place in [Path::new("/proc"), file.path()] {
         let launch = Launch { run_dir: Some(place.to_owned()), ..launch(&["true"]) };
@@ -235,8 +235,8 @@ fn a_run_directory_that_is_renewed_is_as_if_it_were_fresh() {
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::write(elsewhere.path().join("precious"), "").unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), run_dir.workspace().join("leads-out")).unwrap();
-    let corner = run_dir.scenario_dir("play").unwrap();
-    corner.write("c.txt", b"").unwrap();
+    let scenario_dir = run_dir.scenario_dir("play").unwrap();
+    scenario_dir.write("c.txt", b"").unwrap();
 
     run_dir.renew(&launch).unwrap();
     let names = |folder: &Path| {
@@ -252,7 +252,7 @@ fn a_run_directory_that_is_renewed_is_as_if_it_were_fresh() {
     assert_eq!(std::fs::read(run_dir.home().join(".config/a.json")).unwrap(), b"seeded");
     assert!(elsewhere.path().join("precious").exists());
     assert!(!link.exists() && run_dir.workspace_by_link().unwrap().exists());
-    assert_ne!(run_dir.scenario_dir("play").unwrap().path(), corner.path());
+    assert_ne!(run_dir.scenario_dir("play").unwrap().path(), scenario_dir.path());
 }
 
 fn attached(target: Target) -> SubjectSpec {
@@ -282,7 +282,7 @@ async fn one_that_runs_already_is_found_and_left_alone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_attached_to_is_told_with_what_was_seen() {
+async fn what_cannot_be_attached_to_is_reported_with_what_was_seen() {
     async fn error(target: Target) -> SubjectError {
         Running::attach(&attached(target), TestTrace::new().recorder()).await.err().unwrap()
     }

@@ -15,27 +15,27 @@ use super::scene::Scene;
 
 /// One awaited observation, variables replaced and matchers compiled.
 pub struct ExpectedPart {
-    /// Its kind.
+    /// The kind of the observation.
     pub kind: &'static ObservationKind,
-    /// The connection it must come on.
+    /// The connection that the observation must come on.
     pub conn: Option<String>,
-    /// What chooses it.
+    /// The selectors of the observation.
     pub selectors: Map<String, Value>,
-    /// What it must match.
+    /// The pattern that the observation must match.
     pub pattern: Pattern,
     /// The pattern as JSON, for showing.
     pub expected: Value,
-    /// What is seen of it now, where it is looked up instead of awaited on the wire.
+    /// The current state, where it is looked up (a file) instead of awaited on the wire.
     pub lookup: Option<Map<String, Value>>,
 }
 
-/// The state of one whole outcome.
+/// How far one complete outcome has come.
 pub enum MatchState {
-    /// All of it has come.
+    /// All parts of the outcome have come.
     Complete { taken: Vec<MatchedObservation>, captures: Captures },
-    /// It can still come: these parts of it have not, and nothing like them.
+    /// The outcome can still come: the parts `lacking` have not, and nothing like them.
     Open { nearest: Option<ClosestMiss>, lacking: Vec<usize> },
-    /// It can no longer come: what was to match did not.
+    /// The outcome can no longer come: an observation that had to match did not.
     Failed { miss: ClosestMiss },
 }
 
@@ -69,14 +69,14 @@ pub type Tolerance<'t> = &'t dyn Fn(&ObservationKind, u64, &[Mismatch]) -> bool;
 pub const STRICT: Tolerance<'static> = &|_, _, _| false;
 
 /// Looks at how far an outcome has come: `wanted` are its parts, all of which must be there.
-pub fn match_outcome(wanted: &[ExpectedPart], log: &Log, tolerated: Tolerance<'_>) -> MatchState {
+pub fn match_outcome(parts: &[ExpectedPart], log: &Log, tolerated: Tolerance<'_>) -> MatchState {
     let mut taken: Vec<MatchedObservation> = vec![];
     let mut captures = Captures::default();
     let mut open = None;
     let mut complete = true;
     let mut lacking = vec![];
-    for (part, want) in wanted.iter().enumerate() {
-        match match_part(part, want, log, &taken, &mut captures, tolerated) {
+    for (part, expected) in parts.iter().enumerate() {
+        match match_part(part, expected, log, &taken, &mut captures, tolerated) {
             PartMatch::Match(found) => taken.push(found),
             PartMatch::Wrong(miss) => return MatchState::Failed { miss },
             PartMatch::NotYet(nearest) => {
@@ -108,14 +108,14 @@ enum PartMatch {
 
 fn match_part(
     part: usize,
-    want: &ExpectedPart,
+    expected: &ExpectedPart,
     log: &Log,
     taken: &[MatchedObservation],
     captures: &mut Captures,
     tolerated: Tolerance<'_>,
 ) -> PartMatch {
-    if let Some(value) = &want.lookup {
-        return match check(want, value, captures) {
+    if let Some(value) = &expected.lookup {
+        return match check(expected, value, captures) {
             Ok(()) => PartMatch::Match(MatchedObservation { part, at: None, index: None }),
             Err(mismatches) => {
                 let actual = Value::Object(value.clone());
@@ -123,12 +123,12 @@ fn match_part(
             }
         };
     }
-    let mut candidates = log.untaken(want.kind.name, want.conn.as_deref(), &want.selectors);
+    let mut candidates = log.untaken(expected.kind.name, expected.conn.as_deref(), &expected.selectors);
     candidates.retain(|c| taken.iter().all(|t| t.at != Some(c.at)));
-    match want.kind.pick {
+    match expected.kind.pick {
         Pick::First => match candidates.into_iter().next() {
             None => PartMatch::NotYet(None),
-            Some(first) => match check_candidate(want, &first, captures, tolerated) {
+            Some(first) => match check_candidate(expected, &first, captures, tolerated) {
                 Ok(()) => PartMatch::Match(matched_observation(part, &first)),
                 Err(mismatches) => PartMatch::Wrong(closest_miss(part, &first.observation, mismatches)),
             },
@@ -136,7 +136,7 @@ fn match_part(
         Pick::Any => {
             let mut nearest = None;
             for candidate in candidates {
-                match check_candidate(want, &candidate, captures, tolerated) {
+                match check_candidate(expected, &candidate, captures, tolerated) {
                     Ok(()) => return PartMatch::Match(matched_observation(part, &candidate)),
                     // Of equally near ones the latest says most about where things stand.
                     Err(mismatches) => {
@@ -154,24 +154,24 @@ fn match_part(
     }
 }
 
-fn check(want: &ExpectedPart, value: &Map<String, Value>, captures: &mut Captures) -> Result<(), Vec<Mismatch>> {
+fn check(expected: &ExpectedPart, value: &Map<String, Value>, captures: &mut Captures) -> Result<(), Vec<Mismatch>> {
     let value = Value::Object(value.clone());
-    want.pattern.check(Some(&value), captures)
+    expected.pattern.check(Some(&value), captures)
 }
 
 /// [`check`], where what differs may be tolerated: then it is captured what can be.
 fn check_candidate(
-    want: &ExpectedPart,
+    expected: &ExpectedPart,
     candidate: &Candidate,
     captures: &mut Captures,
     tolerated: Tolerance<'_>,
 ) -> Result<(), Vec<Mismatch>> {
     let seen = &candidate.observation;
-    check(want, &seen.value, captures).or_else(|mismatches| {
-        if !tolerated(want.kind, seen.index, &mismatches) {
+    check(expected, &seen.value, captures).or_else(|mismatches| {
+        if !tolerated(expected.kind, seen.index, &mismatches) {
             return Err(mismatches);
         }
-        captures.extend(want.pattern.captured(Some(&Value::Object(seen.value.clone()))));
+        captures.extend(expected.pattern.captured(Some(&Value::Object(seen.value.clone()))));
         Ok(())
     })
 }
@@ -208,7 +208,7 @@ pub fn outcome_despite_violations(
         let place = |violation: &&Violation| (violation.part, violation.path.clone());
         explained_by(attribution, kind.name, &places, &here, place).is_some()
     };
-    outcomes.iter().enumerate().find_map(|(number, wanted)| match match_outcome(wanted, &scene.log, &tolerated) {
+    outcomes.iter().enumerate().find_map(|(number, parts)| match match_outcome(parts, &scene.log, &tolerated) {
         MatchState::Complete { taken, captures } => Some((number, taken, captures)),
         _ => None,
     })
@@ -217,7 +217,7 @@ pub fn outcome_despite_violations(
 /// What was captured, without what rules found wrong: it could make others fail that use it.
 pub fn without_violated_captures(
     scene: &mut Scene<'_>,
-    wanted: &[ExpectedPart],
+    parts: &[ExpectedPart],
     taken: &[MatchedObservation],
     mut captures: Captures,
 ) -> Captures {
@@ -229,7 +229,7 @@ pub fn without_violated_captures(
     let rules = scene.rules.clone();
     let rules = rules.lock().unwrap_or_else(PoisonError::into_inner);
     for t in taken {
-        let (want, Some(index), Some(value)) = (&wanted[t.part], t.index, t.at.and_then(|at| scene.log.value(at)))
+        let (expected, Some(index), Some(value)) = (&parts[t.part], t.index, t.at.and_then(|at| scene.log.value(at)))
         else {
             continue;
         };
@@ -241,15 +241,15 @@ pub fn without_violated_captures(
             .filter(here)
             .filter_map(|violation| violation.path.as_deref())
             .collect();
-        for (name, place) in want.pattern.captured_at(Some(&value)) {
-            let body = attribution.in_body(want.kind.name, &place);
+        for (name, place) in expected.pattern.captured_at(Some(&value)) {
+            let body = attribution.in_body(expected.kind.name, &place);
             if body.is_some_and(|body| wrong.iter().any(|path| !path.is_empty() && is_at_or_above(path, &body))) {
                 captures.remove(&name);
                 let missed = MissedExpectation {
                     way: MissKind::Different,
                     places: vec![place],
                     index: Some(index),
-                    ..missed(scene, want)
+                    ..missed(scene, expected)
                 };
                 scene.unusable.insert(name, missed);
             }
