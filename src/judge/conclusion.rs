@@ -99,7 +99,7 @@ impl Notes {
         }
     }
 
-    fn say(&mut self, requirement: &str, text: String) {
+    fn add_note(&mut self, requirement: &str, text: String) {
         self.add(Note { requirement: Some(requirement.to_owned()), text });
     }
 }
@@ -171,7 +171,10 @@ fn baseline_notes(inputs: &Inputs, requirements: &[RequirementResult], notes: &m
         let Some(status) = requirements.iter().find(|r| r.id == known.requirement).map(|r| r.status) else { continue };
         let scope = known.scenario.as_ref().map(|s| format!(" in {s}")).unwrap_or_default();
         if let Some(until) = known.until.as_ref().filter(|_| known.expired) {
-            notes.say(&known.requirement, format!("the baseline put up with this{scope} until {until}: it counts now"));
+            notes.add_note(
+                &known.requirement,
+                format!("the baseline put up with this{scope} until {until}: it counts now"),
+            );
         }
         if known.used || inputs.basis.scope != Scope::Full {
             continue;
@@ -189,11 +192,14 @@ fn baseline_notes(inputs: &Inputs, requirements: &[RequirementResult], notes: &m
         if occurred {
             continue; // its time is over; the violation counts, and the note above reports that
         } else if unknown && !names_nothing {
-            notes.say(&known.requirement, format!("the baseline lists this{scope}, and nothing was learnt about it"));
+            notes.add_note(
+                &known.requirement,
+                format!("the baseline lists this{scope}, and nothing was learnt about it"),
+            );
         } else {
             stale += 1;
             let why = if names_nothing { "no such scenario was played" } else { "it is not violated" };
-            notes.say(&known.requirement, format!("stale baseline line{scope}: {why}; remove it"));
+            notes.add_note(&known.requirement, format!("stale baseline line{scope}: {why}; remove it"));
         }
     }
     stale

@@ -55,7 +55,7 @@ pub struct Play {
     /// Where it took place: folders and ports that other plays do not have.
     pub place: NormalisationFacts,
     /// When it took place, where a process was played at.
-    pub turn: Option<PlayPosition>,
+    pub position: Option<PlayPosition>,
 }
 
 /// When a play took place: all plays at one process follow each other.
@@ -85,7 +85,7 @@ impl Play {
             uses: vec![],
             trace: None,
             place: NormalisationFacts::default(),
-            turn: None,
+            position: None,
         }
     }
 

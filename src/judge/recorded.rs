@@ -1,4 +1,4 @@
-//! Findings of a recorded trace: by the rules alone ([`Recorded`]), or as the trace itself reports them ([`Reading`]).
+//! Findings of a recorded trace: by the rules alone ([`Recorded`]), or as the trace itself reports them ([`FindingsReader`]).
 
 use std::time::Duration;
 

@@ -10,15 +10,15 @@ use crate::protocol::{Judgements, Protocol, RequirementId, Rule, Violation};
 use crate::trace::{Direction, End, Event, Sink};
 
 /// How many violations of one requirement by one end are kept; later ones are counted.
-const KEPT_VIOLATIONS: u64 = 20;
+const MAX_VIOLATIONS: u64 = 20;
 
 /// Of so many connections the first violations of each requirement are kept all the same, and so many of each: they explain
 /// what did not come there.
-const KEPT_CONNECTIONS: usize = 200;
-const KEPT_OF_CONNECTION: u64 = 8;
+const MAX_CONNECTIONS: usize = 200;
+const MAX_VIOLATIONS_OF_CONNECTION: u64 = 8;
 
 /// How many different notes are kept.
-const KEPT_NOTES: usize = 100;
+const MAX_NOTES: usize = 100;
 
 /// Feeds events to every rule of an edition and gathers what the rules have to say.
 ///
@@ -128,12 +128,12 @@ impl ViolationCount {
     /// Whether one more violation is among the first of its connection.
     fn is_among_first(&mut self, conn: Option<&str>) -> bool {
         let Some(conn) = conn else { return false };
-        if !self.conns.contains_key(conn) && self.conns.len() >= KEPT_CONNECTIONS {
+        if !self.conns.contains_key(conn) && self.conns.len() >= MAX_CONNECTIONS {
             return false;
         }
         let seen = self.conns.entry(conn.to_owned()).or_default();
         *seen += 1;
-        *seen <= KEPT_OF_CONNECTION
+        *seen <= MAX_VIOLATIONS_OF_CONNECTION
     }
 }
 
@@ -156,7 +156,7 @@ fn keep_violation(
         }
         let count = counts.entry((violation.requirement, violation.blame == End::Client)).or_default();
         count.seen += 1;
-        if count.is_among_first(violation.conn.as_deref()) || count.seen <= KEPT_VIOLATIONS {
+        if count.is_among_first(violation.conn.as_deref()) || count.seen <= MAX_VIOLATIONS {
             count.kept += 1;
             found.violations.push(violation);
         }
@@ -177,7 +177,7 @@ fn keep_violation(
         }
     }
     for note in out.notes {
-        if found.notes.len() < KEPT_NOTES && !found.notes.contains(&note) {
+        if found.notes.len() < MAX_NOTES && !found.notes.contains(&note) {
             found.notes.push(note);
         }
     }
@@ -292,7 +292,7 @@ mod tests {
         run.event(&Event { conn: Some("second".to_owned()), ..event(100, Direction::ToClient, false) });
         let kept = &run.judgements().violations;
         assert_eq!(kept.last().and_then(|violation| violation.conn.as_deref()), Some("second"));
-        assert_eq!((kept.len() as u64, run.dropped()), (KEPT_VIOLATIONS + 1, 100 - KEPT_VIOLATIONS));
+        assert_eq!((kept.len() as u64, run.dropped()), (MAX_VIOLATIONS + 1, 100 - MAX_VIOLATIONS));
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
         for i in 0..1000 {
             run.event(&event(i, Direction::ToClient, false));
         }
-        assert_eq!(run.judgements().violations.len() as u64, KEPT_VIOLATIONS);
+        assert_eq!(run.judgements().violations.len() as u64, MAX_VIOLATIONS);
         assert_eq!(run.judgements().assessed, [ID]);
         assert_eq!(run.times_violated(ID, End::Server), 1000);
         assert_eq!(run.times_violated(ID, End::Client), 0);

@@ -161,7 +161,7 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> JudgedSce
         requirement: requirement.map(str::to_owned),
         text: text.clone(),
     };
-    let turn = decisive_play(played, |p| p.turn.is_some()).and_then(|p| p.turn);
+    let turn = decisive_play(played, |p| p.position.is_some()).and_then(|p| p.position);
     let result = ScenarioResult {
         id: played.id.clone(),
         file: played.file.clone(),
@@ -177,8 +177,8 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> JudgedSce
                 status: p.status,
                 reason: p.reason.clone(),
                 duration_ms: millis(p.duration),
-                process: p.turn.map(|turn| turn.process),
-                position: p.turn.map(|turn| turn.position),
+                process: p.position.map(|turn| turn.process),
+                position: p.position.map(|turn| turn.position),
             })
             .collect(),
         job: turn.map(|turn| turn.job),

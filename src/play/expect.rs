@@ -43,10 +43,12 @@ fn missing_in_every_outcome<'o>(outcomes: &'o [Vec<ExpectedPart>], log: &Log) ->
     let same = |a: &ExpectedPart, b: &ExpectedPart| {
         a.kind.name == b.kind.name && a.conn == b.conn && a.selectors == b.selectors
     };
-    let awaited = first.iter().filter(|want| want.kind.pick == Pick::First && want.lookup.is_none());
-    let awaited = awaited.filter(|want| others.iter().all(|parts| parts.iter().any(|part| same(part, want))));
-    let came = |want: &&ExpectedPart| !log.untaken(want.kind.name, want.conn.as_deref(), &want.selectors).is_empty();
-    awaited.filter(|want| !others.is_empty() && !came(want)).collect()
+    let awaited = first.iter().filter(|expected| expected.kind.pick == Pick::First && expected.lookup.is_none());
+    let awaited = awaited.filter(|expected| others.iter().all(|parts| parts.iter().any(|part| same(part, expected))));
+    let came = |expected: &&ExpectedPart| {
+        !log.untaken(expected.kind.name, expected.conn.as_deref(), &expected.selectors).is_empty()
+    };
+    awaited.filter(|expected| !others.is_empty() && !came(expected)).collect()
 }
 
 /// Waits until one of the outcomes has come, or none can any more, or the time is up.
@@ -294,9 +296,9 @@ fn selectors(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Map<String, 
 /// Looks at the files that outcomes are about. Gives whether there are any.
 fn look_up(scene: &Scene<'_>, step: &Step, outcomes: &mut [Vec<ExpectedPart>]) -> Result<bool, Halt> {
     let mut any = false;
-    for want in outcomes.iter_mut().flatten() {
-        if let Some(value) = file_state(scene, step, want.kind, &want.selectors)? {
-            want.lookup = Some(value);
+    for expected in outcomes.iter_mut().flatten() {
+        if let Some(value) = file_state(scene, step, expected.kind, &expected.selectors)? {
+            expected.lookup = Some(value);
             any = true;
         }
     }
@@ -369,7 +371,7 @@ pub async fn never(
     until: Until,
     proves: &[RequirementId],
 ) -> Result<(), Halt> {
-    let want = compile_part(scene, step, part)?;
+    let expected = compile_part(scene, step, part)?;
     // A busy machine makes us wait for longer than was asked for. What comes in that time comes too late to count.
     let end = match until {
         Until::Quiet(time) => {
@@ -377,22 +379,22 @@ pub async fn never(
         }
         Until::Barrier => None,
     };
-    settle(scene, step, want.conn.as_deref(), until).await?;
-    if let Some(value) = file_state(scene, step, want.kind, &want.selectors)? {
-        if want.pattern.check(Some(&Value::Object(value.clone())), &mut Captures::default()).is_err() {
+    settle(scene, step, expected.conn.as_deref(), until).await?;
+    if let Some(value) = file_state(scene, step, expected.kind, &expected.selectors)? {
+        if expected.pattern.check(Some(&Value::Object(value.clone())), &mut Captures::default()).is_err() {
             scene.outcome.assessed.extend(proves);
             return Ok(());
         }
-        return scene.fail(unwanted(scene, step, &want, proves, Value::Object(value), None));
+        return scene.fail(unwanted(scene, step, &expected, proves, Value::Object(value), None));
     }
-    for candidate in scene.log.untaken(want.kind.name, want.conn.as_deref(), &want.selectors) {
+    for candidate in scene.log.untaken(expected.kind.name, expected.conn.as_deref(), &expected.selectors) {
         let value = Value::Object(candidate.observation.value.clone());
         let counts = end.is_none_or(|end| candidate.came <= end);
-        if counts && want.pattern.check(Some(&value), &mut Captures::default()).is_ok() {
-            return scene.fail(unwanted(scene, step, &want, proves, value, Some(candidate.observation.index)));
+        if counts && expected.pattern.check(Some(&value), &mut Captures::default()).is_ok() {
+            return scene.fail(unwanted(scene, step, &expected, proves, value, Some(candidate.observation.index)));
         }
     }
     scene.outcome.assessed.extend(proves);
-    scene.record_absence(want.conn.as_deref(), proves);
+    scene.record_absence(expected.conn.as_deref(), proves);
     Ok(())
 }

@@ -231,7 +231,7 @@ impl Traced {
         play.assessed.extend(&judged.assessed);
         play.notes = outcome.notes.clone();
         play.place = outcome.known.clone();
-        play.turn = outcome.turn;
+        play.position = outcome.position;
         play.notes.extend(judged.notes);
         play.uses = judged.uses;
         play.findings = outcome.findings.clone();
@@ -251,7 +251,7 @@ impl Traced {
             proves: &plan.requirements,
             assessed: &play.assessed,
             absences: &outcome.absences,
-            position: outcome.turn.map_or(1, |turn| turn.position),
+            position: outcome.position.map_or(1, |turn| turn.position),
         };
         let attributed = context.attribute(std::mem::take(&mut play.findings));
         (play.findings, play.blocked) = (attributed.findings, attributed.blocked);
@@ -359,7 +359,7 @@ async fn perform(
         idle: play_context.idle.take(),
         shared: false,
         peer: (kind.new)(setting),
-        scenario_dir: scenario_dir,
+        scenario_dir,
         recorder,
         log: traced.log.clone(),
         tail: traced.tail.clone(),

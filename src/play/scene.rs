@@ -121,14 +121,14 @@ pub struct PlayResult {
     /// What is known to differ from one run to the next, for snapshots.
     pub known: NormalisationFacts,
     /// The first process that was played at.
-    pub turn: Option<PlayPosition>,
+    pub position: Option<PlayPosition>,
 }
 
 impl PlayResult {
     /// Notes that this process is played at. The caller fills in the job.
     pub fn plays_at(&mut self, subject: &Running) {
         let (process, position) = subject.next_play();
-        self.turn.get_or_insert(PlayPosition { job: 0, process, position });
+        self.position.get_or_insert(PlayPosition { job: 0, process, position });
     }
 }
 

@@ -133,7 +133,7 @@ pub async fn suite(
 /// Numbers the processes of this subject from 1: there may be others of other subjects between them.
 fn number_processes<'p>(results: impl Iterator<Item = &'p mut Played>) {
     let mut turns: Vec<&mut PlayPosition> =
-        results.flat_map(|p| &mut p.plays).filter_map(|p| p.turn.as_mut()).collect();
+        results.flat_map(|p| &mut p.plays).filter_map(|p| p.position.as_mut()).collect();
     turns.sort_by_key(|turn| turn.process);
     for (number, turns) in (1..).zip(turns.chunk_by_mut(|a, b| a.process == b.process)) {
         turns.iter_mut().for_each(|turn| turn.process = number);
@@ -233,7 +233,7 @@ async fn play_queue(shared: &SuiteState, job: u64, mut slot: SubjectSlot) {
             () = shared.cancel.cancelled() => {}
             () = all_plays(shared, plan, &mut slot, &mut result) => {}
         }
-        result.plays.iter_mut().filter_map(|play| play.turn.as_mut()).for_each(|turn| turn.job = job);
+        result.plays.iter_mut().filter_map(|play| play.position.as_mut()).for_each(|turn| turn.job = job);
         if !result.plays.is_empty() {
             shared.progress.scenario_finished(&result);
         }

@@ -1,5 +1,7 @@
 //! Proof that the suite is any good: every flaw of our own peers is caught by the requirement it breaks, and no
 //! sound peer is accused, whatever freedom it takes.
+//!
+//! A [`Prover`] plays the suite against each [`Case`]: a mock with a flaw or a freedom. The results make a [`Proof`].
 
 mod proof;
 mod run;

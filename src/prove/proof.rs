@@ -92,7 +92,7 @@ pub struct CaseResult {
     pub violated: BTreeMap<String, BTreeSet<(String, String)>>,
     /// Scenarios that could not be judged, with the reason.
     pub errors: Vec<(String, String)>,
-    /// What is told of each flaw of a pair.
+    /// How each flaw of a pair shows.
     pub told: Vec<PairOutcome>,
 }
 
@@ -250,7 +250,7 @@ impl Proof {
         (!modified.flaws.is_empty()).then_some(modified)
     }
 
-    /// Whether every case holds, of pairs of flaws [`PAIRS_TOLD`], and no `must` is without a flaw.
+    /// Whether every case holds, of pairs of flaws [`PAIRS_DISTINGUISHED`], and no `must` is without a flaw.
     pub fn holds(&self) -> bool {
         let (pairs, others): (Vec<&CaseResult>, Vec<&CaseResult>) = self.results.iter().partition(|r| r.is_pair());
         let holding = pairs.iter().filter(|r| r.holds()).count();

@@ -25,14 +25,14 @@ use crate::trace::{Clock, Recorder};
 use super::proof::{Case, CaseKind, CaseResult, PairOutcome, Proof};
 
 /// A flawed mock that may never be found is waited for no longer than this: it is on this machine.
-const READY: Duration = Duration::from_secs(2);
+const MAX_READY: Duration = Duration::from_secs(2);
 
 /// A flawed mock is waited for no longer than this, whatever a step says.
-const LONGEST: Duration = Duration::from_millis(3500);
+const MAX_WAIT: Duration = Duration::from_millis(3500);
 
 /// However long a step may wait, a flawed mock that is not hurried is waited for no longer than this: what it does not withhold
 /// comes within a fraction of it.
-const UNHURRIED: Duration = Duration::from_secs(12);
+const UNHURRIED_WAIT: Duration = Duration::from_secs(12);
 
 /// A URL at which nothing listens.
 const CLOSED_PORT_URL: &str = "http://127.0.0.1:9";
@@ -41,7 +41,7 @@ const CLOSED_PORT_URL: &str = "http://127.0.0.1:9";
 const REPEATS: u32 = 3;
 
 /// The number of plays at once where the whole suite is played against a flaw, since most of them wait: each has a process of its own.
-const JOBS: usize = 6;
+const WHOLE_SUITE_JOBS: usize = 6;
 
 /// How long a mock is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Prover {
         };
         let mut spec = own(self.protocol, self.role, case.edition, &flags, peer::described(self.role.name));
         if let (true, Access::Launch(launch)) = (case.is_flawed(), &mut spec.access) {
-            launch.ready.within = launch.ready.within.min(READY);
+            launch.ready.within = launch.ready.within.min(MAX_READY);
         }
         let mut result = CaseResult::of(case.clone());
         if result.modifier().is_some() {
@@ -222,7 +222,7 @@ impl Prover {
         result: &mut CaseResult,
     ) -> Result<Vec<Played>, ProveError> {
         let flawed = result.case.is_flawed();
-        let jobs = if flawed && self.until(&result.case) == StopCondition::AllPlayed { JOBS } else { 1 };
+        let jobs = if flawed && self.until(&result.case) == StopCondition::AllPlayed { WHOLE_SUITE_JOBS } else { 1 };
         let until = self.until(&result.case);
         let mut run = Run { jobs, until, longest_first: jobs > 1, ..self.run.clone() };
         if matches!(result.modifier(), Some(Modifier::Sometimes | Modifier::Second)) {
@@ -231,9 +231,9 @@ impl Prover {
         if pace == Pace::Hurried {
             run.options.patience = self.patience;
             // Our own mocks give up after two seconds and try again after one: what comes later is withheld.
-            run.options.longest = Some(LONGEST.max(self.patience));
+            run.options.longest = Some(MAX_WAIT.max(self.patience));
         } else if flawed {
-            run.options.longest = Some(UNHURRIED.max(self.patience));
+            run.options.longest = Some(UNHURRIED_WAIT.max(self.patience));
         }
         let first = self.late(spec, &result.case).await;
         match suite(spec, plans.clone(), &run, first, Arc::new(Silent), &self.cancel).await {

@@ -119,7 +119,7 @@ impl SubjectError {
             }
             _ => &[],
         };
-        match telling(output) {
+        match most_useful_line(output) {
             Some(line) => format!("{self}; it wrote last: {}", line.trim()),
             None => self.to_string(),
         }
@@ -181,7 +181,7 @@ impl SubjectError {
 
 /// The last line that speaks of an error, such as an exception's; else the last that says anything. What comes after the
 /// message is often a trace of calls, or the runtime's version.
-fn telling(output: &[String]) -> Option<&String> {
+fn most_useful_line(output: &[String]) -> Option<&String> {
     let speaks = |line: &&String| {
         let line = line.to_ascii_lowercase();
         ["error", "exception", "panicked"].iter().any(|word| line.contains(word))

@@ -26,6 +26,6 @@ pub use lockfile::LockfileState;
 pub(crate) use lockfile::read_bounded;
 pub(crate) use ready::data_homes;
 pub use run_dir::RunDir;
-pub use running::{Running, Start, Stopped};
+pub use running::{Running, Start, StopResult};
 pub use tree::Descendants;
 pub use workspace::{FileState, ScenarioDir};

@@ -11,7 +11,7 @@ use crate::trace::{EventKind, Mark, Output, Payload, Recorder};
 const MAX_PIECE: usize = 4096;
 /// How many events one stream may write into one trace.
 const MAX_EVENTS: usize = 2000;
-/// How many bytes are kept for [`Tap::recent`].
+/// How many bytes are kept for [`ProcessTap::recent`].
 const RECENT: usize = 8192;
 /// How many lines [`ProcessTap::recent`] gives at most.
 const RECENT_LINES: usize = 12;
@@ -91,7 +91,7 @@ impl ProcessTap {
         self.state().take(stream, bytes);
     }
 
-    /// Keeps a piece for [`Tap::recent`] only.
+    /// Keeps a piece for [`ProcessTap::recent`] only.
     pub(super) fn remember(&self, bytes: &[u8]) {
         keep_end(&mut self.state().recent, bytes, RECENT);
     }

@@ -126,7 +126,7 @@ impl SubjectProcess {
         self.exit.borrow().clone()
     }
 
-    /// The end of the process, which can be read also after [`Process::finish`].
+    /// The end of the process, which can be read also after [`SubjectProcess::finish`].
     pub(super) fn watch(&self) -> watch::Receiver<Option<Exited>> {
         self.exit.clone()
     }

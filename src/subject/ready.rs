@@ -19,7 +19,7 @@ use super::{SubjectError, tree};
 /// How often to look.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How often to look at first, and how long that is: many subjects take only a few milliseconds.
-const FIRST_LOOKS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
+const FIRST_POLL_INTERVALS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
 
 /// Where a client would look for the lockfile, given the environment of the subject. What is there by now is none
 /// of this launch.
@@ -123,7 +123,7 @@ pub(super) async fn wait_for_port(
 async fn poll_again(started: Instant, within: Duration) -> bool {
     let now = Instant::now();
     let deadline = started + within;
-    let (often, at_first) = FIRST_LOOKS;
+    let (often, at_first) = FIRST_POLL_INTERVALS;
     let pause = if now - started < at_first { often } else { POLL_INTERVAL };
     sleep_until((now + pause).min(deadline)).await;
     now < deadline
@@ -178,23 +178,23 @@ fn too_late(watcher: &LockfileWatcher, process: &SubjectProcess, within: Duratio
 }
 
 /// Where it is, and how that is known.
-pub(super) struct Attached {
+pub(super) struct RunningSubject {
     pub(super) lock: Lock,
     pub(super) editions: Vec<&'static str>,
     /// The lockfile it was found through.
     pub(super) file: Option<(PathBuf, Vec<u8>)>,
 }
 
-impl From<Candidate> for Attached {
+impl From<Candidate> for RunningSubject {
     fn from(candidate: Candidate) -> Self {
         Self { lock: candidate.lock, editions: candidate.editions, file: Some((candidate.path, candidate.content)) }
     }
 }
 
 /// Finds it, and makes sure that it accepts connections.
-pub(super) async fn find_running(spec: &SubjectSpec, target: &Target) -> Result<Attached, SubjectError> {
+pub(super) async fn find_running(spec: &SubjectSpec, target: &Target) -> Result<RunningSubject, SubjectError> {
     let attached = match target {
-        Target::Url(url) => Attached { lock: parse_url(spec, url)?, editions: editions(spec), file: None },
+        Target::Url(url) => RunningSubject { lock: parse_url(spec, url)?, editions: editions(spec), file: None },
         Target::Lockfile(path) => match LockfileWatcher::new(spec, &[]).examine(path) {
             LockfileStatus::Usable(candidate) => (*candidate).into(),
             LockfileStatus::Useless { why, .. } => {
@@ -211,7 +211,7 @@ pub(super) async fn find_running(spec: &SubjectSpec, target: &Target) -> Result<
 }
 
 /// The one live server below this data home.
-async fn in_data_home(spec: &SubjectSpec, home: PathBuf) -> Result<Attached, SubjectError> {
+async fn in_data_home(spec: &SubjectSpec, home: PathBuf) -> Result<RunningSubject, SubjectError> {
     let mut watcher = LockfileWatcher::new(spec, &[home]);
     watcher.look();
     let mut live = vec![];
@@ -228,7 +228,7 @@ async fn in_data_home(spec: &SubjectSpec, home: PathBuf) -> Result<Attached, Sub
             help: vec!["choose one with `--lockfile FILE`".to_owned()],
         });
     }
-    live.pop().map(Attached::from).ok_or_else(|| SubjectError::NotFound {
+    live.pop().map(RunningSubject::from).ok_or_else(|| SubjectError::NotFound {
         problem: format!("no live lockfile in {}", watcher.place()),
         seen: watcher.facts(),
         help: vec!["start it, or say where it is with `--url URL` or `--lockfile FILE`".to_owned()],

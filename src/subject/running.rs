@@ -55,7 +55,7 @@ pub struct Running {
 
 /// How a subject was stopped.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stopped {
+pub struct StopResult {
     /// How its main process ended; none where it is not ours, or could not be ended.
     pub exited: Option<Exited>,
     /// Whether it ended as asked, before it was killed.
@@ -108,7 +108,7 @@ impl Running {
         record_file(&tap, &found.path, "read", Some(&found.content));
         Ok(Self {
             spec: start.spec.clone(),
-            surroundings: surroundings,
+            surroundings,
             process: Some(process),
             tap,
             uses: Uses::default(),
@@ -130,7 +130,7 @@ impl Running {
         let process = SubjectProcess::start(command, &surroundings, tap.clone(), start.spec.is_driven())?;
         Ok(Self {
             spec: start.spec.clone(),
-            surroundings: surroundings,
+            surroundings,
             process: Some(process),
             tap,
             uses: Uses::default(),
@@ -181,7 +181,7 @@ impl Running {
         }
         Ok(Self {
             spec: start.spec.clone(),
-            surroundings: surroundings,
+            surroundings,
             process: Some(process),
             tap,
             uses: Uses::default(),
@@ -410,9 +410,9 @@ impl Running {
 
     /// Asks it to stop, waits, and kills whatever is left of its process tree. Takes at most the configured time
     /// plus a few seconds. Writes `Exited` and what became of the lockfile to the trace. What is not ours is left alone.
-    pub async fn stop(mut self) -> Stopped {
+    pub async fn stop(mut self) -> StopResult {
         let Some(process) = self.process.take() else {
-            return Stopped { exited: None, graceful: true, left: 0, clean: true };
+            return StopResult { exited: None, graceful: true, left: 0, clean: true };
         };
         process.will_exit();
         let graceful = self.ask_to_stop(&process).await;
@@ -426,7 +426,7 @@ impl Running {
                 Err(_) => record_file(&self.tap, path, "absent", None),
             }
         }
-        Stopped { exited, graceful, left, clean }
+        StopResult { exited, graceful, left, clean }
     }
 
     /// Whether it ended within the time it has for that.

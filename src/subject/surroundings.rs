@@ -189,7 +189,7 @@ fn free_port() -> Result<u16, SubjectError> {
         // Each process of ours begins elsewhere.
         let at = std::process::id().wrapping_mul(7919).wrapping_add(LAST.fetch_add(1, Ordering::Relaxed)) % ports;
         let port = u16::try_from(FIRST_PORT + at).unwrap_or_default();
-        if bound(port).is_ok() {
+        if bind_port(port).is_ok() {
             return Ok(port);
         }
     }
@@ -203,7 +203,7 @@ fn any_from() -> u32 {
 }
 
 fn any_port() -> Result<u16, SubjectError> {
-    bound(0)
+    bind_port(0)
         .and_then(|socket| socket.local_addr())
         .map(|address| address.port())
         .map_err(|e| SubjectError::Unable(format!("could not find a free port on 127.0.0.1: {e}")))
@@ -211,7 +211,7 @@ fn any_port() -> Result<u16, SubjectError> {
 
 /// A socket that is bound to a port and does not listen. A process that another thread starts at this moment holds it, too,
 /// until it runs its own program: nobody may take it for a server, and the subject has to be able to listen beside it.
-fn bound(port: u16) -> io::Result<TcpSocket> {
+fn bind_port(port: u16) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
     socket.bind((Ipv4Addr::LOCALHOST, port).into())?;
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_port_that_is_looked_at_accepts_no_connection_and_leaves_the_subject_room() {
-        let looked_at = bound(0).unwrap();
+        let looked_at = bind_port(0).unwrap();
         let port = looked_at.local_addr().unwrap().port();
         assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err());
         assert!(

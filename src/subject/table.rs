@@ -83,7 +83,7 @@ pub(super) fn resident(pids: &[u32]) -> Option<u64> {
     text.lines().filter_map(|line| line.trim().parse::<u64>().ok()).map(|kib| kib * 1024).reduce(|all, one| all + one)
 }
 
-/// The present time, as [`Entry::began`] counts it: in hundredths of a second since the system began.
+/// The present time, as [`ProcessEntry::began`] counts it: in hundredths of a second since the system began.
 #[cfg(target_os = "linux")]
 pub(super) fn now() -> u64 {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();

@@ -336,7 +336,7 @@ impl Check<'_> {
 
     /// A variable that stands for a pattern may itself use variables: they must have values where it is used.
     fn variables_of_pattern(&mut self, text: &str, span: Span) {
-        if let Some(VariableType::Pattern(pattern)) = whole_variable(text).and_then(|name| self.scope.vars.get(&name)) {
+        if let Some(VariableType::Pattern(pattern)) = only_variable(text).and_then(|name| self.scope.vars.get(&name)) {
             for name in variables(pattern) {
                 self.variable(&name, span, false);
             }
@@ -346,7 +346,7 @@ impl Check<'_> {
     /// The pattern with the variables that stand for patterns put in.
     pub(super) fn put_in(&self, value: &Value) -> Value {
         match value {
-            Value::String(text) => match whole_variable(text).and_then(|name| self.scope.vars.get(&name)) {
+            Value::String(text) => match only_variable(text).and_then(|name| self.scope.vars.get(&name)) {
                 Some(VariableType::Pattern(pattern)) => pattern.clone(),
                 _ => value.clone(),
             },
@@ -364,7 +364,7 @@ impl Check<'_> {
 }
 
 /// The name, where a string is nothing but one variable without parts.
-fn whole_variable(text: &str) -> Option<String> {
+fn only_variable(text: &str) -> Option<String> {
     match pieces(text).ok()?.as_slice() {
         [Piece::Variable(path)] if path.len() == 1 => Some(path[0].clone()),
         _ => None,
