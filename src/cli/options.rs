@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use crate::config::{EditionChoice, SubjectSpec};
 use crate::diagnostic::nearest;
 use crate::judge::{Repro, Shard};
-use crate::play::{Cancel, Options, Run, Traces, Until};
+use crate::play::{Cancel, PlayOptions, Run, StopCondition, Traces};
 use crate::protocol::{Level, RequirementId, parse_bound, parse_duration};
 use crate::report::{ReportKind, Silent};
 use crate::trace::Strength;
@@ -252,8 +252,8 @@ impl TargetOptions {
     /// How to play at this subject.
     pub fn play(&self, spec: &SubjectSpec) -> Run {
         let patience = self.timeout.unwrap_or(spec.timeouts.expect);
-        let options = Options { patience, longest: None, traces: Traces::None, strict: false, snapshotter: None };
-        let until = Until::AllPlayed;
+        let options = PlayOptions { patience, longest: None, traces: Traces::None, strict: false, snapshotter: None };
+        let until = StopCondition::AllPlayed;
         Run { options, jobs: 1, repeat: 1, retries: 0, until, weigh_every: None, longest_first: false }
     }
 }

@@ -7,10 +7,11 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use crate::judge::Shard;
-use crate::play::{Cancel, Options, Run, Traces, Until};
+use crate::play::{Cancel, PlayOptions, Run, StopCondition, Traces};
 use crate::protocol::protocols;
 use crate::prove::{
-    Case, CaseKind, CaseResult, Extent, Modified, PAIRS_TOLD, PairOutcome, Proof, Prover, cases, modified, pairs, prove,
+    Case, CaseKind, CaseResult, Extent, Modified, PAIRS_DISTINGUISHED, PairOutcome, Proof, Prover, cases, modified,
+    pairs, prove,
 };
 
 use super::{CliError, Exit, Terminal};
@@ -84,14 +85,14 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     // Most of the time is spent waiting for what a flawed mock withholds.
     let cores = available_parallelism().map_or(1, NonZeroUsize::get);
     let jobs = args.jobs.map_or(cores * 3, NonZeroUsize::get);
-    let options = Options {
+    let options = PlayOptions {
         patience: crate::protocol::PATIENCE,
         longest: None,
         traces: Traces::None,
         strict: false,
         snapshotter: None,
     };
-    let until = Until::AllPlayed;
+    let until = StopCondition::AllPlayed;
     let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, until, weigh_every: None, longest_first: false };
     let extent = if args.quick { Extent::UntilCaught } else { Extent::Whole };
     let runtime = super::session::runtime()?;
@@ -277,7 +278,7 @@ fn render_proof(proof: &Proof) -> String {
         let share = outcome as f64 * 100.0 / pairs as f64;
         push(format!(
             "both flaws of {outcome} of {pairs} pairs told ({share:.1} %; {:.0} % have to be)",
-            PAIRS_TOLD * 100.0
+            PAIRS_DISTINGUISHED * 100.0
         ));
         return text;
     }

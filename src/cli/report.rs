@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostic;
-use crate::judge::{Part, Report, merge};
+use crate::judge::{Report, ShardReport, merge};
 
 use super::{CliError, Exit, ReportTarget, Terminal, deliver};
 
@@ -45,7 +45,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let (mut parts, mut faults) = (vec![], vec![]);
     for file in &files {
         match read(file) {
-            Ok(report) => parts.push(Part { file: file.display().to_string(), report }),
+            Ok(report) => parts.push(ShardReport { file: file.display().to_string(), report }),
             Err(fault) => faults.push(fault),
         }
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::peer::{self, Flaw};
 use crate::protocol::{Level, Protocol, Requirement, Role, protocols, role};
-use crate::scenario::filter::Candidate;
+use crate::scenario::filter::FilterCandidate;
 use crate::scenario::{Filter, Plan};
 use crate::trace::End;
 
@@ -46,7 +46,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Some(_) if !named.is_empty() => named.clone(),
         Some(expression) if expression.contains('(') => {
             let filter = Filter::parse(expression)?;
-            all.iter().filter(|(_, r)| filter.matches(Candidate { id: r.id, requirements: &[*r] })).collect()
+            all.iter().filter(|(_, r)| filter.matches(FilterCandidate { id: r.id, requirements: &[*r] })).collect()
         }
         Some(id) => return Err(unknown(id, &all)),
     };

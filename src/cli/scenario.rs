@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::export::Source;
 use crate::export::scenario::{ScenarioBuilder, ScenarioGoal, ScenarioSpec};
-use crate::judge::{By, Reading};
+use crate::judge::{FindingSource, FindingsReader};
 use crate::protocol::{Level, Protocol, Role, protocols};
 use crate::scenario::load_str;
 use crate::trace::{End, Finding, Header, ReadError};
@@ -69,7 +69,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         return Err(CliError::usage(format!("{} has no such role", protocol.name)));
     };
     edition.clone_into(&mut header.edition);
-    let by = if args.edition.is_some() { By::Rules } else { By::Trace };
+    let by = if args.edition.is_some() { FindingSource::Rules } else { FindingSource::Trace };
     let found = found(&source, &header, protocol, by)?;
     let finding = if args.observed { None } else { chosen(&args, &found.list, role, terminal)? };
     let name = args.trace.file_name().map_or_else(|| "stdin".into(), |name| name.to_string_lossy().into_owned());
@@ -104,8 +104,13 @@ struct TraceFindings {
 }
 
 /// All findings of the trace, of both ends, in the order of the events.
-fn found(source: &Source, header: &Header, protocol: &'static Protocol, by: By) -> Result<TraceFindings, CliError> {
-    let mut reading = Reading::new(protocol, header, by);
+fn found(
+    source: &Source,
+    header: &Header,
+    protocol: &'static Protocol,
+    by: FindingSource,
+) -> Result<TraceFindings, CliError> {
+    let mut reading = FindingsReader::new(protocol, header, by);
     let mut reader = source.reader().map_err(unreadable)?;
     for event in reader.by_ref() {
         reading.event(&event.map_err(unreadable)?);

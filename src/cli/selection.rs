@@ -182,7 +182,7 @@ impl SelectedPlans {
 /// Whether a filter takes a plan.
 pub fn matches(filter: &Filter, plan: &Plan, catalogue: &[Requirement]) -> bool {
     let requirements: Vec<&Requirement> = catalogue.iter().filter(|r| plan.requirements.contains(&r.id)).collect();
-    filter.matches(filter::Candidate { id: &plan.id, requirements: &requirements })
+    filter.matches(filter::FilterCandidate { id: &plan.id, requirements: &requirements })
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::judge::{
     Baseline, Note, Played, Report, Repro, RunOptions, Scope, SubjectReport, SubjectRun, Suite, Unjudged, judge_subject,
 };
 use crate::peer;
-use crate::play::{Cancel, Options, Run, Traces, Until, contact, serves, start, suite};
+use crate::play::{Cancel, PlayOptions, Run, StopCondition, Traces, contact, serves, start, suite};
 use crate::protocol::{Requirement, Role};
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan};
@@ -177,7 +177,7 @@ impl Session<'_> {
         let snapshots = SnapshotComparison::new(kept.snapshots.as_deref(), strength, selected.all_shards_complete);
         let jobs = self.options.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get);
         let run = Run {
-            options: Options {
+            options: PlayOptions {
                 patience: self.patience(spec),
                 longest: None,
                 traces,
@@ -187,7 +187,7 @@ impl Session<'_> {
             jobs,
             repeat: self.options.repeat.map_or(1, std::num::NonZeroU32::get),
             retries: self.options.retries.unwrap_or(0),
-            until: if self.options.fail_fast { Until::Failure } else { Until::AllPlayed },
+            until: if self.options.fail_fast { StopCondition::Failure } else { StopCondition::AllPlayed },
             weigh_every: None,
             // With one job too, so that it repeats what each of several played in the same order.
             longest_first: true,
@@ -341,7 +341,7 @@ impl Session<'_> {
         }
         let SharedOptions { strict, filter, shard, .. } = self.options;
         let run_options = RunOptions { strict: *strict, filter: filter.clone(), shard: *shard };
-        let report = Report::of(suite, notes, subjects).asked(run_options, unjudged);
+        let report = Report::of(suite, notes, subjects).with_options(run_options, unjudged);
         let usage = !super::deliver::deliver(&report, &self.options.reports, terminal);
         Ok(Exit::of(report.standing(), cancel.is_cancelled(), usage || misused))
     }

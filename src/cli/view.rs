@@ -10,7 +10,7 @@ use crate::export::filter::{Filter, Moment};
 use crate::export::har::Har;
 use crate::export::html::{Meta, Page, PageEntry};
 use crate::export::{Findings, NewFile, Remark, Source, TraceSurvey, WriteError};
-use crate::judge::{By, Reading};
+use crate::judge::{FindingSource, FindingsReader};
 use crate::protocol::{Level, Protocol, parse_duration, protocols};
 use crate::trace::{Event, Finding, Header, KINDS, ReadError};
 
@@ -154,8 +154,8 @@ impl SurveyedTrace {
         }
         let mut survey = TraceSurvey::default();
         let judging = protocol.filter(|_| !args.no_findings);
-        let by = if args.edition.is_some() { By::Rules } else { By::Trace };
-        let mut reading = judging.map(|protocol| Reading::new(protocol, &header, by));
+        let by = if args.edition.is_some() { FindingSource::Rules } else { FindingSource::Trace };
+        let mut reading = judging.map(|protocol| FindingsReader::new(protocol, &header, by));
         for event in reader.by_ref() {
             let event = event.map_err(unreadable)?;
             survey.event(&event);

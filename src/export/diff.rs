@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use anstyle::{AnsiColor, Color, Style};
 
 use crate::protocol::{Protocol, Reach};
-use crate::trace::{Direction, Event, EventKind, HandshakeNormaliser, TraceFacts, NormalisationFacts, ReadError};
+use crate::trace::{Direction, Event, EventKind, HandshakeNormaliser, NormalisationFacts, ReadError, TraceFacts};
 
 use super::html::{ComparisonCounts, DiffStatus};
 use super::label::Labels;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::protocol::{Attribution, Level, Part, Requirement, RequirementId, is_at_or_above};
 use crate::trace::End;
 
-use super::{Absence, Blocked, FaultOwner, MissKind, Missed, RawFinding};
+use super::{Absence, BlockedRequirement, FaultOwner, MissKind, MissedExpectation, RawFinding};
 
 /// The requirements that a process survives whatever comes, as area and slug.
 pub const ALIVE: [&str; 2] = ["robustness/alive", "robustness/client-alive"];
@@ -15,7 +15,7 @@ pub const ALIVE: [&str; 2] = ["robustness/alive", "robustness/client-alive"];
 const CUT_SHORT: [&str; 2] = ["framing/failure-code", "framing/client-failure-code"];
 
 /// What attribution has to know of a play.
-pub struct Context<'a> {
+pub struct AttributionContext<'a> {
     /// How missed expectations of the role are attributed.
     pub attribution: &'a Attribution,
     /// The catalogue of the protocol.
@@ -30,28 +30,28 @@ pub struct Context<'a> {
     pub assessed: &'a [RequirementId],
     /// What was awaited not to come, and did not.
     pub absences: &'a [Absence],
-    /// Its place among the plays at its process, from 1.
+    /// The position of the play among the plays at the same process, from 1.
     pub position: u64,
 }
 
 /// What is left of the findings of a play, and what they kept from being judged.
-pub struct Attributed {
+pub struct AttributedFindings {
     /// The findings.
     pub findings: Vec<RawFinding>,
     /// What could not be judged because of them.
-    pub blocked: Vec<Blocked>,
+    pub blocked: Vec<BlockedRequirement>,
 }
 
-impl Context<'_> {
+impl AttributionContext<'_> {
     /// Tells causes from consequences in what was found in a play.
-    pub fn attribute(&self, found: Vec<RawFinding>) -> Attributed {
+    pub fn attribute(&self, found: Vec<RawFinding>) -> AttributedFindings {
         let (missed, mut findings): (Vec<RawFinding>, Vec<RawFinding>) =
             found.into_iter().partition(|f| f.missed.is_some());
         let mut blocked = vec![];
         let stopped = !missed.is_empty();
         for found in missed {
             let own = found.requirement;
-            // A step that could not be done after something had failed says nothing of its own.
+            // A step that could not be done after something had failed adds nothing.
             let undone = found.missed.as_ref().is_some_and(|missed| missed.way == MissKind::Unreachable);
             if undone
                 && own.is_none()
@@ -60,7 +60,9 @@ impl Context<'_> {
                 continue;
             }
             // What a requirement asks for next builds on what could not be judged of it.
-            if let Some(before) = blocked.iter().find(|b: &&Blocked| own.is_some() && b.requirement == own).cloned() {
+            if let Some(before) =
+                blocked.iter().find(|b: &&BlockedRequirement| own.is_some() && b.requirement == own).cloned()
+            {
                 blocked.push(before);
                 continue;
             }
@@ -78,13 +80,13 @@ impl Context<'_> {
                 continue;
             }
             let found = self.charged(found);
-            // A rule that says it of the same event says more.
-            let told = |other: &RawFinding| {
+            // A rule that finds the same in the same event has more detail.
+            let is_same_fault = |other: &RawFinding| {
                 let same =
                     other.requirement == found.requirement && other.index == found.index && other.fault == found.fault;
                 same && other.missed.is_none() && found.index.is_some() && found.requirement.is_some()
             };
-            if let Some(rule) = findings.iter_mut().find(|other| told(other)) {
+            if let Some(rule) = findings.iter_mut().find(|other| is_same_fault(other)) {
                 let own = by(rule, own);
                 if rule.place.is_none() {
                     (rule.step, rule.place, rule.last_events) = (found.step, found.place, found.last_events);
@@ -111,12 +113,13 @@ impl Context<'_> {
         }
         self.drop_consequences(&mut findings);
         self.drop_what_follows(&mut findings, &mut blocked);
-        let violated = |b: &Blocked| b.requirement.is_some() && findings.iter().any(|f| f.requirement == b.requirement);
+        let violated =
+            |b: &BlockedRequirement| b.requirement.is_some() && findings.iter().any(|f| f.requirement == b.requirement);
         blocked.retain(|b| !violated(b));
-        Attributed { findings, blocked }
+        AttributedFindings { findings, blocked }
     }
 
-    /// Drops what a rule says of any request where an expectation says it of this one: that there is no response.
+    /// Drops a rule's finding that a request has no response where an expectation found that of this request.
     fn drop_general(&self, found: &RawFinding, own: Option<RequirementId>, findings: &mut Vec<RawFinding>) {
         let Some(missed) = found.missed.as_ref().filter(|missed| missed.way == MissKind::Absent) else { return };
         let Some(own) = self.requirement(own).filter(|own| found.requirement == Some(own.id)) else { return };
@@ -133,7 +136,7 @@ impl Context<'_> {
         });
     }
 
-    /// Drops what says again what another finding says: that something was late which never came, and that the process
+    /// Drops findings that repeat another finding: that something was late which never came, and that the process
     /// ended where a rule that binds knows it.
     fn drop_consequences(&self, findings: &mut Vec<RawFinding>) {
         let never: Vec<Option<String>> = findings
@@ -159,8 +162,8 @@ impl Context<'_> {
         });
     }
 
-    /// Drops what another finding of the play explains, whoever saw the two.
-    fn drop_what_follows(&self, findings: &mut Vec<RawFinding>, blocked: &mut Vec<Blocked>) {
+    /// Drops what another finding of the play explains, whether rules or expectations found the two.
+    fn drop_what_follows(&self, findings: &mut Vec<RawFinding>, blocked: &mut Vec<BlockedRequirement>) {
         let short = |found: &RawFinding| self.requirement(found.requirement).map(Requirement::short);
         let cause = |found: &RawFinding| {
             let own = short(found).filter(|_| found.fault == self.subject)?;
@@ -172,14 +175,14 @@ impl Context<'_> {
                 .find(explains)
                 .map(|other| by(other, found.requirement))
         };
-        let causes: Vec<Option<Blocked>> = findings.iter().map(cause).collect();
+        let causes: Vec<Option<BlockedRequirement>> = findings.iter().map(cause).collect();
         let mut each = causes.iter();
         findings.retain(|_| each.next().is_some_and(Option::is_none));
         blocked.extend(causes.into_iter().flatten());
     }
 
     /// What would have been met because something did not come, where what came there was not usable: it may have come.
-    fn unproved_absences(&self, findings: &[RawFinding]) -> Vec<Blocked> {
+    fn unproved_absences(&self, findings: &[RawFinding]) -> Vec<BlockedRequirement> {
         let cause = |absence: &Absence| {
             let ours = findings.iter().filter(|found| found.missed.is_none() && found.fault == self.subject);
             let unusable = |found: &&RawFinding| found.requirement.is_some_and(|id| self.is_unusable(id));
@@ -198,13 +201,13 @@ impl Context<'_> {
     }
 
     /// What the scenario would have judged after it had to stop.
-    fn unreached(&self, findings: &[RawFinding], blocked: &mut Vec<Blocked>) {
+    fn unreached(&self, findings: &[RawFinding], blocked: &mut Vec<BlockedRequirement>) {
         let cause = findings.iter().find(|f| f.missed.is_some());
         let Some(cause) = cause.map(|found| by(found, None)).or_else(|| blocked.first().cloned()) else { return };
         for id in self.proves {
             let known = self.assessed.contains(id) || blocked.iter().any(|b| b.requirement == Some(*id));
             if !known {
-                blocked.push(Blocked { requirement: Some(id), ..cause.clone() });
+                blocked.push(BlockedRequirement { requirement: Some(id), ..cause.clone() });
             }
         }
     }
@@ -221,7 +224,7 @@ impl Context<'_> {
                 let ours = seen.iter().filter(|other| other.fault == self.subject && other.missed.is_none());
                 ours.filter(|other| other.index.is_some() && other.index == found.index)
             };
-            // It may be taken for what must not come because it is wrong at a place by which that is known.
+            // The message may be taken for what must not come because it is wrong at a place by which that is recognised.
             let wrong = || missed.places.iter().find_map(|place| self.at_the_place(missed.kind, place, on_message()));
             // What a client does after our server could not answer it comes of that.
             let client = self.subject == FaultOwner::End(End::Client);
@@ -264,7 +267,7 @@ impl Context<'_> {
                     && other.conn.is_some()
                     && other.conn == missed.conn
             };
-            // What rules say of a head is said before the body comes.
+            // Findings of rules about a head come before the body.
             let exchange = missed.exchange().filter(|exchange| missed.conn.as_deref() == Some(exchange));
             let here = |other: &&RawFinding| match missed.way {
                 _ if spoilt(other) => true,
@@ -284,7 +287,7 @@ impl Context<'_> {
     fn at_the_places<'f>(
         &self,
         found: &RawFinding,
-        missed: &Missed,
+        missed: &MissedExpectation,
         seen: impl Iterator<Item = &'f RawFinding>,
     ) -> Option<&'f RawFinding> {
         let on_message: Vec<&RawFinding> =
@@ -375,8 +378,8 @@ pub fn explained_by<'f, F>(
     first
 }
 
-fn by(cause: &RawFinding, requirement: Option<RequirementId>) -> Blocked {
-    Blocked { requirement, because: cause.requirement, message: cause.message.clone() }
+fn by(cause: &RawFinding, requirement: Option<RequirementId>) -> BlockedRequirement {
+    BlockedRequirement { requirement, because: cause.requirement, message: cause.message.clone() }
 }
 
 #[cfg(test)]

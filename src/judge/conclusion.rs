@@ -1,11 +1,11 @@
-//! From how the scenarios went to what is said of the subject: the same conclusions whether one run or several shards
+//! From the results of scenarios to the report on the subject: the same conclusions whether one run or several shards
 //! played them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::protocol::{Attribution, Level, NOTHING_KNOWN, area, is_at_or_above, short};
 
-use super::scenario::JudgedScenario;
+use super::subject::JudgedScenario;
 use super::unassessed::{blocked_by, never_shown, unassessed};
 use super::{
     Blame, BlockedBy, Cause, Counts, Finding, MissKind, Note, RequirementResult, RunScope, ScenarioStatus, Scope,
@@ -22,7 +22,7 @@ pub(super) struct Inputs {
     /// What is asked of it.
     pub owed: Vec<Required>,
     pub basis: RunScope,
-    /// Its scenarios, in the order in which they are to be told.
+    /// The scenarios of the subject, in the order of the report.
     pub judged: Vec<JudgedScenario>,
     pub snapshots: Vec<SnapshotResult>,
     /// Remarks from outside the scenarios.
@@ -39,24 +39,24 @@ pub(super) struct Required {
 }
 
 /// Draws the conclusions.
-pub(super) fn conclude(grounds: Inputs) -> SubjectReport {
-    let mut grounds = grounds;
-    demote(&mut grounds);
-    fold(&mut grounds);
-    promote(&mut grounds);
-    let requirements = requirements(&grounds);
-    let mut notes = Notes::new(grounds.notes.clone());
+pub(super) fn conclude(inputs: Inputs) -> SubjectReport {
+    let mut inputs = inputs;
+    demote(&mut inputs);
+    fold(&mut inputs);
+    promote(&mut inputs);
+    let requirements = requirements(&inputs);
+    let mut notes = Notes::new(inputs.notes.clone());
     // Readings that the other end took, our own peer, are none of the subject's.
     let about_it = |note: &&Note| note.requirement.as_ref().is_none_or(|id| requirements.iter().any(|r| r.id == *id));
-    for note in grounds.judged.iter().flat_map(|j| &j.notes).filter(about_it) {
+    for note in inputs.judged.iter().flat_map(|j| &j.notes).filter(about_it) {
         notes.add(note.clone());
     }
-    let stale = baseline_notes(&grounds, &requirements, &mut notes);
-    never_shown(&grounds, &requirements, &mut notes);
-    let counts = counts(&grounds.judged, stale);
-    let verdict = verdict(&grounds, &requirements, &counts);
+    let stale = baseline_notes(&inputs, &requirements, &mut notes);
+    never_shown(&inputs, &requirements, &mut notes);
+    let counts = counts(&inputs.judged, stale);
+    let verdict = verdict(&inputs, &requirements, &counts);
     let (mut findings, mut scenarios) = (vec![], vec![]);
-    for judged in grounds.judged {
+    for judged in inputs.judged {
         findings.extend(judged.findings);
         scenarios.push(judged.result);
     }
@@ -67,17 +67,17 @@ pub(super) fn conclude(grounds: Inputs) -> SubjectReport {
     }
     let findings = Cause::of(&findings).into_iter().flat_map(|cause| cause.findings).cloned().collect();
     SubjectReport {
-        name: grounds.name,
-        role: grounds.role,
-        edition: grounds.edition,
+        name: inputs.name,
+        role: inputs.role,
+        edition: inputs.edition,
         verdict,
         notes: notes.list,
         counts,
         requirements,
         findings,
         scenarios,
-        snapshots: grounds.snapshots,
-        basis: Some(grounds.basis),
+        snapshots: inputs.snapshots,
+        basis: Some(inputs.basis),
     }
 }
 
@@ -99,13 +99,13 @@ impl Notes {
         }
     }
 
-    fn say(&mut self, requirement: &str, text: String) {
+    fn add_note(&mut self, requirement: &str, text: String) {
         self.add(Note { requirement: Some(requirement.to_owned()), text });
     }
 }
 
-fn requirements(grounds: &Inputs) -> Vec<RequirementResult> {
-    let judged = &grounds.judged;
+fn requirements(inputs: &Inputs) -> Vec<RequirementResult> {
+    let judged = &inputs.judged;
     let mut assessed: HashMap<&str, BTreeSet<usize>> = HashMap::new();
     let mut violated: HashMap<&str, BTreeSet<usize>> = HashMap::new();
     let mut excused: HashMap<&str, &str> = HashMap::new();
@@ -134,7 +134,7 @@ fn requirements(grounds: &Inputs) -> Vec<RequirementResult> {
             let reason = format!("not judged everywhere: blocked by {} in some scenarios", because.join(", "));
             (Status::Met, Some(reason).filter(|_| !because.is_empty()), because)
         } else {
-            let unassessed = unassessed(grounds, requirement, excused.get(id).copied());
+            let unassessed = unassessed(inputs, requirement, excused.get(id).copied());
             (unassessed.status, Some(unassessed.reason), unassessed.because)
         };
         RequirementResult {
@@ -147,7 +147,7 @@ fn requirements(grounds: &Inputs) -> Vec<RequirementResult> {
             by: by.into_iter().map(|i| judged[i].result.id.clone()).collect(),
         }
     };
-    grounds.owed.iter().map(result).collect()
+    inputs.owed.iter().map(result).collect()
 }
 
 /// Whether every scenario that is about a requirement was kept from judging it, whatever others saw by the way: only where a
@@ -164,16 +164,19 @@ fn kept_from(judged: &[JudgedScenario], id: &str, by: &BTreeSet<usize>) -> bool 
 }
 
 /// Tells about baseline entries that do not apply; gives the number of stale ones.
-fn baseline_notes(grounds: &Inputs, requirements: &[RequirementResult], notes: &mut Notes) -> u64 {
-    let judged = &grounds.judged;
+fn baseline_notes(inputs: &Inputs, requirements: &[RequirementResult], notes: &mut Notes) -> u64 {
+    let judged = &inputs.judged;
     let mut stale = 0;
-    for known in &grounds.basis.baseline {
+    for known in &inputs.basis.baseline {
         let Some(status) = requirements.iter().find(|r| r.id == known.requirement).map(|r| r.status) else { continue };
         let scope = known.scenario.as_ref().map(|s| format!(" in {s}")).unwrap_or_default();
         if let Some(until) = known.until.as_ref().filter(|_| known.expired) {
-            notes.say(&known.requirement, format!("the baseline put up with this{scope} until {until}: it counts now"));
+            notes.add_note(
+                &known.requirement,
+                format!("the baseline put up with this{scope} until {until}: it counts now"),
+            );
         }
-        if known.used || grounds.basis.scope != Scope::Full {
+        if known.used || inputs.basis.scope != Scope::Full {
             continue;
         }
         let mut concerned = judged.iter().filter(|j| known.concerns(&j.result.id)).peekable();
@@ -187,13 +190,16 @@ fn baseline_notes(grounds: &Inputs, requirements: &[RequirementResult], notes: &
             Some(_) => concerned.any(|j| !j.was_judged()),
         };
         if occurred {
-            continue; // its time is over; the violation counts, and the note above says so
+            continue; // its time is over; the violation counts, and the note above reports that
         } else if unknown && !names_nothing {
-            notes.say(&known.requirement, format!("the baseline lists this{scope}, and nothing was learnt about it"));
+            notes.add_note(
+                &known.requirement,
+                format!("the baseline lists this{scope}, and nothing was learnt about it"),
+            );
         } else {
             stale += 1;
             let why = if names_nothing { "no such scenario was played" } else { "it is not violated" };
-            notes.say(&known.requirement, format!("stale baseline line{scope}: {why}; remove it"));
+            notes.add_note(&known.requirement, format!("stale baseline line{scope}: {why}; remove it"));
         }
     }
     stale
@@ -215,14 +221,14 @@ fn counts(judged: &[JudgedScenario], stale: u64) -> Counts {
 }
 
 /// Whether a finding counts against the subject, unless the baseline has it.
-fn binds(grounds: &Inputs, finding: &Finding) -> bool {
-    let level = finding.level == Level::Must || grounds.strict && finding.level == Level::Should;
+fn binds(inputs: &Inputs, finding: &Finding) -> bool {
+    let level = finding.level == Level::Must || inputs.strict && finding.level == Level::Should;
     finding.blame == Blame::Subject && level
 }
 
 /// Takes out what was only missed because something simpler does not work: it could not be judged.
-fn fold(grounds: &mut Inputs) {
-    let attribution = crate::protocol::role(&grounds.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
+fn fold(inputs: &mut Inputs) {
+    let attribution = crate::protocol::role(&inputs.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
     let short = |id: &str| short(id).to_owned();
     let ours = |finding: &&Finding| finding.blame == Blame::Subject && !finding.requirement.is_empty();
     let mut broken: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
@@ -230,13 +236,13 @@ fn fold(grounds: &mut Inputs) {
     let regular = |judged: &JudgedScenario, finding: &Finding| {
         finding.way.is_none() || judged.result.requirements.contains(&finding.requirement)
     };
-    let all = grounds.judged.iter().flat_map(|j| j.findings.iter().filter(move |finding| regular(j, finding)));
+    let all = inputs.judged.iter().flat_map(|j| j.findings.iter().filter(move |finding| regular(j, finding)));
     for finding in all.filter(ours) {
         broken.entry(short(&finding.requirement)).or_default().push(finding.clone());
     }
     let cause = |finding: &Finding| {
         let own = short(&finding.requirement);
-        // A step that found nobody to talk to says nothing of its own where it is known why nobody was there.
+        // A step that could not connect adds nothing where it is known why.
         if finding.way == Some(MissKind::Unreachable)
             && finding.requirement.is_empty()
             && finding.blame == Blame::Subject
@@ -254,7 +260,7 @@ fn fold(grounds: &mut Inputs) {
         if let Some(because) = Some(finding).filter(ours).and_then(|_| rests().next()) {
             return Some((because.requirement.clone(), because.message.clone()));
         }
-        // What nobody answers any more after something was survived badly.
+        // Nothing is answered any more after the subject survived something badly.
         if attribution.astray.first() == Some(&own.as_str())
             && finding.scenario.as_deref().is_some_and(|scenario| area(scenario) == Some("robustness"))
             && let Some(because) =
@@ -288,7 +294,7 @@ fn fold(grounds: &mut Inputs) {
         let because = found.into_iter().find(fits)?;
         Some((because.requirement.clone(), because.message.clone()))
     };
-    for judged in &mut grounds.judged {
+    for judged in &mut inputs.judged {
         let (mut left, mut folded) = (vec![], vec![]);
         for finding in std::mem::take(&mut judged.findings) {
             // What a requirement asks for next builds on what could not be judged of it.
@@ -318,12 +324,12 @@ fn fold(grounds: &mut Inputs) {
         }
         judged.result.blocked.extend(folded);
     }
-    follow(grounds);
+    follow(inputs);
 }
 
 /// Has what was blocked by something that is blocked itself say what is violated in the end.
-fn follow(grounds: &mut Inputs) {
-    let judged = &mut grounds.judged;
+fn follow(inputs: &mut Inputs) {
+    let judged = &mut inputs.judged;
     let violated: BTreeSet<String> =
         judged.iter().flat_map(|j| &j.findings).map(|finding| finding.requirement.clone()).collect();
     let mut causes: BTreeMap<String, (String, String)> = BTreeMap::new();
@@ -358,28 +364,27 @@ fn same_place(attribution: &Attribution, missed: &Finding, seen: &Finding) -> bo
 
 /// The status of the response that a finding is about, where it is about that.
 fn status(finding: &Finding) -> Option<u64> {
-    let told = match finding.way {
+    let shows_status = match finding.way {
         Some(_) => finding.path.as_deref() == Some("/status"),
         None => finding.path.is_none(),
     };
-    finding.actual.as_ref().filter(|_| told)?.as_u64().filter(|status| (100..600).contains(status))
+    finding.actual.as_ref().filter(|_| shows_status)?.as_u64().filter(|status| (100..600).contains(status))
 }
 
 /// Takes back what [`promote`] did when the scenarios were judged apart from one another.
-fn demote(grounds: &mut Inputs) {
-    let own = |grounds: &Inputs, judged: &JudgedScenario| {
-        judged.findings.iter().any(|f| f.way.is_some() && binds(grounds, f))
-    };
-    for n in 0..grounds.judged.len() {
-        let judged = &grounds.judged[n];
+fn demote(inputs: &mut Inputs) {
+    let own =
+        |inputs: &Inputs, judged: &JudgedScenario| judged.findings.iter().any(|f| f.way.is_some() && binds(inputs, f));
+    for n in 0..inputs.judged.len() {
+        let judged = &inputs.judged[n];
         let blocked = judged.result.blocked.first().cloned();
         let Some(first) = blocked.filter(|_| judged.result.status == ScenarioStatus::Failed && !judged.result.expected)
         else {
             continue;
         };
-        if !own(grounds, judged) {
+        if !own(inputs, judged) {
             let by = if first.because.is_empty() { String::new() } else { format!("{}: ", first.because) };
-            let result = &mut grounds.judged[n].result;
+            let result = &mut inputs.judged[n].result;
             result.status = ScenarioStatus::Blocked;
             result.reason = Some(format!("blocked by {by}{}", first.message));
         }
@@ -387,32 +392,32 @@ fn demote(grounds: &mut Inputs) {
 }
 
 /// Has the first scenario fail that saw a binding violation where no other one did: it was blocked by what it saw.
-fn promote(grounds: &mut Inputs) {
+fn promote(inputs: &mut Inputs) {
     let failed = |judged: &JudgedScenario| judged.result.status == ScenarioStatus::Failed;
-    let open = |grounds: &Inputs, judged: &JudgedScenario| -> Vec<String> {
-        let binding = judged.findings.iter().filter(|f| binds(grounds, f) && f.baseline.is_none());
+    let open = |inputs: &Inputs, judged: &JudgedScenario| -> Vec<String> {
+        let binding = judged.findings.iter().filter(|f| binds(inputs, f) && f.baseline.is_none());
         binding.map(|f| f.requirement.clone()).collect()
     };
-    let told: BTreeSet<String> = grounds.judged.iter().filter(|j| failed(j)).flat_map(|j| open(grounds, j)).collect();
-    let mut told = told;
-    for n in 0..grounds.judged.len() {
-        let judged = &grounds.judged[n];
+    let reported: BTreeSet<String> = inputs.judged.iter().filter(|j| failed(j)).flat_map(|j| open(inputs, j)).collect();
+    let mut reported = reported;
+    for n in 0..inputs.judged.len() {
+        let judged = &inputs.judged[n];
         if judged.result.status != ScenarioStatus::Blocked {
             continue;
         }
-        let new: Vec<String> = open(grounds, judged).into_iter().filter(|id| !told.contains(id)).collect();
+        let new: Vec<String> = open(inputs, judged).into_iter().filter(|id| !reported.contains(id)).collect();
         let Some(first) = new.first() else { continue };
         let message = judged.findings.iter().find(|f| f.requirement == *first).map(|f| f.message.clone());
-        let result = &mut grounds.judged[n].result;
+        let result = &mut inputs.judged[n].result;
         (result.status, result.reason) = (ScenarioStatus::Failed, message);
-        told.extend(new);
+        reported.extend(new);
     }
 }
 
-fn verdict(grounds: &Inputs, requirements: &[RequirementResult], counts: &Counts) -> Verdict {
-    let scope = grounds.basis.scope;
+fn verdict(inputs: &Inputs, requirements: &[RequirementResult], counts: &Counts) -> Verdict {
+    let scope = inputs.basis.scope;
     let known = |id: &String| {
-        let mut findings = grounds.judged.iter().flat_map(|j| &j.findings).filter(|f| f.requirement == *id).peekable();
+        let mut findings = inputs.judged.iter().flat_map(|j| &j.findings).filter(|f| f.requirement == *id).peekable();
         findings.peek().is_some() && findings.all(|f| f.baseline.is_some())
     };
     let judged = counts.passed + counts.expected_failures + counts.blocked;
@@ -425,7 +430,7 @@ fn verdict(grounds: &Inputs, requirements: &[RequirementResult], counts: &Counts
     let blocked_must = requirements
         .iter()
         .any(|r| r.level == Level::Must && r.status == Status::NotAssessed && !r.because.is_empty() && !excepted(r));
-    let expected = grounds.judged.iter().flat_map(|j| &j.findings).any(|f| binds(grounds, f) && f.baseline.is_some());
+    let expected = inputs.judged.iter().flat_map(|j| &j.findings).any(|f| binds(inputs, f) && f.baseline.is_some());
     if counts.failed > 0 {
         Verdict::Nonconforming
     } else if judged == 0 || !assessed || counts.error > 0 {

@@ -5,40 +5,31 @@
 
 mod attribution;
 mod baseline;
-mod causes;
 mod conclusion;
 mod merge;
 mod played;
-mod reading;
 mod recorded;
-mod repro;
+mod report;
 mod rules;
 mod run_scope;
-mod scenario;
-mod shard;
-mod standing;
 mod subject;
-mod suite;
+#[cfg(test)]
+mod tests;
 mod unassessed;
 mod verdict;
 
-pub use attribution::{ALIVE, Context, explained_by};
+pub use attribution::{ALIVE, AttributionContext, explained_by};
 pub use baseline::{Baseline, BaselineEntry};
-pub use causes::Cause;
-pub use merge::{Part, merge};
-pub use played::{Absence, Blocked, FaultOwner, MissKind, Missed, Play, PlayPosition, Played, RawFinding};
-pub use reading::{By, Findings, Reading};
-pub use recorded::{Recorded, subjects};
-pub use repro::Repro;
+pub use merge::{ShardReport, merge};
+pub use played::{
+    Absence, BlockedRequirement, FaultOwner, MissKind, MissedExpectation, Play, PlayPosition, Played, RawFinding,
+};
+pub use recorded::{FindingSource, Findings, FindingsReader, Recorded, subjects};
+pub use report::{Cause, Counts, Note, Report, Repro, SnapshotResult, Standing, SubjectReport, Suite};
 pub use rules::RuleRun;
-pub use run_scope::{BaselineLine, RunOptions, RunScope, Scope, Selection, Unjudged};
-pub use shard::Shard;
-pub use standing::Standing;
+pub use run_scope::{BaselineLine, RunOptions, RunScope, Scope, Selection, Shard, Unjudged};
 pub use subject::{SubjectRun, judge_subject};
 pub use verdict::{
-    Attempt, Blame, BlockedBy, Counts, Depends, Excuse, Finding, Note, Report, RequirementResult, ScenarioResult,
-    ScenarioStatus, SnapshotResult, Status, SubjectReport, Suite, Verdict,
+    Attempt, Blame, BlockedBy, Depends, Excuse, Finding, RequirementResult, ScenarioResult, ScenarioStatus, Status,
+    Verdict,
 };
-
-#[cfg(test)]
-mod tests;

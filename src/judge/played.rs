@@ -17,13 +17,13 @@ use super::ScenarioStatus;
 pub struct Played {
     /// The scenario's id, as in [`Plan::id`](crate::scenario::Plan::id).
     pub id: String,
-    /// Its file, as shown to people.
+    /// The file of the scenario, as shown to people.
     pub file: String,
     /// What it shows, in a sentence.
     pub title: String,
     /// The requirements that its expectations prove.
     pub requirements: Vec<RequirementId>,
-    /// Its plays in order; none where the run ended before it.
+    /// The plays of the scenario in order; none where the run ended before.
     pub plays: Vec<Play>,
 }
 
@@ -40,22 +40,22 @@ pub struct Play {
     pub duration: Duration,
     /// Requirements that had an occasion to be broken, by expectations and rules; repetitions do no harm.
     pub assessed: Vec<RequirementId>,
-    /// Requirements that the subject turned out not to owe, and why: it said `unsupported`.
+    /// Requirements that the subject turned out not to owe, and why: it responded `unsupported`.
     pub excused: Vec<(RequirementId, String)>,
     /// What went wrong.
     pub findings: Vec<RawFinding>,
     /// What could not be judged because of a finding.
-    pub blocked: Vec<Blocked>,
+    pub blocked: Vec<BlockedRequirement>,
     /// Readings taken and other remarks.
     pub notes: Vec<(Option<RequirementId>, String)>,
     /// Sound requests that need a capability, and how they were answered.
     pub uses: Vec<Use>,
-    /// Its trace file, where one was kept.
+    /// The trace file of the play, where one was kept.
     pub trace: Option<String>,
     /// Where it took place: folders and ports that other plays do not have.
     pub place: NormalisationFacts,
     /// When it took place, where a process was played at.
-    pub turn: Option<PlayPosition>,
+    pub position: Option<PlayPosition>,
 }
 
 /// When a play took place: all plays at one process follow each other.
@@ -65,12 +65,12 @@ pub struct PlayPosition {
     pub job: u64,
     /// The subject's process, from 1, in the order of their start.
     pub process: u64,
-    /// Its place among the plays at this process, from 1.
+    /// The position of the play among the plays at this process, from 1.
     pub position: u64,
 }
 
 impl Play {
-    /// A play with a status and nothing else to tell.
+    /// A play with a status and nothing else.
     pub fn new(status: ScenarioStatus) -> Self {
         Self {
             status,
@@ -85,7 +85,7 @@ impl Play {
             uses: vec![],
             trace: None,
             place: NormalisationFacts::default(),
-            turn: None,
+            position: None,
         }
     }
 
@@ -131,12 +131,12 @@ pub struct RawFinding {
     /// The connection or exchange of the event that shows it, where it has one.
     pub conn: Option<String>,
     /// How an expectation was missed; none where a rule saw it.
-    pub missed: Option<Missed>,
+    pub missed: Option<MissedExpectation>,
 }
 
 impl RawFinding {
     /// The same, with the last events before it.
-    pub fn seen_by(self, tail: &Tail) -> Self {
+    pub fn with_last_events_of(self, tail: &Tail) -> Self {
         Self { known_after: tail.newest(), last_events: tail.lines(), ..self }
     }
 
@@ -169,7 +169,7 @@ impl RawFinding {
 
 /// How an expectation was missed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Missed {
+pub struct MissedExpectation {
     /// The kind of observation that was awaited, or the verb that our side could not perform.
     pub kind: &'static str,
     /// What chose the observation among others of its kind.
@@ -199,7 +199,7 @@ pub struct Absence {
     pub since: u64,
 }
 
-impl Missed {
+impl MissedExpectation {
     /// The name of the exchange, where one is chosen by its label.
     pub fn exchange(&self) -> Option<&str> {
         ["to", "of"].iter().find_map(|key| self.selectors.get(*key)?.as_str())
@@ -208,7 +208,7 @@ impl Missed {
 
 /// A requirement that a play could not judge because of a finding.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Blocked {
+pub struct BlockedRequirement {
     /// The requirement that was not judged; none where the step that could not be performed proves none.
     pub requirement: Option<RequirementId>,
     /// The requirement that was violated instead; none where the finding stands for none.
@@ -217,7 +217,7 @@ pub struct Blocked {
     pub message: String,
 }
 
-/// Whose fault something is, in the words of the wire.
+/// The end that is at fault, in the words of the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultOwner {
     /// That of the one at this end.

@@ -1,13 +1,13 @@
-//! Judging a recorded trace by the rules alone.
+//! Findings of a recorded trace: by the rules alone ([`Recorded`]), or as the trace itself reports them ([`FindingsReader`]).
 
 use std::time::Duration;
 
 use crate::protocol::Protocol;
-use crate::trace::{End, Event, EventKind, Header, PartyKind, Tail};
+use crate::trace::{End, Event, EventKind, Finding, Header, PartyKind, Tail};
 
 use super::{FaultOwner, Play, RawFinding, RuleRun, ScenarioStatus};
 
-/// How many events before a fault are told.
+/// How many events before a fault are shown.
 const LAST_EVENTS: usize = 12;
 
 /// Judges one trace, event by event, by the rules of an edition. Holds a bounded amount however long it is.
@@ -54,7 +54,7 @@ impl Recorded {
         }
     }
 
-    /// Judges what is left open, unless the trace was cut: then nobody knows how it went on.
+    /// Judges what is left open, unless the trace was cut: then it is unknown how it went on.
     pub fn end(&mut self, cut: bool) {
         if !cut {
             for violation in self.rules.end() {
@@ -66,7 +66,7 @@ impl Recorded {
         }
     }
 
-    /// What was found so far, whoever is to blame.
+    /// What was found so far, whichever end is to blame.
     pub fn found(&self) -> &[RawFinding] {
         &self.found
     }
@@ -120,6 +120,74 @@ pub fn subjects(header: &Header) -> Vec<End> {
         both.into_iter().filter(|end| header.party(*end).is != PartyKind::Peer).collect()
     } else {
         named
+    }
+}
+
+/// Where the findings of a trace are taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FindingSource {
+    /// The findings that the trace itself reports, where its play was judged; those of the rules where it reports none.
+    Trace,
+    /// The findings of the rules, whatever the trace reports.
+    Rules,
+}
+
+/// The findings of a trace, event by event. Keeps a bounded number of findings of rules, and all that the trace reports.
+pub struct FindingsReader {
+    source: FindingSource,
+    rules: RuleRun,
+    found: Vec<Finding>,
+    reported: Vec<Finding>,
+    /// How many findings the trace says that it has, where its play was judged.
+    judged: Option<u64>,
+}
+
+/// What was found in a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// The findings, in the order of the events that show them.
+    pub list: Vec<Finding>,
+    /// How many breaches of the same requirements were counted and not kept.
+    pub uncounted: u64,
+    /// The findings of the rules, whatever the trace reports.
+    pub by_rules: Vec<Finding>,
+}
+
+impl FindingsReader {
+    /// A reader for a trace with this header. Rules judge it by the edition that the header names.
+    pub fn new(protocol: &Protocol, header: &Header, source: FindingSource) -> Self {
+        let subject = [End::Client, End::Server].into_iter().find(|end| header.party(*end).is == PartyKind::Subject);
+        let rules = RuleRun::new(protocol, &header.edition);
+        let rules = subject.into_iter().fold(rules, RuleRun::with_processes_of);
+        Self { source, rules, found: vec![], reported: vec![], judged: None }
+    }
+
+    /// Takes in the next event.
+    pub fn event(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::Finding(finding) => self.reported.push(finding.clone()),
+            EventKind::Judged(judged) => self.judged = Some(judged.findings),
+            _ => {}
+        }
+        self.found
+            .extend(self.rules.event(event).iter().cloned().map(|violation| RawFinding::from(violation).recorded()));
+    }
+
+    /// What was found; `cut`: whether the end of the trace is missing, so that it is unknown what is left open.
+    pub fn end(mut self, cut: bool) -> Findings {
+        let all_reported = self.judged == Some(self.reported.len() as u64);
+        if !cut {
+            let open = self.rules.end().iter().cloned();
+            self.found.extend(open.map(|violation| RawFinding::from(violation).recorded()));
+        }
+        self.reported.sort_by_key(|finding| finding.at);
+        self.found.sort_by_key(|finding| finding.at);
+        match self.source {
+            FindingSource::Trace if all_reported => {
+                Findings { list: self.reported, uncounted: 0, by_rules: self.found }
+            }
+            _ => Findings { list: self.found.clone(), uncounted: self.rules.dropped(), by_rules: self.found },
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rules of an edition, run over a trace: [`RuleRun`].
 //!
-//! It works while a trace comes about (as a [`Sink`]) and on one read from a file, and holds a bounded
+//! A [`RuleRun`] works while a trace is recorded (as a [`Sink`]) and on a trace read from a file, and holds a bounded
 //! amount however long the trace is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -10,19 +10,19 @@ use crate::protocol::{Judgements, Protocol, RequirementId, Rule, Violation};
 use crate::trace::{Direction, End, Event, Sink};
 
 /// How many violations of one requirement by one end are kept; later ones are counted.
-const KEPT_VIOLATIONS: u64 = 20;
+const MAX_VIOLATIONS: u64 = 20;
 
 /// Of so many connections the first violations of each requirement are kept all the same, and so many of each: they explain
 /// what did not come there.
-const KEPT_CONNECTIONS: usize = 200;
-const KEPT_OF_CONNECTION: u64 = 8;
+const MAX_CONNECTIONS: usize = 200;
+const MAX_VIOLATIONS_OF_CONNECTION: u64 = 8;
 
 /// How many different notes are kept.
-const KEPT_NOTES: usize = 100;
+const MAX_NOTES: usize = 100;
 
 /// Feeds events to every rule of an edition and gathers what the rules have to say.
 ///
-/// What an end of the wire did wrong on purpose ([`Event::deliberate`]) is held against nobody: a violation that
+/// What an end of the wire did wrong on purpose ([`Event::deliberate`]) is blamed on nobody: a violation that
 /// such an event shows is dropped where the blame would fall on the event's own sender. The other end's
 /// answer to it is still judged.
 pub struct RuleRun {
@@ -30,7 +30,7 @@ pub struct RuleRun {
     deliberate: Deliberate,
     found: Judgements,
     seen: BTreeSet<RequirementId>,
-    counts: BTreeMap<(RequirementId, bool), Count>,
+    counts: BTreeMap<(RequirementId, bool), ViolationCount>,
     ended: bool,
 }
 
@@ -40,7 +40,7 @@ impl RuleRun {
         Self::with_rules((protocol.rules)(edition))
     }
 
-    /// These rules.
+    /// A run of these rules.
     pub fn with_rules(rules: Vec<Box<dyn Rule>>) -> Self {
         Self {
             rules,
@@ -75,7 +75,7 @@ impl RuleRun {
             let mut out = Judgements::default();
             rule.event(event, &mut out);
             out.violations.iter_mut().for_each(|violation| violation.conn.clone_from(&event.conn));
-            keep(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
+            keep_violation(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
         }
         &self.found.violations[before..]
     }
@@ -88,7 +88,7 @@ impl RuleRun {
             for rule in &mut self.rules {
                 let mut out = Judgements::default();
                 rule.end(&mut out);
-                keep(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
+                keep_violation(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
             }
         }
         &self.found.violations[before..]
@@ -117,32 +117,32 @@ impl RuleRun {
 
 /// How often an end broke a requirement.
 #[derive(Default)]
-struct Count {
+struct ViolationCount {
     seen: u64,
     kept: u64,
     /// Connections on which it did, and how often there.
     conns: HashMap<String, u64>,
 }
 
-impl Count {
+impl ViolationCount {
     /// Whether one more violation is among the first of its connection.
     fn is_among_first(&mut self, conn: Option<&str>) -> bool {
         let Some(conn) = conn else { return false };
-        if !self.conns.contains_key(conn) && self.conns.len() >= KEPT_CONNECTIONS {
+        if !self.conns.contains_key(conn) && self.conns.len() >= MAX_CONNECTIONS {
             return false;
         }
         let seen = self.conns.entry(conn.to_owned()).or_default();
         *seen += 1;
-        *seen <= KEPT_OF_CONNECTION
+        *seen <= MAX_VIOLATIONS_OF_CONNECTION
     }
 }
 
-/// Sorts what one rule said about one event into what was found.
-fn keep(
+/// Adds the judgements of one rule on one event to what was found.
+fn keep_violation(
     deliberate: &Deliberate,
     found: &mut Judgements,
     seen: &mut BTreeSet<RequirementId>,
-    counts: &mut BTreeMap<(RequirementId, bool), Count>,
+    counts: &mut BTreeMap<(RequirementId, bool), ViolationCount>,
     out: Judgements,
 ) {
     let mut assessed = out.assessed;
@@ -156,7 +156,7 @@ fn keep(
         }
         let count = counts.entry((violation.requirement, violation.blame == End::Client)).or_default();
         count.seen += 1;
-        if count.is_among_first(violation.conn.as_deref()) || count.seen <= KEPT_VIOLATIONS {
+        if count.is_among_first(violation.conn.as_deref()) || count.seen <= MAX_VIOLATIONS {
             count.kept += 1;
             found.violations.push(violation);
         }
@@ -177,7 +177,7 @@ fn keep(
         }
     }
     for note in out.notes {
-        if found.notes.len() < KEPT_NOTES && !found.notes.contains(&note) {
+        if found.notes.len() < MAX_NOTES && !found.notes.contains(&note) {
             found.notes.push(note);
         }
     }
@@ -197,9 +197,9 @@ impl Sink for Arc<Mutex<RuleRun>> {
 /// Which events were wrong on purpose, and whose they were: a bit for each event up to the last of them.
 #[derive(Default)]
 struct Deliberate {
-    to_server: Bits,
-    to_client: Bits,
-    nowhere: Bits,
+    to_server: EventSet,
+    to_client: EventSet,
+    nowhere: EventSet,
 }
 
 impl Deliberate {
@@ -223,9 +223,9 @@ impl Deliberate {
 }
 
 #[derive(Default)]
-struct Bits(BTreeMap<u64, u64>);
+struct EventSet(BTreeMap<u64, u64>);
 
-impl Bits {
+impl EventSet {
     fn set(&mut self, n: u64) {
         *self.0.entry(n / 64).or_default() |= 1 << (n % 64);
     }
@@ -292,7 +292,7 @@ mod tests {
         run.event(&Event { conn: Some("second".to_owned()), ..event(100, Direction::ToClient, false) });
         let kept = &run.judgements().violations;
         assert_eq!(kept.last().and_then(|violation| violation.conn.as_deref()), Some("second"));
-        assert_eq!((kept.len() as u64, run.dropped()), (KEPT_VIOLATIONS + 1, 100 - KEPT_VIOLATIONS));
+        assert_eq!((kept.len() as u64, run.dropped()), (MAX_VIOLATIONS + 1, 100 - MAX_VIOLATIONS));
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
         for i in 0..1000 {
             run.event(&event(i, Direction::ToClient, false));
         }
-        assert_eq!(run.judgements().violations.len() as u64, KEPT_VIOLATIONS);
+        assert_eq!(run.judgements().violations.len() as u64, MAX_VIOLATIONS);
         assert_eq!(run.judgements().assessed, [ID]);
         assert_eq!(run.times_violated(ID, End::Server), 1000);
         assert_eq!(run.times_violated(ID, End::Client), 0);

@@ -1,12 +1,11 @@
 mod any;
-mod bases;
-mod chain;
-mod merged;
+mod blocked;
 
-use super::*;
 use crate::diagnostic::{Source, Span};
 use crate::protocol::{Level, Requirement, RequirementId, Section, Use};
 use crate::trace::{self, End};
+
+use super::*;
 
 const fn requirement(id: &'static str, level: Level, binds: End, capability: Option<&'static str>) -> Requirement {
     let source = Section { document: "", section: "" };
@@ -79,7 +78,7 @@ fn known(requirement: &str, scenario: Option<&str>, until: Option<&str>) -> Base
 }
 
 #[derive(Clone, Debug)]
-struct Given {
+struct JudgeInput {
     role: &'static str,
     edition: &'static str,
     catalogue: &'static [Requirement],
@@ -91,7 +90,7 @@ struct Given {
     snapshots: Vec<SnapshotResult>,
 }
 
-impl Default for Given {
+impl Default for JudgeInput {
     fn default() -> Self {
         Self {
             role: "amp-server",
@@ -107,7 +106,7 @@ impl Default for Given {
     }
 }
 
-impl Given {
+impl JudgeInput {
     fn judge(&self, played: &[Played]) -> SubjectReport {
         judge_subject(&SubjectRun {
             name: "it".to_owned(),
@@ -130,7 +129,7 @@ impl Given {
 }
 
 fn judge(played: &[Played]) -> SubjectReport {
-    Given::default().judge(played)
+    JudgeInput::default().judge(played)
 }
 
 fn status(report: &SubjectReport, id: &str) -> (Status, String) {
@@ -156,9 +155,9 @@ fn a_subject_conforms_where_every_must_is_met() {
 }
 
 #[test]
-fn only_what_binds_the_subject_in_its_edition_is_asked_of_it() {
-    let asked: Vec<String> = judge(&complete()).requirements.into_iter().map(|r| r.id).collect();
-    assert_eq!(asked, [MUST, OTHER, SHOULD, MAY, OPTIONAL]);
+fn only_what_binds_the_subject_in_its_edition_is_required_of_it() {
+    let ids: Vec<String> = judge(&complete()).requirements.into_iter().map(|r| r.id).collect();
+    assert_eq!(ids, [MUST, OTHER, SHOULD, MAY, OPTIONAL]);
 }
 
 #[test]
@@ -182,7 +181,7 @@ fn a_violated_should_is_a_warning_unless_strict() {
     assert_eq!((report.verdict, report.standing()), (Verdict::Conforms, GREEN));
     assert_eq!(status(&report, SHOULD).0, Status::Violated);
     assert_eq!(report.counts.passed, 2);
-    let strict = Given { strict: true, ..Given::default() }.judge(&played);
+    let strict = JudgeInput { strict: true, ..JudgeInput::default() }.judge(&played);
     assert_eq!((strict.verdict, strict.counts.failed), (Verdict::Nonconforming, 1));
 }
 
@@ -202,14 +201,14 @@ fn the_baseline_makes_a_known_violation_expected() {
     let mut played = complete();
     played.push(scenario("ping/echo", &[MUST], vec![broken(MUST)]));
     for pattern in [None, Some("amp-server/cli/ping/echo"), Some("*/ping/*")] {
-        let given = Given { baseline: known(MUST, pattern, Some("2026-11-21")), ..Given::default() };
-        let report = given.judge(&played);
+        let input = JudgeInput { baseline: known(MUST, pattern, Some("2026-11-21")), ..JudgeInput::default() };
+        let report = input.judge(&played);
         assert_eq!((report.verdict, report.standing()), (Verdict::ConformsExcept, GREEN));
         assert_eq!((report.counts.failed, report.counts.expected_failures), (0, 1));
         assert_eq!(report.findings[0].baseline.as_deref(), Some("long known"));
         assert_eq!(status(&report, MUST).0, Status::Violated);
     }
-    let elsewhere = Given { baseline: known(MUST, Some("*/a/all"), None), ..Given::default() };
+    let elsewhere = JudgeInput { baseline: known(MUST, Some("*/a/all"), None), ..JudgeInput::default() };
     assert_eq!(elsewhere.judge(&played).verdict, Verdict::Nonconforming);
 }
 
@@ -217,28 +216,28 @@ fn the_baseline_makes_a_known_violation_expected() {
 fn a_baseline_entry_whose_time_is_over_covers_nothing() {
     let mut played = complete();
     played.push(scenario("ping/echo", &[MUST], vec![broken(MUST)]));
-    let report = Given { baseline: known(MUST, None, Some("2026-11-20")), ..Given::default() }.judge(&played);
+    let report = JudgeInput { baseline: known(MUST, None, Some("2026-11-20")), ..JudgeInput::default() }.judge(&played);
     assert_eq!((report.verdict, report.counts.unexpected_passes), (Verdict::Nonconforming, 0));
     assert_eq!(report.notes[0].text, "the baseline put up with this until 2026-11-20: it counts now");
 }
 
 #[test]
 fn a_stale_baseline_line_is_never_green_in_a_full_run() {
-    let given = Given { baseline: known(MUST, None, None), ..Given::default() };
-    let report = given.judge(&complete());
+    let input = JudgeInput { baseline: known(MUST, None, None), ..JudgeInput::default() };
+    let report = input.judge(&complete());
     assert_eq!((report.verdict, report.counts.unexpected_passes), (Verdict::Conforms, 1));
     assert!(report.standing().failed);
     assert_eq!(report.notes[0].text, "stale baseline line: it is not violated; remove it");
-    let gone = Given { baseline: known(MUST, Some("*/gone"), None), ..Given::default() };
+    let gone = JudgeInput { baseline: known(MUST, Some("*/gone"), None), ..JudgeInput::default() };
     assert_eq!(gone.judge(&complete()).counts.unexpected_passes, 1);
-    let partial = Given { scope: Scope::Partial, ..given };
+    let partial = JudgeInput { scope: Scope::Partial, ..input };
     assert_eq!(partial.judge(&complete()).standing(), GREEN);
 }
 
 #[test]
 fn a_baseline_line_is_not_stale_where_nothing_was_learnt() {
-    let given = Given { baseline: known(MUST, None, None), ..Given::default() };
-    let report = given.judge(&[scenario("a/b", &[OTHER], vec![passed(&[OTHER])])]);
+    let input = JudgeInput { baseline: known(MUST, None, None), ..JudgeInput::default() };
+    let report = input.judge(&[scenario("a/b", &[OTHER], vec![passed(&[OTHER])])]);
     assert_eq!(report.counts.unexpected_passes, 0);
     assert_eq!(report.notes[0].text, "the baseline lists this, and nothing was learnt about it");
 }
@@ -263,31 +262,31 @@ fn a_must_that_was_neither_assessed_nor_excused_leaves_the_subject_incomplete() 
 
 #[test]
 fn what_is_declared_missing_is_excused_and_what_it_violates_all_the_same_is_not() {
-    let given = Given { missing: vec!["diagnostics".to_owned()], ..Given::default() };
+    let input = JudgeInput { missing: vec!["diagnostics".to_owned()], ..JudgeInput::default() };
     let mut played = vec![
         scenario("a/all", &[MUST], vec![passed(&[MUST, OTHER])]),
         scenario("diagnostics/range", &[OPTIONAL], vec![Play::skipped("missing")]),
     ];
-    let report = given.judge(&played);
+    let report = input.judge(&played);
     assert_eq!(status(&report, OPTIONAL), (Status::Excused, "declared missing: diagnostics".to_owned()));
     assert_eq!(report.verdict, Verdict::Conforms);
     played[1].plays = vec![broken(OPTIONAL)];
-    assert_eq!(given.judge(&played).verdict, Verdict::Nonconforming);
+    assert_eq!(input.judge(&played).verdict, Verdict::Nonconforming);
 }
 
 #[test]
 fn a_capability_of_which_nothing_is_there_is_suggested_to_be_declared_missing() {
     let used = |refusal| Use { capability: "diagnostics", request: "getDiagnostics".to_owned(), refusal };
     let play = |refusal| Play { uses: vec![used(refusal)], ..passed(&[MUST]) };
-    let suggested = |given: &Given, refusals: &[Option<i64>]| {
+    let suggested = |input: &JudgeInput, refusals: &[Option<i64>]| {
         let played = scenario("a/all", &[MUST], refusals.iter().map(|refusal| play(*refusal)).collect());
-        let notes = given.judge(&[played]).notes.into_iter().map(|note| note.text);
+        let notes = input.judge(&[played]).notes.into_iter().map(|note| note.text);
         notes.filter(|text| !text.contains("never shown")).collect::<Vec<_>>()
     };
     let wanted = "every `getDiagnostics` was answered with -32601: a subject that does not have this declares `missing: [diagnostics]` in wirecert.yaml, and is excused";
-    assert_eq!(suggested(&Given::default(), &[Some(-32601), Some(-32601)]), [wanted]);
-    assert_eq!(suggested(&Given::default(), &[Some(-32601), None]), [""; 0], "one was answered otherwise");
-    let declared = Given { missing: vec!["diagnostics".to_owned()], ..Given::default() };
+    assert_eq!(suggested(&JudgeInput::default(), &[Some(-32601), Some(-32601)]), [wanted]);
+    assert_eq!(suggested(&JudgeInput::default(), &[Some(-32601), None]), [""; 0], "one was answered otherwise");
+    let declared = JudgeInput { missing: vec!["diagnostics".to_owned()], ..JudgeInput::default() };
     assert_eq!(suggested(&declared, &[Some(-32601)]), [""; 0]);
 }
 
@@ -338,10 +337,10 @@ fn what_our_peer_or_the_environment_did_is_not_held_against_the_subject() {
 #[test]
 fn nothing_played_and_nothing_assessed_are_incomplete_in_every_scope() {
     for scope in [Scope::Full, Scope::Partial, Scope::CutShort] {
-        let given = Given { scope, ..Given::default() };
+        let input = JudgeInput { scope, ..JudgeInput::default() };
         let skipped = [scenario("a/b", &[MUST], vec![Play::skipped("no workspace")]), scenario("a/c", &[], vec![])];
         for played in [&[][..], &skipped[..]] {
-            let report = given.judge(played);
+            let report = input.judge(played);
             assert_eq!(report.verdict, Verdict::Incomplete);
             assert!(report.standing().incomplete);
             assert!(report.requirements.iter().all(|r| r.status == Status::NotAssessed), "{:?}", report.requirements);
@@ -352,31 +351,33 @@ fn nothing_played_and_nothing_assessed_are_incomplete_in_every_scope() {
 
 #[test]
 fn a_partial_run_says_nothing_about_completeness() {
-    let given = Given { scope: Scope::Partial, ..Given::default() };
-    let report = given.judge(&[scenario("ping/echo", &[MUST], vec![passed(&[MUST])])]);
+    let input = JudgeInput { scope: Scope::Partial, ..JudgeInput::default() };
+    let report = input.judge(&[scenario("ping/echo", &[MUST], vec![passed(&[MUST])])]);
     assert_eq!((report.verdict, report.standing()), (Verdict::Partial, GREEN));
     assert_eq!(status(&report, OTHER), (Status::NotAssessed, "not asked for".to_owned()));
-    let broken = given.judge(&[scenario("ping/echo", &[MUST], vec![broken(MUST)])]);
+    let broken = input.judge(&[scenario("ping/echo", &[MUST], vec![broken(MUST)])]);
     assert_eq!(broken.verdict, Verdict::Nonconforming);
 }
 
 #[test]
 fn a_part_in_which_a_should_hides_a_must_is_not_green() {
     let should = found(SHOULD, FaultOwner::End(End::Server));
-    let blocked = vec![Blocked { requirement: Some(MUST), because: Some(SHOULD), message: "it is wrong".to_owned() }];
+    let blocked =
+        vec![BlockedRequirement { requirement: Some(MUST), because: Some(SHOULD), message: "it is wrong".to_owned() }];
     let play = Play { blocked, ..play(ScenarioStatus::Blocked, &[SHOULD], vec![should]) };
-    let report = Given { scope: Scope::Partial, ..Given::default() }.judge(&[scenario("a", &[MUST], vec![play])]);
+    let report =
+        JudgeInput { scope: Scope::Partial, ..JudgeInput::default() }.judge(&[scenario("a", &[MUST], vec![play])]);
     assert_eq!(report.verdict, Verdict::Incomplete);
 }
 
 #[test]
 fn a_run_that_was_cut_short_is_incomplete_at_best() {
-    let given = Given { scope: Scope::CutShort, ..Given::default() };
-    assert_eq!(given.judge(&complete()).verdict, Verdict::Incomplete);
+    let input = JudgeInput { scope: Scope::CutShort, ..JudgeInput::default() };
+    assert_eq!(input.judge(&complete()).verdict, Verdict::Incomplete);
 }
 
 #[test]
-fn the_same_finding_in_the_same_scenario_is_told_once_and_counted() {
+fn the_same_finding_in_the_same_scenario_is_reported_once_and_counted() {
     let source = Source::new("scenarios/echo.yaml", "a: 1\nb: 2\n");
     let place = Some(source.place(Span { start: 5, end: 6 }));
     let at = |place| RawFinding { place, ..found(MUST, FaultOwner::End(End::Server)) };
@@ -410,10 +411,10 @@ fn a_finding_is_the_same_wherever_it_was_played() {
 }
 
 #[test]
-fn notes_are_told_once() {
+fn notes_are_reported_once() {
     let noted = |text: &str| Play { notes: vec![(Some(MUST), text.to_owned())], ..passed(&[MUST]) };
     let played = [scenario("a/b", &[], vec![noted("one"), noted("two"), noted("one")])];
-    let report = Given { missing: vec!["diagnostics".to_owned()], ..Given::default() }.judge(&played);
+    let report = JudgeInput { missing: vec!["diagnostics".to_owned()], ..JudgeInput::default() }.judge(&played);
     assert_eq!(report.notes.iter().map(|n| n.text.as_str()).collect::<Vec<_>>(), ["one", "two"]);
 }
 
@@ -421,17 +422,17 @@ fn notes_are_told_once() {
 fn a_reading_that_the_other_end_took_is_no_note_on_the_subject() {
     let noted = |requirement| Play { notes: vec![(requirement, "a reading".to_owned())], ..passed(&[MUST]) };
     let played = [scenario("a/b", &[], vec![noted(Some(CLIENT)), noted(Some(MUST)), noted(None)])];
-    let report = Given { missing: vec!["diagnostics".to_owned()], ..Given::default() }.judge(&played);
+    let report = JudgeInput { missing: vec!["diagnostics".to_owned()], ..JudgeInput::default() }.judge(&played);
     let about: Vec<Option<&str>> = report.notes.iter().map(|n| n.requirement.as_deref()).collect();
     assert_eq!(about, [Some(MUST), None]);
 }
 
 #[test]
-fn unreferenced_snapshots_are_told_only_by_a_full_run() {
+fn unreferenced_snapshots_are_reported_only_by_a_full_run() {
     let snapshot = |status: &str| SnapshotResult { file: "a.snap".to_owned(), status: status.to_owned() };
     let judge = |scope, status| {
-        let given = Given { scope, ..Given::default() };
-        let mut report = given.judge(&complete());
+        let input = JudgeInput { scope, ..JudgeInput::default() };
+        let mut report = input.judge(&complete());
         report.snapshots = vec![snapshot(status)];
         report.standing().drift
     };
@@ -451,7 +452,7 @@ fn the_gravest_verdict_is_that_of_the_run() {
 }
 
 #[test]
-fn the_digest_of_a_suite_tells_its_content_and_not_its_order() {
+fn the_digest_of_a_suite_shows_its_content_and_not_its_order() {
     let digest = |files: &[(&'static str, &'static [u8])]| Suite::of(files.iter().copied(), &CATALOGUE).digest;
     assert_eq!(digest(&[("a", b"1"), ("b", b"2")]), digest(&[("b", b"2"), ("a", b"1")]));
     assert_ne!(digest(&[("a", b"1"), ("b", b"2")]), digest(&[("a", b"2"), ("b", b"1")]));

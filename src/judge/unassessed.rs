@@ -1,14 +1,14 @@
-//! What is said of requirements of which nothing was learnt: why, and whether that is excused.
+//! The results of requirements that were not assessed: why, and whether that is excused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::{Level, NOTHING_KNOWN, area, short};
 
 use super::conclusion::{Inputs, Notes, Required};
-use super::scenario::JudgedScenario;
+use super::subject::JudgedScenario;
 use super::{Blame, BlockedBy, Note, RequirementResult, ScenarioStatus, Scope, Status};
 
-/// What is said of a requirement that nothing was learnt about.
+/// The result of a requirement that was not assessed.
 pub(super) struct Unassessed {
     /// Whether it is excused.
     pub status: Status,
@@ -37,10 +37,10 @@ impl Unassessed {
 ///
 /// Excused is what the subject declares missing, what a play found it not to owe, a `may`, and what belongs to a
 /// capability and simply never came up although everything was played that could have shown it.
-pub(super) fn unassessed(grounds: &Inputs, requirement: &Required, excuse: Option<&str>) -> Unassessed {
-    let (judged, scope) = (&grounds.judged, grounds.basis.scope);
+pub(super) fn unassessed(inputs: &Inputs, requirement: &Required, excuse: Option<&str>) -> Unassessed {
+    let (judged, scope) = (&inputs.judged, inputs.basis.scope);
     let capability = requirement.capability.as_deref();
-    if let Some(capability) = capability.filter(|c| grounds.basis.missing.iter().any(|m| m == c)) {
+    if let Some(capability) = capability.filter(|c| inputs.basis.missing.iter().any(|m| m == c)) {
         return Unassessed::excused(format!("declared missing: {capability}"));
     }
     if let Some(why) = excuse {
@@ -75,7 +75,7 @@ pub(super) fn unassessed(grounds: &Inputs, requirement: &Required, excuse: Optio
     // What a rule judges had no occasion where all that is played about its area was kept from its point.
     if reasons.is_empty()
         && complete
-        && let Some(cause) = broken_base(grounds, &requirement.id).or_else(|| blocked_area(judged, &requirement.id))
+        && let Some(cause) = broken_base(inputs, &requirement.id).or_else(|| blocked_area(judged, &requirement.id))
     {
         return Unassessed::blocked(cause);
     }
@@ -83,7 +83,7 @@ pub(super) fn unassessed(grounds: &Inputs, requirement: &Required, excuse: Optio
         return match (requirement.level, capability) {
             (Level::May, _) => Unassessed::excused("optional, and never occurred"),
             (_, Some(capability)) => Unassessed::excused(never_occurred(capability)),
-            _ => broken_for_all(grounds)
+            _ => broken_for_all(inputs)
                 .map_or_else(|| Unassessed::open("no occasion for it came up"), Unassessed::blocked),
         };
     }
@@ -108,19 +108,22 @@ pub(super) fn blocked_by(judged: &[JudgedScenario], requirement: &str) -> Vec<St
 }
 
 /// Says which capabilities never showed, though they are not declared missing: what is required of them was not judged.
-pub(super) fn never_shown(grounds: &Inputs, requirements: &[RequirementResult], notes: &mut Notes) {
+pub(super) fn never_shown(inputs: &Inputs, requirements: &[RequirementResult], notes: &mut Notes) {
     let mut unseen: BTreeMap<&str, u64> = BTreeMap::new();
-    for (owed, result) in grounds.owed.iter().zip(requirements) {
-        let missing = |capability: &&str| grounds.basis.missing.iter().any(|missing| missing == capability);
-        let capability = owed.capability.as_deref().filter(|capability| !missing(capability));
+    for (required, result) in inputs.owed.iter().zip(requirements) {
+        let missing = |capability: &&str| inputs.basis.missing.iter().any(|missing| missing == capability);
+        let capability = required.capability.as_deref().filter(|capability| !missing(capability));
         if let Some(capability) = capability.filter(|name| result.reason == Some(never_occurred(name))) {
             *unseen.entry(capability).or_default() += 1;
         }
     }
     // Of what was shown, one optional part may never come up.
     let shown = |capability: &str| {
-        let mut judged =
-            grounds.owed.iter().zip(requirements).filter(|(owed, _)| owed.capability.as_deref() == Some(capability));
+        let mut judged = inputs
+            .owed
+            .iter()
+            .zip(requirements)
+            .filter(|(required, _)| required.capability.as_deref() == Some(capability));
         judged.any(|(_, result)| matches!(result.status, Status::Met | Status::Violated))
     };
     for (capability, count) in unseen.into_iter().filter(|(capability, _)| !shown(capability)) {
@@ -128,9 +131,9 @@ pub(super) fn never_shown(grounds: &Inputs, requirements: &[RequirementResult], 
         if notes.list.iter().any(|note| note.text.contains(&declared)) {
             continue;
         }
-        let asked = if count == 1 { "a requirement" } else { &format!("{count} requirements") };
+        let requirements_text = if count == 1 { "a requirement" } else { &format!("{count} requirements") };
         let text = format!(
-            "`{capability}` was never shown, and {asked} could not be judged for that: where the subject does not have it, \
+            "`{capability}` was never shown, and {requirements_text} could not be judged for that: where the subject does not have it, \
              say {declared} in wirecert.yaml"
         );
         notes.add(Note { requirement: None, text });
@@ -143,10 +146,10 @@ fn never_occurred(capability: &str) -> String {
 }
 
 /// What is violated of that on which a requirement rests that only rules judge.
-fn broken_base<'j>(grounds: &'j Inputs, requirement: &str) -> Option<&'j str> {
-    let attribution = crate::protocol::role(&grounds.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
+fn broken_base<'j>(inputs: &'j Inputs, requirement: &str) -> Option<&'j str> {
+    let attribution = crate::protocol::role(&inputs.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
     let own = short(requirement);
-    let violated = grounds.judged.iter().flat_map(|j| &j.findings).filter(|found| found.blame == Blame::Subject);
+    let violated = inputs.judged.iter().flat_map(|j| &j.findings).filter(|found| found.blame == Blame::Subject);
     let mut violated = violated.map(|found| found.requirement.as_str());
     let bases = attribution.own_bases(own);
     // What is said of a part of something rests on that: `last-activity-after` on `last-activity`.
@@ -166,9 +169,9 @@ fn broken_base<'j>(grounds: &'j Inputs, requirement: &str) -> Option<&'j str> {
 }
 
 /// What is violated of that on which everything rests.
-fn broken_for_all(grounds: &Inputs) -> Option<&str> {
-    let attribution = crate::protocol::role(&grounds.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
-    let violated = grounds.judged.iter().flat_map(|j| &j.findings).filter(|found| found.blame == Blame::Subject);
+fn broken_for_all(inputs: &Inputs) -> Option<&str> {
+    let attribution = crate::protocol::role(&inputs.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
+    let violated = inputs.judged.iter().flat_map(|j| &j.findings).filter(|found| found.blame == Blame::Subject);
     let mut violated = violated.map(|found| found.requirement.as_str());
     violated.find(|id| attribution.is_needed_by_all(short(id)))
 }

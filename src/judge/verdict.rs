@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::protocol::Level;
 
-use super::{MissKind, RunOptions, RunScope, Unjudged};
+use super::MissKind;
 
 /// What is said of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -262,103 +262,4 @@ pub struct RequirementResult {
     pub because: Vec<String>,
     /// The scenarios that assessed it.
     pub by: Vec<String>,
-}
-
-/// A remark that is no finding: a reading taken, how the edition was detected.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct Note {
-    /// The requirement it belongs to, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub requirement: Option<String>,
-    /// The remark.
-    pub text: String,
-}
-
-/// How many scenarios went how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Counts {
-    /// Every expectation came true.
-    pub passed: u64,
-    /// An expectation did not, outside the baseline.
-    pub failed: u64,
-    /// Not played.
-    pub skipped: u64,
-    /// Not judged.
-    pub error: u64,
-    /// What they are about could not be judged because of a finding.
-    #[serde(default)]
-    pub blocked: u64,
-    /// Failed as the baseline says.
-    pub expected_failures: u64,
-    /// Baseline lines whose violation did not occur.
-    pub unexpected_passes: u64,
-}
-
-/// Everything said of one subject.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct SubjectReport {
-    /// Its name.
-    pub name: String,
-    /// Its role.
-    pub role: String,
-    /// The edition it was judged by.
-    pub edition: String,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Remarks.
-    pub notes: Vec<Note>,
-    /// How many scenarios went how.
-    pub counts: Counts,
-    /// Each requirement of the role and edition.
-    pub requirements: Vec<RequirementResult>,
-    /// What was broken.
-    pub findings: Vec<Finding>,
-    /// Each scenario.
-    pub scenarios: Vec<ScenarioResult>,
-    /// Each snapshot compared.
-    pub snapshots: Vec<SnapshotResult>,
-    /// What this rests on, beside how the scenarios went.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub basis: Option<RunScope>,
-}
-
-/// How a snapshot compared.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct SnapshotResult {
-    /// Its file.
-    pub file: String,
-    /// `same`, `changed`, `missing` or `unreferenced`.
-    pub status: String,
-}
-
-/// The whole report: the JSON contract, version 1.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Report {
-    /// Always 1.
-    pub version: u32,
-    /// Which suite judged.
-    pub suite: Suite,
-    /// The gravest of the subjects' verdicts; at best `incomplete` where one of them could not be judged.
-    pub verdict: Verdict,
-    /// Remarks about the run.
-    pub notes: Vec<Note>,
-    /// Each subject.
-    pub subjects: Vec<SubjectReport>,
-    /// What was asked of the run, where it played scenarios.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<RunOptions>,
-    /// The subjects of which nothing can be said.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unjudged: Vec<Unjudged>,
-}
-
-/// The suite that judged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Suite {
-    /// Always `wirecert`.
-    pub name: String,
-    /// Its version.
-    pub version: String,
-    /// A digest of the scenarios played and the catalogue.
-    pub digest: String,
 }

@@ -1,13 +1,76 @@
-//! From JSON to a pattern.
+//! From JSON to a pattern, and the list of all matchers: [`words()`].
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::pattern::{Kind, Node};
-use super::schema::Schemas;
-use super::template::{self, TemplateError};
-use super::words::{self, Word};
-use super::{pointer_push, template::Undefined};
 use crate::diagnostic::nearest;
+
+use super::pattern::{Node, PatternKind};
+use super::template::{self, TemplateError, Undefined};
+use super::types::Schemas;
+use super::{collections, logic, pointer_push, strings, types};
+
+/// A matcher as the language knows it.
+pub struct MatcherDefinition {
+    /// The key of the matcher, with the `$`.
+    pub name: &'static str,
+    /// What it matches, for the editor schema and the documentation.
+    pub doc: &'static str,
+    /// The JSON Schema (draft-07) of its argument; `{"$ref": "#/definitions/pattern"}` stands for a pattern.
+    pub argument: fn() -> Value,
+    pub(super) compile: Compile,
+}
+
+/// Compiles the argument; nothing where it is wrong, which has been noted.
+pub(super) type Compile = fn(&MatcherDefinition, &Value, &mut Compiler<'_>) -> Option<PatternKind>;
+
+/// Every matcher, in the order of the documentation.
+pub fn words() -> &'static [MatcherDefinition] {
+    static ALL: [MatcherDefinition; 22] = [
+        logic::ANY,
+        logic::ABSENT,
+        types::TYPE,
+        strings::REGEX,
+        logic::EQUALS,
+        logic::NOT,
+        logic::ONE_OF,
+        logic::ALL,
+        collections::CONTAINS,
+        collections::ANY_ORDER,
+        collections::EACH,
+        collections::SOMEWHERE,
+        types::LENGTH,
+        types::RANGE,
+        strings::STARTS_WITH,
+        strings::ENDS_WITH,
+        strings::UUID,
+        strings::TIMESTAMP,
+        strings::URI,
+        types::SCHEMA,
+        logic::CAPTURE,
+        logic::LITERAL,
+    ];
+    &ALL
+}
+
+/// The matcher of this name, with the `$`.
+pub(super) fn definition(name: &str) -> Option<&'static MatcherDefinition> {
+    words().iter().find(|w| w.name == name)
+}
+
+/// The schema of a pattern.
+pub(super) fn pattern_schema() -> Value {
+    json!({"$ref": "#/definitions/pattern"})
+}
+
+/// The schema of a list of patterns.
+pub(super) fn patterns_schema() -> Value {
+    json!({"type": "array", "items": pattern_schema()})
+}
+
+/// The schema of `true`.
+pub(super) fn true_schema() -> Value {
+    json!({"const": true})
+}
 
 /// Something wrong with a pattern itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,10 +102,10 @@ pub(super) struct Compiler<'a> {
 }
 
 /// The argument of a matcher that is no pattern.
-pub(super) enum Argument {
-    /// Its value, variables replaced.
+pub(super) enum MatcherArgument {
+    /// The value of the argument, variables replaced.
     Value(Value),
-    /// It depends on variables that are still open, or is wrong, which has been noted.
+    /// The argument depends on variables that are still open, or is wrong; the error has been noted.
     Open,
 }
 
@@ -83,73 +146,73 @@ impl<'a> Compiler<'a> {
         self.depth += 1;
         let kind = if self.depth > MAX_DEPTH {
             self.error(format!("a pattern may be nested {MAX_DEPTH} deep at most"), None);
-            Kind::Open
+            PatternKind::Open
         } else {
             self.kind(value)
         };
         self.depth -= 1;
         match kind {
             // What a variable stands for is shown, rather than its name.
-            Kind::Exact(inner) => Node { source: inner.source.clone(), kind: Kind::Exact(inner) },
+            PatternKind::Exact(inner) => Node { source: inner.source.clone(), kind: PatternKind::Exact(inner) },
             kind => Node { source: value.clone(), kind },
         }
     }
 
-    fn kind(&mut self, value: &Value) -> Kind {
+    fn kind(&mut self, value: &Value) -> PatternKind {
         match value {
             Value::Object(map) => match map.keys().find(|k| k.starts_with('$')) {
                 Some(word) => self.matcher(word, map),
-                None => {
-                    Kind::Object(map.iter().map(|(key, v)| (key.clone(), self.inside(key, |c| c.node(v)))).collect())
-                }
+                None => PatternKind::Object(
+                    map.iter().map(|(key, v)| (key.clone(), self.inside(key, |c| c.node(v)))).collect(),
+                ),
             },
-            Value::Array(items) => {
-                Kind::List(items.iter().enumerate().map(|(i, v)| self.inside(&i.to_string(), |c| c.node(v))).collect())
-            }
+            Value::Array(items) => PatternKind::List(
+                items.iter().enumerate().map(|(i, v)| self.inside(&i.to_string(), |c| c.node(v))).collect(),
+            ),
             Value::String(text) if text.contains("${") => match self.argument(value) {
-                Argument::Value(value) => Kind::Exact(Box::new(Node::literal(value))),
-                Argument::Open => Kind::Open,
+                MatcherArgument::Value(value) => PatternKind::Exact(Box::new(Node::literal(value))),
+                MatcherArgument::Open => PatternKind::Open,
             },
-            _ => Kind::Plain,
+            _ => PatternKind::Plain,
         }
     }
 
-    fn matcher(&mut self, name: &str, map: &Map<String, Value>) -> Kind {
+    fn matcher(&mut self, name: &str, map: &Map<String, Value>) -> PatternKind {
         if map.len() > 1 {
             let message = format!("a map with the matcher `{name}` can have no other key");
             let help = "put matchers together with `$all`, and keys that begin with `$` into `$literal`".to_owned();
             self.bad_key(name, message, Some(help));
-            return Kind::Open;
+            return PatternKind::Open;
         }
-        let Some(word) = words::word(name) else {
-            let near = nearest(name, words::words().iter().map(|w| w.name)).or_else(|| {
-                words::words().iter().map(|w| w.name).find(|w| w[1..].eq_ignore_ascii_case(name.trim_matches('$')))
+        let Some(word) = definition(name) else {
+            let near = nearest(name, words().iter().map(|w| w.name)).or_else(|| {
+                words().iter().map(|w| w.name).find(|w| w[1..].eq_ignore_ascii_case(name.trim_matches('$')))
             });
             self.bad_key(name, format!("unknown matcher `{name}`"), near.map(str::to_owned));
-            return Kind::Open;
+            return PatternKind::Open;
         };
         let argument = map.get(name).unwrap_or(&Value::Null);
-        self.inside(name, |c| (word.compile)(word, argument, c)).unwrap_or(Kind::Open)
+        self.inside(name, |c| (word.compile)(word, argument, c)).unwrap_or(PatternKind::Open)
     }
 
     /// The argument of a matcher, variables replaced.
-    pub(super) fn argument(&mut self, value: &Value) -> Argument {
+    pub(super) fn argument(&mut self, value: &Value) -> MatcherArgument {
         self.argument_with(value, &|text| text.to_owned())
     }
 
     /// As [`Self::argument`], for a string in which what is put in must be escaped.
-    pub(super) fn argument_with(&mut self, value: &Value, escape: &dyn Fn(&str) -> String) -> Argument {
+    pub(super) fn argument_with(&mut self, value: &Value, escape: &dyn Fn(&str) -> String) -> MatcherArgument {
         let resolved = match (self.vars, value) {
             (Some(vars), Value::String(text)) => template::resolve_text(text, vars, escape),
             (Some(vars), value) => template::resolve(value, vars),
             (None, value) if template::variables(value).is_empty() => template::resolve(value, &Map::new()),
-            (None, _) => return Argument::Open,
+            (None, _) => return MatcherArgument::Open,
         };
         match resolved {
-            Ok(value) => Argument::Value(value),
+            Ok(value) => MatcherArgument::Value(value),
             Err(undefined) => {
                 self.undefined(undefined);
-                Argument::Open
+                MatcherArgument::Open
             }
         }
     }
@@ -164,12 +227,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// Notes that an argument is of the wrong kind.
-    pub(super) fn takes(&mut self, word: &Word, what: &str, got: &Value) {
+    pub(super) fn wrong_argument(&mut self, word: &MatcherDefinition, what: &str, got: &Value) {
         self.error(format!("`{}` takes {what}, not {}", word.name, super::show(got)), None);
     }
 
     /// The value under `key` of an argument that is a map; every key but `allowed` is noted as an error.
-    pub(super) fn keys(&mut self, word: &Word, map: &Map<String, Value>, allowed: &[&str]) {
+    pub(super) fn keys(&mut self, word: &MatcherDefinition, map: &Map<String, Value>, allowed: &[&str]) {
         for key in map.keys().filter(|k| !allowed.contains(&k.as_str())) {
             let near = nearest(key, allowed.iter().copied()).map(str::to_owned);
             let message = format!("`{}` has no key `{key}`: it takes {}", word.name, allowed.join(", "));

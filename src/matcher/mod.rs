@@ -3,7 +3,7 @@
 //! A [`Pattern`] is compiled from a JSON value. Plain values stand for themselves: an object must
 //! have the keys named (others are free unless [`Pattern::exact`]), a list must have the same items in
 //! the same order. A map of one key that begins with `$` is a matcher; [`words()`] lists them, and each
-//! sits in the file of its name. `${name}` in a string stands for a variable, see [`template`].
+//! sits in the file of its family. `${name}` in a string stands for a variable, see [`template`].
 //!
 //! ```
 //! use serde_json::{Map, json};
@@ -18,48 +18,19 @@
 //! # Ok::<(), Vec<wirecert::matcher::PatternError>>(())
 //! ```
 
-mod affix;
-mod any_order;
-mod capture;
-mod check;
+mod collections;
 mod compile;
-mod contains;
-mod each;
-pub mod equality;
-mod kind;
-mod length;
-mod literal;
+mod json;
 mod logic;
 mod pattern;
-mod presence;
-mod range;
-mod regex;
-mod schema;
-mod show;
-mod somewhere;
+mod strings;
 pub mod template;
 #[cfg(test)]
 mod tests;
-mod timestamp;
-mod uri;
-mod uuid;
-mod words;
+mod types;
 
-pub use check::{Captures, Mismatch};
-pub use compile::PatternError;
+pub use compile::{MatcherDefinition, PatternError, words};
+pub use json::{compare, equal, pointer_push, show};
 pub use pattern::Pattern;
-pub use schema::{NoSchemas, Schemas};
-pub use show::show;
-pub use words::{Word, words};
-
-/// Appends a key or index to a JSON pointer (RFC 6901 section 3: `~` is `~0`, `/` is `~1`).
-pub fn pointer_push(pointer: &mut String, part: &str) {
-    pointer.push('/');
-    for c in part.chars() {
-        match c {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            c => pointer.push(c),
-        }
-    }
-}
+pub use pattern::{Captures, Mismatch};
+pub use types::{NoSchemas, Schemas};

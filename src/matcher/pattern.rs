@@ -1,14 +1,12 @@
-//! Compiled patterns.
+//! Compiled patterns, how a value is checked against one, and the mismatches that are found.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::check::{Captures, Checker, Mismatch};
 use super::compile::{Compiler, PatternError};
-use super::equality::equal;
-use super::schema::Schemas;
-use super::show::show;
+use super::json::{equal, show};
+use super::types::Schemas;
 use crate::diagnostic::nearest;
 
 /// What a JSON value must look like. Cheap to clone.
@@ -104,7 +102,7 @@ impl Pattern {
     fn run(&self, actual: Option<&Value>) -> Checker {
         let mut checker = Checker::new(self.exact);
         match (&self.root.kind, actual) {
-            (Kind::Object(entries), Some(Value::Object(map))) if self.exact_below => {
+            (PatternKind::Object(entries), Some(Value::Object(map))) if self.exact_below => {
                 self.root.entries(entries, map, &mut checker, true);
             }
             _ => self.root.check(actual, &mut checker),
@@ -127,15 +125,15 @@ pub(super) trait Matcher: Send + Sync {
 /// A part of a pattern, with what it was written as.
 pub(super) struct Node {
     pub(super) source: Value,
-    pub(super) kind: Kind,
+    pub(super) kind: PatternKind,
 }
 
-pub(super) enum Kind {
+pub(super) enum PatternKind {
     /// This value.
     Plain,
-    /// These keys.
+    /// An object with these keys.
     Object(Vec<(String, Node)>),
-    /// These items.
+    /// A list with these items.
     List(Vec<Node>),
     /// No keys but those named, below here.
     Exact(Box<Node>),
@@ -149,16 +147,16 @@ impl Node {
     /// The value itself, nothing in it being a matcher.
     pub(super) fn literal(value: Value) -> Self {
         let inner = Self::uninterpreted(&value);
-        Self { source: value, kind: Kind::Exact(Box::new(inner)) }
+        Self { source: value, kind: PatternKind::Exact(Box::new(inner)) }
     }
 
     fn uninterpreted(value: &Value) -> Self {
         let kind = match value {
             Value::Object(map) => {
-                Kind::Object(map.iter().map(|(key, v)| (key.clone(), Self::uninterpreted(v))).collect())
+                PatternKind::Object(map.iter().map(|(key, v)| (key.clone(), Self::uninterpreted(v))).collect())
             }
-            Value::Array(items) => Kind::List(items.iter().map(Self::uninterpreted).collect()),
-            _ => Kind::Plain,
+            Value::Array(items) => PatternKind::List(items.iter().map(Self::uninterpreted).collect()),
+            _ => PatternKind::Plain,
         };
         Self { source: value.clone(), kind }
     }
@@ -166,8 +164,8 @@ impl Node {
     /// The value that this stands for, where it is a plain one.
     pub(super) fn plain(&self) -> Option<&Value> {
         match &self.kind {
-            Kind::Plain => Some(&self.source),
-            Kind::Exact(inner) => inner.plain(),
+            PatternKind::Plain => Some(&self.source),
+            PatternKind::Exact(inner) => inner.plain(),
             _ => None,
         }
     }
@@ -175,49 +173,52 @@ impl Node {
     /// How many leaves the pattern has.
     pub(super) fn size(&self) -> usize {
         match &self.kind {
-            Kind::Object(entries) => entries.iter().map(|(_, n)| n.size()).sum::<usize>().max(1),
-            Kind::List(items) => items.iter().map(Self::size).sum::<usize>().max(1),
-            Kind::Exact(inner) => inner.size(),
-            Kind::Matcher(m) => m.size(),
-            Kind::Plain | Kind::Open => 1,
+            PatternKind::Object(entries) => entries.iter().map(|(_, n)| n.size()).sum::<usize>().max(1),
+            PatternKind::List(items) => items.iter().map(Self::size).sum::<usize>().max(1),
+            PatternKind::Exact(inner) => inner.size(),
+            PatternKind::Matcher(m) => m.size(),
+            PatternKind::Plain | PatternKind::Open => 1,
         }
     }
 
     pub(super) fn check(&self, actual: Option<&Value>, checker: &mut Checker) {
         match &self.kind {
-            Kind::Plain => {
+            PatternKind::Plain => {
                 if !actual.is_some_and(|a| equal(&self.source, a)) {
                     self.differs(actual, checker);
                 }
             }
-            Kind::Object(entries) => match actual {
+            PatternKind::Object(entries) => match actual {
                 Some(Value::Object(map)) => {
                     self.entries(entries, map, checker, checker.exact);
                     if checker.exact {
                         self.unnamed(entries, map, checker);
                     }
                 }
-                _ => checker.unlike(self.size(), &self.describe("an object"), &self.source, actual),
+                _ => checker.add_unexpected(self.size(), &self.describe("an object"), &self.source, actual),
             },
-            Kind::List(items) => match actual {
+            PatternKind::List(items) => match actual {
                 Some(Value::Array(values)) => self.list(items, values, checker),
-                _ => checker.unlike(self.size(), &self.describe("a list"), &self.source, actual),
+                _ => checker.add_unexpected(self.size(), &self.describe("a list"), &self.source, actual),
             },
-            Kind::Exact(inner) => {
+            PatternKind::Exact(inner) => {
                 let outer = std::mem::replace(&mut checker.exact, true);
                 inner.check(actual, checker);
                 checker.exact = outer;
             }
-            Kind::Open => {
-                checker.unlike(1, &format!("{} (a variable without a value)", show(&self.source)), &self.source, actual)
-            }
-            Kind::Matcher(m) => m.check(&self.source, actual, checker),
+            PatternKind::Open => checker.add_unexpected(
+                1,
+                &format!("{} (a variable without a value)", show(&self.source)),
+                &self.source,
+                actual,
+            ),
+            PatternKind::Matcher(m) => m.check(&self.source, actual, checker),
         }
     }
 
     fn describe(&self, kind: &str) -> String {
-        let empty = matches!(&self.kind, Kind::Object(e) if e.is_empty())
-            || matches!(&self.kind, Kind::List(i) if i.is_empty());
+        let empty = matches!(&self.kind, PatternKind::Object(e) if e.is_empty())
+            || matches!(&self.kind, PatternKind::List(i) if i.is_empty());
         if empty { kind.to_owned() } else { format!("{kind} like {}", show(&self.source)) }
     }
 
@@ -227,9 +228,9 @@ impl Node {
         {
             let at = wanted.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
             let what = format!("{} (the texts differ from character {})", show(&self.source), at + 1);
-            return checker.unlike(1, &what, &self.source, actual);
+            return checker.add_unexpected(1, &what, &self.source, actual);
         }
-        checker.unlike(1, &show(&self.source), &self.source, actual);
+        checker.add_unexpected(1, &show(&self.source), &self.source, actual);
     }
 
     /// Holds the keys named against those that are there; `exact` counts from below them.
@@ -248,7 +249,7 @@ impl Node {
         for key in others(entries, map) {
             checker.inside(key, None, |c| {
                 let message = format!("unexpected key `{key}`: none but those named may be there");
-                c.wrong(1, message, &self.source, map.get(key));
+                c.add_mismatch(1, message, &self.source, map.get(key));
             });
         }
     }
@@ -256,7 +257,7 @@ impl Node {
     fn list(&self, items: &[Self], values: &[Value], checker: &mut Checker) {
         if items.len() != values.len() {
             let message = format!("expected a list of {}, got one of {}", items.len(), values.len());
-            checker.wrong(
+            checker.add_mismatch(
                 items.len().abs_diff(values.len()),
                 message,
                 &self.source,
@@ -272,4 +273,143 @@ impl Node {
 /// The keys that are there and not named.
 fn others<'m>(entries: &'m [(String, Node)], map: &'m Map<String, Value>) -> impl Iterator<Item = &'m str> {
     map.keys().map(String::as_str).filter(|k| entries.iter().all(|(named, _)| named != k))
+}
+
+/// Variables that a pattern sets.
+pub type Captures = Map<String, Value>;
+
+/// One place where a value is not as its pattern says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// Where in the value, as a JSON pointer; for a missing key, where it should have been.
+    pub pointer: String,
+    /// What is wrong there, in a sentence without a full stop; long values are cut.
+    pub message: String,
+    /// The part of the pattern that did not match.
+    pub expected: Value,
+    /// What was there, whole; nothing where nothing was.
+    pub actual: Option<Value>,
+}
+
+/// The largest number of mismatches that are kept; fewer are enough to see that a value is wrong throughout.
+const MAX_MISMATCHES: usize = 100;
+
+/// Walks a value along a pattern.
+pub(super) struct Checker {
+    pointer: Vec<String>,
+    pub(super) exact: bool,
+    /// A key that is there and may be the one that is missing.
+    near: Option<String>,
+    pub(super) mismatches: Vec<Mismatch>,
+    /// How far the value is from the pattern: each wrong leaf counts one.
+    pub(super) distance: usize,
+    pub(super) captures: Captures,
+    /// Where each variable was captured, as a JSON pointer.
+    pub(super) captured_at: Vec<(String, String)>,
+}
+
+impl Checker {
+    pub(super) fn new(exact: bool) -> Self {
+        Self {
+            pointer: vec![],
+            exact,
+            near: None,
+            mismatches: vec![],
+            distance: 0,
+            captures: Captures::new(),
+            captured_at: vec![],
+        }
+    }
+
+    /// A checker at the same place that keeps what it finds to itself.
+    pub(super) fn trial(&self) -> Self {
+        Self {
+            pointer: self.pointer.clone(),
+            exact: self.exact,
+            near: self.near.clone(),
+            mismatches: vec![],
+            distance: 0,
+            captures: self.captures.clone(),
+            captured_at: self.captured_at.clone(),
+        }
+    }
+
+    /// Takes over what a trial found.
+    pub(super) fn accept_trial(&mut self, trial: Self) {
+        let room = MAX_MISMATCHES.saturating_sub(self.mismatches.len());
+        self.mismatches.extend(trial.mismatches.into_iter().take(room));
+        self.distance += trial.distance;
+        self.captures = trial.captures;
+        self.captured_at = trial.captured_at;
+    }
+
+    /// Goes into a key or item for the duration of `f`.
+    pub(super) fn inside(&mut self, part: impl ToString, near: Option<String>, f: impl FnOnce(&mut Self)) {
+        self.pointer.push(part.to_string());
+        let outer = std::mem::replace(&mut self.near, near);
+        f(self);
+        self.near = outer;
+        self.pointer.pop();
+    }
+
+    /// The JSON pointer of where we are.
+    pub(super) fn pointer(&self) -> String {
+        let mut out = String::new();
+        for part in &self.pointer {
+            super::pointer_push(&mut out, part);
+        }
+        out
+    }
+
+    /// Notes a mismatch here, which weighs as much as `weight` wrong leaves.
+    pub(super) fn add_mismatch(&mut self, weight: usize, message: String, expected: &Value, actual: Option<&Value>) {
+        self.add_mismatch_at(self.pointer(), weight, message, expected, actual);
+    }
+
+    /// Notes a mismatch elsewhere.
+    pub(super) fn add_mismatch_at(
+        &mut self,
+        pointer: String,
+        weight: usize,
+        message: String,
+        expected: &Value,
+        actual: Option<&Value>,
+    ) {
+        self.distance += weight.max(1);
+        if self.mismatches.len() < MAX_MISMATCHES {
+            let (expected, actual) = (expected.clone(), actual.cloned());
+            self.mismatches.push(Mismatch { pointer, message, expected, actual });
+        }
+    }
+
+    /// Notes that the value is not what is wanted, or is missing: `expected {what}, got …`.
+    pub(super) fn add_unexpected(&mut self, weight: usize, what: &str, expected: &Value, actual: Option<&Value>) {
+        let message = match actual {
+            Some(actual) => format!("expected {what}, got {}", show(actual)),
+            None => self.missing(what),
+        };
+        self.add_mismatch(weight, message, expected, actual);
+    }
+
+    fn missing(&self, what: &str) -> String {
+        let Some(key) = self.pointer.last() else { return format!("expected {what}, got nothing") };
+        let near = self.near.as_ref().map(|n| format!("; there is `{n}`")).unwrap_or_default();
+        format!("missing key `{key}`: expected {what}{near}")
+    }
+
+    /// Sets a variable. A name that is already set must get an equal value.
+    pub(super) fn capture(&mut self, name: &str, value: &Value, expected: &Value) {
+        match self.captures.get(name) {
+            Some(earlier) if !equal(earlier, value) => {
+                let message =
+                    format!("`{name}` was {} elsewhere in this pattern, but is {} here", show(earlier), show(value));
+                self.add_mismatch(1, message, expected, Some(value));
+            }
+            Some(_) => {}
+            None => {
+                self.captures.insert(name.to_owned(), value.clone());
+                self.captured_at.push((name.to_owned(), self.pointer()));
+            }
+        }
+    }
 }

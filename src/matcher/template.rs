@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::pointer_push;
 use crate::diagnostic::nearest;
+
+use super::pointer_push;
 
 /// The longest string that putting variables in may give, in bytes.
 pub const MAX_TEXT: usize = 64 << 20;
@@ -32,7 +33,7 @@ pub enum TemplateError {
     Unknown,
     /// There is, but it has no such key or item.
     NoSuchPart,
-    /// It is not a name with dots, or the closing brace is missing.
+    /// The text is not a name with dots, or the closing brace is missing.
     Malformed,
     /// The text would grow beyond [`MAX_TEXT`].
     TooLong,

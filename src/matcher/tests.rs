@@ -45,7 +45,7 @@ fn messages(pattern: &Value, actual: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_matcher_tells_what_it_matches_from_what_it_does_not() {
+fn every_matcher_separates_what_it_matches_from_what_it_does_not() {
     for (pattern, good, bad) in [
         (json!({"$any": true}), vec![json!(null), json!(0)], vec![]),
         (json!({"$type": "string"}), vec![json!("")], vec![json!(1), json!(null)]),
@@ -127,7 +127,7 @@ fn every_matcher_tells_what_it_matches_from_what_it_does_not() {
 }
 
 #[test]
-fn all_mismatches_are_told_in_the_order_of_the_pattern() {
+fn all_mismatches_are_reported_in_the_order_of_the_pattern() {
     let pattern = json!({"b": 1, "a": {"x": "y", "z": [1, 2]}, "content": {"$any": true}});
     let value = json!({"a": {"x": 1, "z": [1, 3, 4]}, "b": 2, "conent": "x"});
     assert_eq!(
@@ -163,22 +163,22 @@ fn any_order_finds_the_assignment_that_fits_if_there_is_one() {
         assert_eq!(messages(&pattern, &good), Vec::<String>::new());
     }
     assert!(!compile(&pattern).matches(Some(&json!(["c", "d", "a"]))));
-    let told = messages(
+    let reported = messages(
         &json!({"$any_order": [{"id": 1, "v": 1}, {"id": 2, "v": 2}]}),
         &json!([{"id": 2, "v": 2}, {"id": 1, "v": 9}]),
     );
-    assert_eq!(told, [" no item is left for pattern 1, {\"id\":1,\"v\":1}; nearest: at /1/v, expected 1, got 9"]);
+    assert_eq!(reported, [" no item is left for pattern 1, {\"id\":1,\"v\":1}; nearest: at /1/v, expected 1, got 9"]);
     assert!(
         messages(&json!({"$any_order": [1]}), &json!([1, 2]))[0].contains("a list of 1 in any order, got one of 2")
     );
 }
 
 #[test]
-fn alternatives_tell_which_came_nearest() {
-    let told =
+fn alternatives_report_which_came_nearest() {
+    let reported =
         messages(&json!({"r": {"$one_of": [{"a": 1, "b": 2, "c": 3}, {"d": 1}]}}), &json!({"r": {"a": 1, "b": 2}}));
     assert_eq!(
-        told,
+        reported,
         [
             "/r none of 2 alternatives matches {\"a\":1,\"b\":2}; the nearest is number 1: at /c, missing key `c`: expected 3"
         ]
@@ -200,10 +200,10 @@ fn a_file_uri_that_stands_for_nothing_else_says_why() {
 }
 
 #[test]
-fn a_value_that_is_nowhere_is_told_with_what_came_nearest() {
-    let told = messages(&json!({"r": {"$somewhere": {"a": 1, "b": 2}}}), &json!({"r": [{"x": {"a": 1, "b": 3}}]}));
+fn a_value_that_is_nowhere_is_reported_with_what_came_nearest() {
+    let reported = messages(&json!({"r": {"$somewhere": {"a": 1, "b": 2}}}), &json!({"r": [{"x": {"a": 1, "b": 3}}]}));
     assert_eq!(
-        told,
+        reported,
         [
             "/r nothing like {\"a\":1,\"b\":2} is anywhere in [{\"x\":{\"a\":1,\"b\":3}}]; nearest: at /0/x/b, expected 2, got 3"
         ]
@@ -262,8 +262,8 @@ fn variables_are_taken_literally_whatever_a_subject_put_into_them() {
 }
 
 #[test]
-fn everything_wrong_with_a_pattern_is_told_at_once() {
-    let told: Vec<String> = refused(&json!({
+fn everything_wrong_with_a_pattern_is_reported_at_once() {
+    let reported: Vec<String> = refused(&json!({
         "a": {"$regx": 1},
         "b": {"$regex": "("},
         "c": {"$any": true, "x": 1},
@@ -274,7 +274,7 @@ fn everything_wrong_with_a_pattern_is_told_at_once() {
     .map(|e| format!("{} {} ({})", e.pointer, e.message, e.suggestion.unwrap_or_default()))
     .collect();
     assert_eq!(
-        told,
+        reported,
         [
             "/a/$regx unknown matcher `$regx` ($regex)",
             "/b/$regex not a regular expression: unclosed group ()",
@@ -287,10 +287,10 @@ fn everything_wrong_with_a_pattern_is_told_at_once() {
 }
 
 #[test]
-fn a_schema_tells_where_the_value_breaks_it() {
-    let told = messages(&json!({"x": {"$schema": "thing"}}), &json!({"x": {"id": "1", "body": {"text": 5}}}));
-    let pointers: Vec<&str> = told.iter().filter_map(|t| t.split(' ').next()).collect();
-    assert_eq!(pointers, ["/x/id", "/x/body/text"], "{told:?}");
+fn a_schema_reports_where_the_value_breaks_it() {
+    let reported = messages(&json!({"x": {"$schema": "thing"}}), &json!({"x": {"id": "1", "body": {"text": 5}}}));
+    let pointers: Vec<&str> = reported.iter().filter_map(|t| t.split(' ').next()).collect();
+    assert_eq!(pointers, ["/x/id", "/x/body/text"], "{reported:?}");
 }
 
 #[test]

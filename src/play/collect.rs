@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::judge::{MissKind, Missed};
+use crate::judge::{MissKind, MissedExpectation};
 use crate::matcher::{Captures, Pattern};
 use crate::scenario::{Collect, Step, StreamEnd};
 
-use super::expect::{settle, want};
+use super::expect::{compile_part, settle};
 use super::log::Candidate;
+use super::matching::{MatchState, STRICT, match_outcome};
 use super::scene::{Failure, Halt, Scene};
-use super::standing::{MatchState, STRICT, standing};
 use super::steps::{name, resolve};
 
 /// Gathers a stream to its end and holds the rules for it against it.
 pub async fn collect(scene: &mut Scene<'_>, step: &Step, collect: &Collect) -> Result<(), Halt> {
-    let wanted = want(scene, step, &collect.part)?;
+    let wanted = compile_part(scene, step, &collect.part)?;
     let end = match &collect.until {
         StreamEnd::Until(until) => {
             settle(scene, step, &wanted, *until).await?;
@@ -41,7 +41,7 @@ pub async fn collect(scene: &mut Scene<'_>, step: &Step, collect: &Collect) -> R
         None => {
             scene.outcome.assessed.extend(&collect.proves);
             if items.is_empty() {
-                scene.did_not_come(wanted.conn.as_deref(), &collect.proves);
+                scene.record_absence(wanted.conn.as_deref(), &collect.proves);
             }
             scene.since.came(Duration::ZERO);
             Ok(())
@@ -56,14 +56,14 @@ async fn wait_for_end(
     collect: &Collect,
     part: &crate::scenario::Part,
 ) -> Result<Option<u64>, Halt> {
-    let end = [want(scene, step, part)?];
-    let within = scene.time(collect.within);
+    let end = [compile_part(scene, step, part)?];
+    let within = scene.limited_wait(collect.within);
     let lag = scene.lag;
     let deadline = lag.deadline(within);
     let log = scene.log.clone();
     loop {
         let changed = log.changed();
-        if let MatchState::Complete { taken, captures } = standing(&end, &log, STRICT) {
+        if let MatchState::Complete { taken, captures } = match_outcome(&end, &log, STRICT) {
             scene.vars.extend(captures);
             for t in &taken {
                 t.at.into_iter().for_each(|at| log.take(at));
@@ -105,7 +105,7 @@ fn judge(scene: &Scene<'_>, step: &Step, collect: &Collect, items: &[Candidate])
         let index = items.last().map(|item| item.observation.index);
         let mut found = check(scene, step, collect, "the number of items", pattern, &items.len().into(), index)?;
         if let Some(failure) = &mut found {
-            let missing = least(pattern).is_some_and(|least| (items.len() as u64) < least);
+            let missing = minimum_length(pattern).is_some_and(|least| (items.len() as u64) < least);
             failure.missed.way = if missing { MissKind::Absent } else { MissKind::Unwanted };
             failure.missed.index = index;
             return Ok(found);
@@ -120,7 +120,7 @@ fn judge(scene: &Scene<'_>, step: &Step, collect: &Collect, items: &[Candidate])
 }
 
 /// The least number that this pattern takes.
-fn least(pattern: &Value) -> Option<u64> {
+fn minimum_length(pattern: &Value) -> Option<u64> {
     pattern.as_u64().or_else(|| pattern.pointer("/$range/min")?.as_u64())
 }
 
@@ -166,7 +166,7 @@ fn failure(
     index: Option<u64>,
 ) -> Failure {
     let way = if actual.is_some() { MissKind::Different } else { MissKind::Absent };
-    let missed = Missed {
+    let missed = MissedExpectation {
         kind: collect.part.kind.name,
         selectors: collect.part.selectors.clone(),
         conn: collect.part.conn.clone(),

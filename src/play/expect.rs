@@ -11,56 +11,62 @@ use crate::peer::PeerError;
 use crate::protocol::{ObservationKind, Pick, RequirementId, Shape, short};
 use crate::scenario::{Expectation, Part, Step, Until};
 
-use super::harness_delay::is_giving_up;
 use super::log::Log;
+use super::matching::{
+    ClosestMiss, ExpectedPart, MatchState, MatchedObservation, STRICT, match_outcome, outcome_despite_violations,
+    without_violated_captures,
+};
 use super::missed::{absent, add_unread, differs, is_unread_since, missed, unwanted};
 use super::scene::{Halt, Scene};
-use super::standing::{ClosestMiss, MatchState, STRICT, Taken, Wanted, standing};
-use super::steps::{HELD_UP, resolve_map, troubled, unusable};
-use super::tolerated::{known_outcome, usable};
+use super::steps::{MAX_HARNESS_DELAY, peer_error, resolve_map, unusable};
+use super::timing::is_giving_up;
 
 /// How often files are looked at while one is awaited.
-const LOOK: Duration = Duration::from_millis(5);
+const FILE_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// How often it is looked at what rules have seen.
-const RULES: Duration = Duration::from_secs(1);
+const RULES_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long something is waited for on a connection of which rules have seen that it can no longer be read: they may have seen
 /// that of one message only.
-const SPOILT: Duration = Duration::from_secs(1);
+const UNREADABLE_WAIT: Duration = Duration::from_secs(1);
 
 /// The connection that is meant where none is named.
 pub const MAIN: &str = "main";
 
 /// The quiet time where a barrier was asked for and the protocol has none.
-const QUIET: Duration = Duration::from_millis(100);
+const DEFAULT_QUIET: Duration = Duration::from_millis(100);
 
 /// What each of several outcomes awaits, in whatever shape, and of which nothing came.
-fn in_every_outcome<'o>(outcomes: &'o [Vec<Wanted>], log: &Log) -> Vec<&'o Wanted> {
+fn missing_in_every_outcome<'o>(outcomes: &'o [Vec<ExpectedPart>], log: &Log) -> Vec<&'o ExpectedPart> {
     let [first, others @ ..] = outcomes else { return vec![] };
-    let same = |a: &Wanted, b: &Wanted| a.kind.name == b.kind.name && a.conn == b.conn && a.selectors == b.selectors;
-    let awaited = first.iter().filter(|want| want.kind.pick == Pick::First && want.lookup.is_none());
-    let awaited = awaited.filter(|want| others.iter().all(|parts| parts.iter().any(|part| same(part, want))));
-    let came = |want: &&Wanted| !log.untaken(want.kind.name, want.conn.as_deref(), &want.selectors).is_empty();
-    awaited.filter(|want| !others.is_empty() && !came(want)).collect()
+    let same = |a: &ExpectedPart, b: &ExpectedPart| {
+        a.kind.name == b.kind.name && a.conn == b.conn && a.selectors == b.selectors
+    };
+    let awaited = first.iter().filter(|expected| expected.kind.pick == Pick::First && expected.lookup.is_none());
+    let awaited = awaited.filter(|expected| others.iter().all(|parts| parts.iter().any(|part| same(part, expected))));
+    let came = |expected: &&ExpectedPart| {
+        !log.untaken(expected.kind.name, expected.conn.as_deref(), &expected.selectors).is_empty()
+    };
+    awaited.filter(|expected| !others.is_empty() && !came(expected)).collect()
 }
 
 /// Waits until one of the outcomes has come, or none can any more, or the time is up.
 pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectation) -> Result<(), Halt> {
     let mut outcomes = vec![];
     for outcome in &expectation.any_of {
-        let mut wanted = vec![];
+        let mut parts = vec![];
         for part in &outcome.parts {
-            wanted.push(want(scene, step, part)?);
+            parts.push(compile_part(scene, step, part)?);
         }
-        outcomes.push(wanted);
+        outcomes.push(parts);
     }
-    let within = scene.time(expectation.within);
+    let within = scene.limited_wait(expectation.within);
     let began = Instant::now();
     let lag = scene.lag;
     let deadline = lag.deadline(within);
     // What is due on a connection that can no longer be read is not waited for as long as it may take.
-    let spoilt = lag.deadline(within.min(SPOILT));
+    let unreadable_deadline = lag.deadline(within.min(UNREADABLE_WAIT));
     let log = scene.log.clone();
     loop {
         let changed = log.changed();
@@ -74,30 +80,30 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         let mut begun: Option<(usize, Vec<usize>)> = None;
         // Whether nothing came of an outcome that differs from it: it may come still.
         let mut untouched = false;
-        for (number, wanted) in outcomes.iter().enumerate() {
-            match standing(wanted, &log, STRICT) {
+        for (number, parts) in outcomes.iter().enumerate() {
+            match match_outcome(parts, &log, STRICT) {
                 MatchState::Complete { taken, captures } => {
                     // An outcome that stands before it may have come since it was looked at.
-                    let before = outcomes[..number].iter().enumerate().find_map(|(n, wanted)| {
-                        match standing(wanted, &log, STRICT) {
+                    let before = outcomes[..number].iter().enumerate().find_map(|(n, parts)| {
+                        match match_outcome(parts, &log, STRICT) {
                             MatchState::Complete { taken, captures } => Some((n, taken, captures)),
                             _ => None,
                         }
                     });
                     let (number, taken, captures) = before.unwrap_or((number, taken, captures));
-                    let wanted = &outcomes[number];
+                    let parts = &outcomes[number];
                     let note = expectation.any_of[number].note.clone();
                     scene.since.came(began.elapsed());
-                    return came(scene, wanted, &taken, captures, &expectation.proves, note);
+                    return complete(scene, parts, &taken, captures, &expectation.proves, note);
                 }
                 MatchState::Open { nearest: miss, lacking } => {
                     open = true;
                     // What is looked up is always there: it is no sign that its outcome came.
-                    let looked_up = |miss: &ClosestMiss| wanted[miss.part].lookup.is_some();
+                    let looked_up = |miss: &ClosestMiss| parts[miss.part].lookup.is_some();
                     let more = |miss: &ClosestMiss| lacking.iter().any(|part| *part != miss.part);
                     let miss = miss.filter(|miss| !(looked_up(miss) && more(miss)));
                     untouched |= miss.is_none();
-                    if begun.is_none() && miss.is_none() && lacking.len() < wanted.len() {
+                    if begun.is_none() && miss.is_none() && lacking.len() < parts.len() {
                         begun = Some((number, lacking));
                     }
                     keep_nearer(&mut nearest, number, miss);
@@ -105,14 +111,15 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                 MatchState::Failed { miss } => keep_nearer(&mut nearest, number, Some(miss)),
             }
         }
-        let left = if is_spoilt(scene, &outcomes) { spoilt.left() } else { deadline.left() };
+        let left = if is_unreadable(scene, &outcomes) { unreadable_deadline.left() } else { deadline.left() };
         if !open || left.is_none() {
             let late = open.then_some(within);
             // A client has times of its own: one that gave up on a server that was held up did nothing wrong. One that has
             // returned already may have waited for many short delays as well.
-            let held_up = scene.held_up() > HELD_UP || !open && scene.held_up_in_all() > 2 * HELD_UP;
+            let held_up =
+                scene.held_up() > MAX_HARNESS_DELAY || !open && scene.held_up_in_all() > 2 * MAX_HARNESS_DELAY;
             let came = nearest.as_ref().map(|(number, miss)| (&outcomes[*number][miss.part], &miss.actual));
-            let explains = open || came.is_none_or(|(wanted, actual)| is_giving_up(wanted.kind.name, actual));
+            let explains = open || came.is_none_or(|(part, actual)| is_giving_up(part.kind.name, actual));
             if scene.spec.role.is_client() && held_up && explains {
                 let (place, held_up) = (&step.place, scene.held_up_in_all());
                 return Err(Halt::Error(format!(
@@ -126,9 +133,9 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                 before && (untouched || outcomes[*number][miss.part].kind.pick == Pick::Any)
             };
             let nearest = nearest.filter(|nearest| !earlier(nearest));
-            let going_on = known_outcome(scene, &outcomes);
+            let going_on = outcome_despite_violations(scene, &outcomes);
             let nearest = match &going_on {
-                Some((number, ..)) => match standing(&outcomes[*number], &log, STRICT) {
+                Some((number, ..)) => match match_outcome(&outcomes[*number], &log, STRICT) {
                     MatchState::Failed { miss } | MatchState::Open { nearest: Some(miss), .. } => Some((*number, miss)),
                     _ => nearest,
                 },
@@ -141,7 +148,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             };
             // Where nothing came that every outcome awaits, none can stand, whatever else differs. Before the time is up it may
             // come still.
-            let in_all = if late.is_some() { in_every_outcome(&outcomes, &log) } else { vec![] };
+            let in_all = if late.is_some() { missing_in_every_outcome(&outcomes, &log) } else { vec![] };
             let nearest = nearest.filter(|nearest| !unread(nearest) && (going_on.is_some() || in_all.is_empty()));
             let mut failure = match nearest {
                 Some(nearest) => differs(scene, step, expectation, &outcomes, nearest, late),
@@ -159,32 +166,33 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             }
             let stopped = scene.fail(failure);
             let Some((number, taken, captures)) = going_on else { return stopped };
-            take(scene, &outcomes[number], &taken);
-            let captures = usable(scene, &outcomes[number], &taken, captures);
+            take_observations(scene, &outcomes[number], &taken);
+            let captures = without_violated_captures(scene, &outcomes[number], &taken, captures);
             scene.vars.extend(captures);
             scene.since.came(began.elapsed());
             return Ok(());
         }
         let left = left.unwrap_or_default();
-        let wait = left.min(if looked_up { LOOK } else { RULES });
+        let wait = left.min(if looked_up { FILE_POLL_INTERVAL } else { RULES_POLL_INTERVAL });
         let _ = tokio::time::timeout(wait, changed).await;
     }
 }
 
 /// Whether each outcome awaits something on a connection of which rules have seen that nothing on it can be read any more.
-fn is_spoilt(scene: &Scene<'_>, outcomes: &[Vec<Wanted>]) -> bool {
+fn is_unreadable(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>]) -> bool {
     let (subject, attribution) = (scene.spec.role.subject, scene.spec.role.attribution);
     let rules = scene.rules.clone();
     let rules = rules.lock().unwrap_or_else(PoisonError::into_inner);
-    let spoilt: Vec<&str> = rules
+    let unreadable: Vec<&str> = rules
         .judgements()
         .violations
         .iter()
         .filter(|violation| violation.blame == subject && attribution.spoils_connection(short(violation.requirement)))
         .filter_map(|violation| violation.conn.as_deref())
         .collect();
-    let is_on_one = |wanted: &Wanted| missed(scene, wanted).conn.is_some_and(|conn| spoilt.contains(&conn.as_str()));
-    !spoilt.is_empty() && outcomes.iter().all(|parts| parts.iter().any(is_on_one))
+    let is_on_one =
+        |part: &ExpectedPart| missed(scene, part).conn.is_some_and(|conn| unreadable.contains(&conn.as_str()));
+    !unreadable.is_empty() && outcomes.iter().all(|parts| parts.iter().any(is_on_one))
 }
 
 fn keep_nearer(nearest: &mut Option<(usize, ClosestMiss)>, number: usize, miss: Option<ClosestMiss>) {
@@ -194,28 +202,28 @@ fn keep_nearer(nearest: &mut Option<(usize, ClosestMiss)>, number: usize, miss: 
     }
 }
 
-fn take(scene: &Scene<'_>, wanted: &[Wanted], taken: &[Taken]) {
+fn take_observations(scene: &Scene<'_>, parts: &[ExpectedPart], taken: &[MatchedObservation]) {
     for t in taken {
-        let want = &wanted[t.part];
-        match (t.at, want.kind.pick) {
+        let part = &parts[t.part];
+        match (t.at, part.kind.pick) {
             (Some(at), Pick::First) => scene.log.take(at),
-            (Some(at), Pick::Any) => scene.log.take_through(at, want.kind.name, want.conn.as_deref(), &want.selectors),
+            (Some(at), Pick::Any) => scene.log.take_through(at, part.kind.name, part.conn.as_deref(), &part.selectors),
             (None, _) => {}
         }
     }
 }
 
 /// An outcome has come: what it took is taken, what it captured is set, what it proves is assessed.
-fn came(
+fn complete(
     scene: &mut Scene<'_>,
-    wanted: &[Wanted],
-    taken: &[Taken],
+    parts: &[ExpectedPart],
+    taken: &[MatchedObservation],
     captures: Captures,
     proves: &[RequirementId],
     note: Option<String>,
 ) -> Result<(), Halt> {
-    take(scene, wanted, taken);
-    let captures = usable(scene, wanted, taken, captures);
+    take_observations(scene, parts, taken);
+    let captures = without_violated_captures(scene, parts, taken, captures);
     scene.vars.extend(captures);
     scene.outcome.assessed.extend(proves);
     if let Some(note) = note {
@@ -225,7 +233,7 @@ fn came(
 }
 
 /// The texts in their order, without those that came before.
-pub fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
+pub fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut once: Vec<String> = vec![];
     for text in texts {
         if !once.contains(&text) {
@@ -236,7 +244,7 @@ pub fn each_once(texts: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// A part with its variables replaced and its matchers compiled.
-pub fn want(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Wanted, Halt> {
+pub fn compile_part(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<ExpectedPart, Halt> {
     let expected = Value::Object(part.fields.clone());
     if let Some(failure) = variables_of(&expected).iter().find_map(|name| unusable(scene, step, name)) {
         return Err(Halt::Unusable(Box::new(failure)));
@@ -252,7 +260,7 @@ pub fn want(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Wanted, Halt>
         (None, false) => None,
     };
     let selectors = selectors(scene, step, part)?;
-    Ok(Wanted { kind: part.kind, conn, selectors, pattern, expected, lookup: None })
+    Ok(ExpectedPart { kind: part.kind, conn, selectors, pattern, expected, lookup: None })
 }
 
 /// The variables that a pattern uses.
@@ -286,11 +294,11 @@ fn selectors(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Map<String, 
 }
 
 /// Looks at the files that outcomes are about. Gives whether there are any.
-fn look_up(scene: &Scene<'_>, step: &Step, outcomes: &mut [Vec<Wanted>]) -> Result<bool, Halt> {
+fn look_up(scene: &Scene<'_>, step: &Step, outcomes: &mut [Vec<ExpectedPart>]) -> Result<bool, Halt> {
     let mut any = false;
-    for want in outcomes.iter_mut().flatten() {
-        if let Some(value) = seen(scene, step, want.kind, &want.selectors)? {
-            want.lookup = Some(value);
+    for expected in outcomes.iter_mut().flatten() {
+        if let Some(value) = file_state(scene, step, expected.kind, &expected.selectors)? {
+            expected.lookup = Some(value);
             any = true;
         }
     }
@@ -298,7 +306,7 @@ fn look_up(scene: &Scene<'_>, step: &Step, outcomes: &mut [Vec<Wanted>]) -> Resu
 }
 
 /// What is seen of a file or lockfile now; none for kinds that come over the wire.
-fn seen(
+fn file_state(
     scene: &Scene<'_>,
     step: &Step,
     kind: &ObservationKind,
@@ -308,10 +316,12 @@ fn seen(
     match kind.name {
         "file" => {
             let path = selectors.get("path").and_then(Value::as_str).unwrap_or_default();
-            let corner = scene.corner.as_ref();
-            let corner = corner.ok_or_else(|| Halt::Error(format!("{}: there is no workspace", step.place)))?;
-            let state =
-                corner.read(path, scene.spec.limits.file).map_err(|e| Halt::Error(format!("{}: {e}", step.place)))?;
+            let scenario_dir = scene.scenario_dir.as_ref();
+            let scenario_dir =
+                scenario_dir.ok_or_else(|| Halt::Error(format!("{}: there is no workspace", step.place)))?;
+            let state = scenario_dir
+                .read(path, scene.spec.limits.file)
+                .map_err(|e| Halt::Error(format!("{}: {e}", step.place)))?;
             value.insert("exists".into(), state.exists.into());
             value.extend(state.size.map(|size| ("size".to_owned(), size.into())));
             let text = state.content.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -331,18 +341,18 @@ fn seen(
 }
 
 /// Waits for the end of an expectation of absence. What has come by then is in the log.
-pub async fn settle(scene: &mut Scene<'_>, step: &Step, awaited: &Wanted, until: Until) -> Result<(), Halt> {
-    let conn = awaited.conn.as_deref();
+pub async fn settle(scene: &mut Scene<'_>, step: &Step, expected: &ExpectedPart, until: Until) -> Result<(), Halt> {
+    let conn = expected.conn.as_deref();
     let quiet = match until {
-        Until::Quiet(time) => scene.quiet(awaited.kind.name, time),
+        Until::Quiet(time) => scene.quiet_time(expected.kind.name, time),
         Until::Barrier => {
             let patience = scene.patience;
             match scene.peer.barrier(conn, patience).await {
                 Ok(()) => return Ok(()),
                 // Nothing comes on a connection that is gone.
                 Err(PeerError::Subject { .. }) if scene.log.has_closed(conn.unwrap_or(MAIN)) => return Ok(()),
-                Err(PeerError::Unable(_)) => QUIET,
-                Err(trouble) => return troubled(scene, step, "barrier", trouble),
+                Err(PeerError::Unable(_)) => DEFAULT_QUIET,
+                Err(error) => return peer_error(scene, step, "barrier", error),
             }
         }
     };
@@ -362,30 +372,34 @@ pub async fn never(
     until: Until,
     proves: &[RequirementId],
 ) -> Result<(), Halt> {
-    let want = want(scene, step, part)?;
+    let expected = compile_part(scene, step, part)?;
     // A busy machine makes us wait for longer than was asked for. What comes in that time comes too late to count.
     let end = match until {
-        Until::Quiet(time) => {
-            Some(scene.recorder.clock().micros().saturating_add(scene.quiet(want.kind.name, time).as_micros() as u64))
-        }
+        Until::Quiet(time) => Some(
+            scene
+                .recorder
+                .clock()
+                .micros()
+                .saturating_add(scene.quiet_time(expected.kind.name, time).as_micros() as u64),
+        ),
         Until::Barrier => None,
     };
-    settle(scene, step, &want, until).await?;
-    if let Some(value) = seen(scene, step, want.kind, &want.selectors)? {
-        if want.pattern.check(Some(&Value::Object(value.clone())), &mut Captures::default()).is_err() {
+    settle(scene, step, &expected, until).await?;
+    if let Some(value) = file_state(scene, step, expected.kind, &expected.selectors)? {
+        if expected.pattern.check(Some(&Value::Object(value.clone())), &mut Captures::default()).is_err() {
             scene.outcome.assessed.extend(proves);
             return Ok(());
         }
-        return scene.fail(unwanted(scene, step, &want, proves, Value::Object(value), None));
+        return scene.fail(unwanted(scene, step, &expected, proves, Value::Object(value), None));
     }
-    for candidate in scene.log.untaken(want.kind.name, want.conn.as_deref(), &want.selectors) {
+    for candidate in scene.log.untaken(expected.kind.name, expected.conn.as_deref(), &expected.selectors) {
         let value = Value::Object(candidate.observation.value.clone());
         let counts = end.is_none_or(|end| candidate.came <= end);
-        if counts && want.pattern.check(Some(&value), &mut Captures::default()).is_ok() {
-            return scene.fail(unwanted(scene, step, &want, proves, value, Some(candidate.observation.index)));
+        if counts && expected.pattern.check(Some(&value), &mut Captures::default()).is_ok() {
+            return scene.fail(unwanted(scene, step, &expected, proves, value, Some(candidate.observation.index)));
         }
     }
     scene.outcome.assessed.extend(proves);
-    scene.did_not_come(want.conn.as_deref(), proves);
+    scene.record_absence(expected.conn.as_deref(), proves);
     Ok(())
 }

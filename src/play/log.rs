@@ -10,39 +10,39 @@ use crate::protocol::{Observation, Observer};
 use crate::trace::{Direction, Event, EventKind, Sink};
 
 /// More observations than this in one scenario are a flood: later ones are counted, not kept.
-const KEPT: usize = 20_000;
-/// So are those that do not fit into this many bytes.
-const KEPT_BYTES: usize = 128 << 20;
-/// So many of the same name that a driven client told are kept. Of those after them only the newest is: a stream may be
-/// long, and what it came to is told by its last item and that item's number.
-const TOLD: usize = 1_000;
+const MAX_OBSERVATIONS: usize = 20_000;
+/// The largest size of all observations that are kept, in bytes; later ones are counted.
+const MAX_BYTES: usize = 128 << 20;
+/// The largest number of events of the same name from a driven client that are kept. Of later ones only the newest is
+/// kept: a stream may be long, and its last item and that item's number show its result.
+const MAX_CLIENT_EVENTS: usize = 1_000;
 /// What a JSON value takes beside its text, in bytes.
-const VALUE: usize = 64;
+const VALUE_OVERHEAD: usize = 64;
 
 /// The observations of one play. Cheap to clone; clones share.
 #[derive(Clone)]
-pub struct Log(Arc<Shared>);
+pub struct Log(Arc<SharedLog>);
 
-struct Shared {
-    state: Mutex<State>,
+struct SharedLog {
+    state: Mutex<LogState>,
     changed: Notify,
 }
 
-struct State {
+struct LogState {
     observer: Box<dyn Observer>,
-    seen: Vec<Observation>,
-    /// When each of them came, in microseconds of the trace's clock.
+    observations: Vec<Observation>,
+    /// When each observation came, in microseconds of the trace's clock.
     came: Vec<u64>,
-    /// About how many bytes these take.
+    /// About how many bytes the observations take.
     bytes: usize,
     dropped: u64,
     taken: HashSet<usize>,
-    /// What a driven client was asked to do, by the number of the call.
+    /// The calls that a driven client was requested to make, by the number of the call.
     calls: HashMap<u64, String>,
-    /// The first thing that it was asked to do and does not offer.
+    /// The first requested call that the client does not offer.
     unsupported: Option<String>,
-    /// What a driven client told, by its name: how often, and where the newest of a flood is kept.
-    told: HashMap<String, (usize, Option<usize>)>,
+    /// The events of a driven client, by name: how many, and the position of the newest of a flood.
+    client_events: HashMap<String, (usize, Option<usize>)>,
     /// The last message of each connection and direction that could not be read: the event, and what it is not.
     unread: HashMap<(String, Direction), (u64, &'static str)>,
     /// For kinds of which any may match: streams have been read up to here.
@@ -54,7 +54,7 @@ type StreamKey = (&'static str, Option<String>, Map<String, Value>);
 /// An observation and its place in the log.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Its place.
+    /// The position of the observation in the log.
     pub at: usize,
     /// What was observed.
     pub observation: Observation,
@@ -63,19 +63,19 @@ pub struct Candidate {
 }
 
 impl Log {
-    /// An empty log that reads events with `observer`'s eyes.
+    /// An empty log that turns events into observations with `observer`.
     pub fn new(observer: Box<dyn Observer>) -> Self {
-        Self(Arc::new(Shared {
-            state: Mutex::new(State {
+        Self(Arc::new(SharedLog {
+            state: Mutex::new(LogState {
                 observer,
-                seen: vec![],
+                observations: vec![],
                 came: vec![],
                 bytes: 0,
                 dropped: 0,
                 taken: HashSet::new(),
                 calls: HashMap::new(),
                 unsupported: None,
-                told: HashMap::new(),
+                client_events: HashMap::new(),
                 unread: HashMap::new(),
                 cursors: vec![],
             }),
@@ -99,7 +99,7 @@ impl Log {
                 && (conn.is_none() || o.conn.as_deref() == conn)
                 && selectors.iter().all(|(k, v)| o.selectors.get(k) == Some(v))
         };
-        let seen = state.seen.iter().enumerate().skip(from);
+        let seen = state.observations.iter().enumerate().skip(from);
         seen.filter(|(at, o)| fits(o) && !state.taken.contains(at))
             .map(|(at, o)| Candidate { at, observation: o.clone(), came: state.came[at] })
             .collect()
@@ -107,7 +107,7 @@ impl Log {
 
     /// The value of an observation.
     pub fn value(&self, at: usize) -> Option<Value> {
-        self.state().seen.get(at).map(|seen| Value::Object(seen.value.clone()))
+        self.state().observations.get(at).map(|seen| Value::Object(seen.value.clone()))
     }
 
     /// Takes an observation, so that no later expectation meets it again.
@@ -129,7 +129,7 @@ impl Log {
     /// The events of the observations that expectations have taken.
     pub fn awaited(&self) -> BTreeSet<u64> {
         let state = self.state();
-        state.taken.iter().filter_map(|at| state.seen.get(*at)).map(|seen| seen.index).collect()
+        state.taken.iter().filter_map(|at| state.observations.get(*at)).map(|seen| seen.index).collect()
     }
 
     /// Observations that were not kept because there were too many.
@@ -137,7 +137,7 @@ impl Log {
         self.state().dropped
     }
 
-    /// What a driven client was asked to do and does not offer, if there is such a thing.
+    /// The requested call that a driven client does not offer, if there is one.
     pub fn unsupported(&self) -> Option<String> {
         self.state().unsupported.clone()
     }
@@ -149,7 +149,7 @@ impl Log {
 
     /// Whether the connection's server side is gone: its stream ended.
     pub fn has_closed(&self, conn: &str) -> bool {
-        self.state().seen.iter().any(|o| o.kind == "closed" && o.conn.as_deref() == Some(conn))
+        self.state().observations.iter().any(|o| o.kind == "closed" && o.conn.as_deref() == Some(conn))
     }
 
     /// A future that is ready when something is observed after this call.
@@ -159,7 +159,7 @@ impl Log {
         notified
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LogState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -171,8 +171,8 @@ impl Sink for LogSink {
         let mut state = self.0.state();
         state.note_unread(event);
         let mut observed = state.observer.observe(event);
-        observed.extend(exit(event));
-        observed.extend(state.driven(event));
+        observed.extend(exit_observation(event));
+        observed.extend(state.client_observation(event));
         if observed.is_empty() {
             return;
         }
@@ -184,7 +184,7 @@ impl Sink for LogSink {
     }
 }
 
-impl State {
+impl LogState {
     fn note_unread(&mut self, event: &Event) {
         let EventKind::Message(message) = &event.kind else { return };
         if let (Some(lacks), Some(conn), Some(dir)) = (message.lacks(), &event.conn, event.dir) {
@@ -192,8 +192,8 @@ impl State {
         }
     }
 
-    /// What a driven client says, which every role of a client can speak about.
-    fn driven(&mut self, event: &Event) -> Option<Observation> {
+    /// What a driven client reports, as an observation that every client role has.
+    fn client_observation(&mut self, event: &Event) -> Option<Observation> {
         let (mut selectors, mut value) = (Map::new(), Map::new());
         let kind = match &event.kind {
             EventKind::Call(call) => {
@@ -209,11 +209,11 @@ impl State {
                 value.extend(returned.error.clone().map(|error| ("error".to_owned(), error)));
                 "returned"
             }
-            EventKind::Told(told) => {
-                selectors.insert("event".to_owned(), told.event.clone().into());
-                value.insert("data".to_owned(), told.data.clone());
-                value.extend(told.subscription.clone().map(|of| ("subscription".to_owned(), of)));
-                let number = self.told.entry(told.event.clone()).or_default();
+            EventKind::Told(event) => {
+                selectors.insert("event".to_owned(), event.event.clone().into());
+                value.insert("data".to_owned(), event.data.clone());
+                value.extend(event.subscription.clone().map(|of| ("subscription".to_owned(), of)));
+                let number = self.client_events.entry(event.event.clone()).or_default();
                 number.0 += 1;
                 value.insert("number".to_owned(), number.0.into());
                 "told"
@@ -229,28 +229,28 @@ impl State {
 
     fn keep(&mut self, observation: Observation, came: u64) {
         if let Some(at) = self.newest_of_flood(&observation) {
-            self.seen[at] = observation;
+            self.observations[at] = observation;
             self.came[at] = came;
             return;
         }
-        let bytes = self.bytes + observation.value.values().map(weight).sum::<usize>();
-        if self.seen.len() >= KEPT || bytes > KEPT_BYTES {
+        let bytes = self.bytes + observation.value.values().map(approximate_size).sum::<usize>();
+        if self.observations.len() >= MAX_OBSERVATIONS || bytes > MAX_BYTES {
             self.dropped += 1;
         } else {
             self.bytes = bytes;
-            self.seen.push(observation);
+            self.observations.push(observation);
             self.came.push(came);
         }
     }
 }
 
-impl State {
-    /// Whose place something that was told takes: that of the one of its name before it, where there are too many.
+impl LogState {
+    /// The position that a further client event takes where there are too many: that of the previous one of the same name.
     fn newest_of_flood(&mut self, observation: &Observation) -> Option<usize> {
         let name = observation.selectors.get("event").filter(|_| observation.kind == "told")?.as_str()?;
-        let next = self.seen.len();
-        let (count, newest) = self.told.get_mut(name)?;
-        if *count <= TOLD {
+        let next = self.observations.len();
+        let (count, newest) = self.client_events.get_mut(name)?;
+        if *count <= MAX_CLIENT_EVENTS {
             return None;
         }
         let before = newest.filter(|at| !self.taken.contains(at));
@@ -262,18 +262,20 @@ impl State {
 }
 
 /// About how many bytes a value takes.
-fn weight(value: &Value) -> usize {
-    VALUE
+fn approximate_size(value: &Value) -> usize {
+    VALUE_OVERHEAD
         + match value {
             Value::String(text) => text.len(),
-            Value::Array(items) => items.iter().map(weight).sum(),
-            Value::Object(entries) => entries.iter().map(|(key, value)| VALUE + key.len() + weight(value)).sum(),
+            Value::Array(items) => items.iter().map(approximate_size).sum(),
+            Value::Object(entries) => {
+                entries.iter().map(|(key, value)| VALUE_OVERHEAD + key.len() + approximate_size(value)).sum()
+            }
             _ => 0,
         }
 }
 
-/// The end of the subject's process, which every role can speak about.
-fn exit(event: &Event) -> Option<Observation> {
+/// The end of the subject's process, as an observation that every role has.
+fn exit_observation(event: &Event) -> Option<Observation> {
     let EventKind::Exited(exited) = &event.kind else { return None };
     let mut value = Map::new();
     value.extend(exited.code.map(|code| ("code".to_owned(), code.into())));
@@ -285,9 +287,9 @@ fn exit(event: &Event) -> Option<Observation> {
 mod tests {
     use super::*;
 
-    struct Blind;
+    struct NoObservations;
 
-    impl Observer for Blind {
+    impl Observer for NoObservations {
         fn observe(&mut self, _: &Event) -> Vec<Observation> {
             vec![]
         }
@@ -295,29 +297,29 @@ mod tests {
 
     #[test]
     fn what_is_too_many_or_too_large_is_counted_and_not_kept() {
-        let log = Log::new(Box::new(Blind));
+        let log = Log::new(Box::new(NoObservations));
         let observation = |text: String| {
             let value = Map::from_iter([("text".to_owned(), Value::from(text))]);
             Observation { kind: "notification", conn: None, selectors: Map::new(), value, index: 0 }
         };
-        let large = observation("x".repeat(KEPT_BYTES / 4));
+        let large = observation("x".repeat(MAX_BYTES / 4));
         for _ in 0..5 {
             log.state().keep(large.clone(), 0);
         }
-        let kept = || log.state().seen.len();
+        let kept = || log.state().observations.len();
         assert_eq!(kept(), 3);
         assert_eq!(log.dropped(), 2);
-        for _ in 0..KEPT {
+        for _ in 0..MAX_OBSERVATIONS {
             log.state().keep(observation(String::new()), 0);
         }
-        assert_eq!(kept(), KEPT);
+        assert_eq!(kept(), MAX_OBSERVATIONS);
         assert_eq!(log.dropped(), 5);
     }
 
     #[test]
-    fn of_a_long_stream_that_was_told_the_first_ones_and_the_newest_are_kept() {
-        let log = Log::new(Box::new(Blind));
-        let told = |log: &Log, event: &str, i: u64| {
+    fn of_a_long_stream_of_client_events_the_first_ones_and_the_newest_are_kept() {
+        let log = Log::new(Box::new(NoObservations));
+        let record_event = |log: &Log, event: &str, i: u64| {
             let what = EventKind::Told(crate::trace::ClientEvent {
                 event: event.to_owned(),
                 data: i.into(),
@@ -326,17 +328,17 @@ mod tests {
             let event = Event { i, t: 0, conn: None, dir: None, deliberate: None, kind: what };
             log.sink().event(&event);
         };
-        (1..=5_000).for_each(|i| told(&log, "delta", i));
-        told(&log, "end", 1);
+        (1..=5_000).for_each(|i| record_event(&log, "delta", i));
+        record_event(&log, "end", 1);
         let of = |event: &str| {
             let selectors = Map::from_iter([("event".to_owned(), Value::from(event))]);
             log.untaken("told", None, &selectors)
         };
-        assert_eq!((of("delta").len(), of("end").len(), log.dropped()), (TOLD + 1, 1, 0));
+        assert_eq!((of("delta").len(), of("end").len(), log.dropped()), (MAX_CLIENT_EVENTS + 1, 1, 0));
         let newest = of("delta").pop().unwrap();
         assert_eq!((&newest.observation.value["number"], newest.observation.index), (&Value::from(5_000), 5_000));
         log.take(newest.at);
-        told(&log, "delta", 5_001);
+        record_event(&log, "delta", 5_001);
         assert_eq!(of("delta").pop().unwrap().observation.value["number"], 5_001);
     }
 }

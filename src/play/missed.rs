@@ -1,18 +1,18 @@
-//! What is said of an expectation that was missed: in words, and in which way.
+//! How a missed expectation is described: in words, and in which way it was missed.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::judge::{MissKind, Missed};
+use crate::judge::{MissKind, MissedExpectation};
 use crate::matcher::{Mismatch, template};
 use crate::protocol::{Pick, RequirementId, Shape};
 use crate::scenario::{Expectation, Step};
 use crate::trace::{AwaitedPart, Direction, End};
 
-use super::expect::{MAIN, each_once};
+use super::expect::{MAIN, distinct};
+use super::matching::{ClosestMiss, ExpectedPart};
 use super::scene::{Failure, Scene};
-use super::standing::{ClosestMiss, Wanted};
 use super::steps::name;
 
 /// What came nearest to one of the outcomes, and is not as described there.
@@ -20,18 +20,18 @@ pub fn differs(
     scene: &Scene<'_>,
     step: &Step,
     expectation: &Expectation,
-    outcomes: &[Vec<Wanted>],
+    outcomes: &[Vec<ExpectedPart>],
     (number, miss): (usize, ClosestMiss),
     late: Option<Duration>,
 ) -> Failure {
-    let want = &outcomes[number][miss.part];
-    let what = describe(want);
+    let expected = &outcomes[number][miss.part];
+    let what = describe(expected);
     let first = miss.mismatches.first();
     let detail = first.map_or_else(|| "it does not match".to_owned(), |m| m.message.clone());
     let more = miss.mismatches.len().saturating_sub(1);
     let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
     let message = match late {
-        Some(within) if want.kind.pick == Pick::Any => {
+        Some(within) if expected.kind.pick == Pick::Any => {
             format!("no {what} as described within {within:?}; the nearest: {detail}{more}")
         }
         _ if outcomes.len() > 1 => {
@@ -40,15 +40,16 @@ pub fn differs(
         }
         _ => format!("the {what} is not as described: {detail}{more}"),
     };
-    let way = if is_anything(want) { MissKind::Absent } else { way(&want.expected, &miss) };
-    let message =
-        of_file(want, first).or_else(|| of_error(&what, &miss).filter(|_| way == MissKind::Failure)).unwrap_or(message);
-    let missed = Missed {
+    let way = if is_anything(expected) { MissKind::Absent } else { way(&expected.expected, &miss) };
+    let message = of_file(expected, first)
+        .or_else(|| of_error(&what, &miss).filter(|_| way == MissKind::Failure))
+        .unwrap_or(message);
+    let missed = MissedExpectation {
         way,
         outcomes: recorded(scene, outcomes),
         index: miss.index,
         places: miss.mismatches.iter().map(|mismatch| mismatch.pointer.clone()).collect(),
-        ..missed(scene, want)
+        ..missed(scene, expected)
     };
     Failure {
         missed,
@@ -63,11 +64,11 @@ pub fn differs(
     }
 }
 
-/// What is said of a file that is there, or is not, where the other was expected.
-fn of_file(want: &Wanted, mismatch: Option<&Mismatch>) -> Option<String> {
+/// The description of a file that exists, or does not, where the other was expected.
+fn of_file(expected: &ExpectedPart, mismatch: Option<&Mismatch>) -> Option<String> {
     let exists =
-        mismatch.filter(|mismatch| want.kind.name == "file" && mismatch.pointer == "/exists")?.actual.as_ref()?;
-    let path = want.selectors.get("path").and_then(Value::as_str)?;
+        mismatch.filter(|mismatch| expected.kind.name == "file" && mismatch.pointer == "/exists")?.actual.as_ref()?;
+    let path = expected.selectors.get("path").and_then(Value::as_str)?;
     Some(if exists.as_bool()? {
         format!("the file {path} is there, and must not be")
     } else {
@@ -75,10 +76,10 @@ fn of_file(want: &Wanted, mismatch: Option<&Mismatch>) -> Option<String> {
     })
 }
 
-/// How much of the words of an error is told, in characters.
+/// How much of the message of an error is shown, in characters.
 const WORDS: usize = 200;
 
-/// What is said of an error that came where a result was due: its own words, where it has some.
+/// The description of an error that came where a result was due: its own message, where it has one.
 fn of_error(what: &str, miss: &ClosestMiss) -> Option<String> {
     let of_result = |mismatch: &Mismatch| mismatch.pointer.starts_with("/result");
     miss.mismatches.first().filter(|first| of_result(first))?;
@@ -96,21 +97,21 @@ fn shown(scene: &Scene<'_>, expected: &Value) -> Value {
 }
 
 /// What would have done, for the trace.
-fn recorded(scene: &Scene<'_>, outcomes: &[Vec<Wanted>]) -> Vec<Vec<AwaitedPart>> {
-    outcomes.iter().map(|parts| parts.iter().map(|want| part(scene, want)).collect()).collect()
+fn recorded(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>]) -> Vec<Vec<AwaitedPart>> {
+    outcomes.iter().map(|parts| parts.iter().map(|expected| part(scene, expected)).collect()).collect()
 }
 
-fn part(scene: &Scene<'_>, want: &Wanted) -> AwaitedPart {
-    let pattern = match shown(scene, &want.expected) {
+fn part(scene: &Scene<'_>, expected: &ExpectedPart) -> AwaitedPart {
+    let pattern = match shown(scene, &expected.expected) {
         Value::Object(pattern) => pattern,
         _ => Map::new(),
     };
-    let (on, selectors) = (want.conn.clone(), want.selectors.clone());
-    AwaitedPart { observation: want.kind.name.to_owned(), on, selectors, pattern }
+    let (on, selectors) = (expected.conn.clone(), expected.selectors.clone());
+    AwaitedPart { observation: expected.kind.name.to_owned(), on, selectors, pattern }
 }
 
 /// Whether something that could not be read came on one of these connections after the message that was nearest.
-pub fn is_unread_since(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], nearest: Option<u64>) -> bool {
+pub fn is_unread_since(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>], nearest: Option<u64>) -> bool {
     let after = scene.since.event.max(nearest.unwrap_or_default());
     let mut awaited = outcomes.iter().flatten().filter_map(|wanted| wanted.conn.as_deref());
     awaited.any(|conn| scene.log.unread(conn, sent_by(scene)).is_some_and(|(index, _)| index >= after))
@@ -129,36 +130,37 @@ pub fn absent(
     scene: &Scene<'_>,
     step: &Step,
     expectation: &Expectation,
-    outcomes: &[Vec<Wanted>],
-    lacking: &[Vec<&Wanted>],
+    outcomes: &[Vec<ExpectedPart>],
+    lacking: &[Vec<&ExpectedPart>],
     late: Option<Duration>,
 ) -> Failure {
-    let whats = lacking.iter().map(|parts| parts.iter().map(|want| describe(want)).collect::<Vec<_>>().join(" and "));
-    let whats: Vec<String> = each_once(whats);
+    let whats =
+        lacking.iter().map(|parts| parts.iter().map(|expected| describe(expected)).collect::<Vec<_>>().join(" and "));
+    let whats: Vec<String> = distinct(whats);
     let within = late.unwrap_or_default();
     let first = lacking.first().and_then(|parts| parts.first());
     Failure {
-        missed: Missed {
+        missed: MissedExpectation {
             outcomes: recorded(scene, outcomes),
-            ..first.map_or_else(|| scene.unreachable("expect", MissKind::Absent), |want| missed(scene, want))
+            ..first.map_or_else(|| scene.unreachable("expect", MissKind::Absent), |expected| missed(scene, expected))
         },
         proves: expectation.proves.clone(),
         step: name(&step.kind),
         place: step.place.clone(),
         message: format!("no {} came within {within:?}", whats.join(", nor ")),
         path: None,
-        expected: first.map(|want| shown(scene, &want.expected)),
+        expected: first.map(|expected| shown(scene, &expected.expected)),
         actual: None,
         index: None,
     }
 }
 
 /// That an observation did not come.
-pub fn missed(scene: &Scene<'_>, want: &Wanted) -> Missed {
-    let mut missed = Missed {
-        kind: want.kind.name,
-        selectors: want.selectors.clone(),
-        conn: want.conn.clone(),
+pub fn missed(scene: &Scene<'_>, expected: &ExpectedPart) -> MissedExpectation {
+    let mut missed = MissedExpectation {
+        kind: expected.kind.name,
+        selectors: expected.selectors.clone(),
+        conn: expected.conn.clone(),
         way: MissKind::Absent,
         outcomes: vec![],
         places: vec![],
@@ -173,8 +175,8 @@ pub fn missed(scene: &Scene<'_>, want: &Wanted) -> Missed {
 
 /// Whether an observation is awaited that nothing but its pattern tells from others of its kind: the one that came nearest may
 /// have nothing to do with it.
-fn is_anything(want: &Wanted) -> bool {
-    want.kind.pick == Pick::Any && want.selectors.is_empty() && want.lookup.is_none()
+fn is_anything(expected: &ExpectedPart) -> bool {
+    expected.kind.pick == Pick::Any && expected.selectors.is_empty() && expected.lookup.is_none()
 }
 
 /// Whether a failure came where a success was due, or something else that differs.
@@ -221,7 +223,7 @@ fn way(expected: &Value, miss: &ClosestMiss) -> MissKind {
 }
 
 /// Says of what did not come that something came where it was awaited, and could not be read.
-pub fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], failure: &mut Failure) {
+pub fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>], failure: &mut Failure) {
     let dir = sent_by(scene);
     let mut awaited = outcomes.iter().flatten().filter_map(|wanted| wanted.conn.as_deref());
     if let Some((index, lacks)) = awaited.find_map(|conn| scene.log.unread(conn, dir)) {
@@ -234,14 +236,14 @@ pub fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<Wanted>], failure: &mut Fai
 }
 
 /// An awaited observation in words: ``response to `3` on `main` ``.
-fn describe(want: &Wanted) -> String {
-    let mut text = want.kind.name.to_owned();
-    for (key, value) in &want.selectors {
-        let names_another = want.kind.selectors.iter().any(|f| f.name == key && matches!(f.shape, Shape::Bound(_)));
+fn describe(expected: &ExpectedPart) -> String {
+    let mut text = expected.kind.name.to_owned();
+    for (key, value) in &expected.selectors {
+        let names_another = expected.kind.selectors.iter().any(|f| f.name == key && matches!(f.shape, Shape::Bound(_)));
         text.push_str(if names_another { " " } else { " with " });
         text.push_str(&format!("{key} {value}"));
     }
-    if let Some(conn) = want.conn.as_deref().filter(|c| *c != MAIN) {
+    if let Some(conn) = expected.conn.as_deref().filter(|c| *c != MAIN) {
         text.push_str(&format!(" on `{conn}`"));
     }
     text
@@ -263,29 +265,29 @@ fn places(pattern: &Value, pointer: &str) -> Vec<String> {
 pub fn unwanted(
     scene: &Scene<'_>,
     step: &Step,
-    want: &Wanted,
+    expected: &ExpectedPart,
     proves: &[RequirementId],
     actual: Value,
     index: Option<u64>,
 ) -> Failure {
     Failure {
-        missed: Missed {
+        missed: MissedExpectation {
             way: MissKind::Unwanted,
-            places: places(&want.expected, ""),
-            outcomes: vec![vec![part(scene, want)]],
-            ..missed(scene, want)
+            places: places(&expected.expected, ""),
+            outcomes: vec![vec![part(scene, expected)]],
+            ..missed(scene, expected)
         },
         proves: proves.to_vec(),
         step: name(&step.kind),
         place: step.place.clone(),
-        message: match want.selectors.get("path").and_then(Value::as_str).filter(|_| want.kind.name == "file") {
+        message: match expected.selectors.get("path").and_then(Value::as_str).filter(|_| expected.kind.name == "file") {
             Some(path) if actual.get("exists") == Some(&Value::Bool(true)) => {
                 format!("the file {path} is there, and must not be")
             }
-            _ => format!("a {} came that must not come", describe(want)),
+            _ => format!("a {} came that must not come", describe(expected)),
         },
         path: None,
-        expected: Some(json!({ "$not": want.expected })),
+        expected: Some(json!({ "$not": expected.expected })),
         actual: Some(actual),
         index,
     }

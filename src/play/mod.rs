@@ -4,34 +4,25 @@
 //! [`Play`](crate::judge::Play) for the judge. Expectations read the observations that the protocol's
 //! observer makes of the trace; peers and subjects only write it.
 
-mod alive;
-mod bound;
-mod cancel;
 mod collect;
-mod contact;
-mod death;
+mod driven_client;
 mod expect;
-mod harness_delay;
-mod lag;
-mod laid;
 mod log;
+mod matching;
 mod missed;
 mod needs;
 mod one;
-mod saw_deliberate;
 mod scene;
-mod stage;
-mod standing;
 mod steps;
 mod subject_slot;
 mod suite;
-mod tolerated;
+mod timing;
 mod traces;
+mod workspace;
 
-pub use cancel::Cancel;
-pub use contact::{Contact, contact};
-pub use one::{Options, Snapshotter};
-pub use stage::SubjectPool;
-pub use subject_slot::{fresh_run_dir, serves, start};
-pub use suite::{Run, SuiteError, Until, suite};
-pub use traces::{FailedTraces, KeptTraces, Traces, Wanted};
+pub use driven_client::{Contact, contact};
+pub use one::{PlayOptions, Snapshotter};
+pub use subject_slot::{SubjectPool, fresh_run_dir, serves, start};
+pub use suite::{Run, StopCondition, SuiteError, suite};
+pub use timing::Cancel;
+pub use traces::{FailedTraceOptions, FailedTraces, KeptTraces, Traces};

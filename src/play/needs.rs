@@ -3,7 +3,7 @@
 use crate::config::SubjectSpec;
 use crate::diagnostic::SourceSpan;
 use crate::protocol::RequirementId;
-use crate::scenario::{Plan, Process, Step, StepKind};
+use crate::scenario::{Plan, ProcessSharing, Step, StepKind};
 
 /// Why a plan cannot be played with this subject; none if it can.
 pub fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
@@ -35,7 +35,7 @@ pub fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
     if let Some(name) = by_steps.iter().find(|name| !spec.has_stimulus(name)) {
         return Some(format!("the subject offers no stimulus `{name}`"));
     }
-    if plan.process == Process::Own && spec.launch().is_none() {
+    if plan.process == ProcessSharing::Own && spec.launch().is_none() {
         return Some("it needs a process of its own, and we did not start this subject".into());
     }
     if !plan.workspace.is_empty() && !spec.has_workspace() {

@@ -8,28 +8,24 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::config::SubjectSpec;
-use crate::judge::{Context, FaultOwner, Play, RawFinding, RuleRun, ScenarioStatus};
+use crate::judge::{AttributionContext, FaultOwner, Play, RawFinding, RuleRun, ScenarioStatus};
 use crate::matcher::Schemas;
 use crate::matcher::template::resolve_vars;
 use crate::protocol::{Level, Protocol};
 use crate::scenario::Plan;
-use crate::subject::{RunDir, Running, ScenarioDir, Start};
+use crate::subject::{RunDir, Running, Start};
 use crate::trace::{
     Clock, EventKind, FileSink, Header, JudgementEnd, Mark, NormalisationFacts, Normaliser, Recorder, Sink, Tail,
     TraceFileStatus,
 };
 
-use super::alive::Alive;
-use super::bound;
-use super::death::death;
-use super::harness_delay::discount_harness_delay;
-use super::lag::LagMeter;
-use super::laid;
+use super::driven_client::Alive;
 use super::log::Log;
-use super::saw_deliberate::SawDeliberate;
-use super::scene::{Halt, Outcome, Scene, Since};
-use super::steps;
-use super::traces::{Draft, Traces, trace_path};
+use super::scene::{Halt, PlayResult, Scene, Since};
+use super::subject_slot::death_finding;
+use super::timing::{LagMeter, discount_harness_delay};
+use super::traces::{Draft, SawDeliberate, Traces, trace_path};
+use super::{steps, timing, workspace};
 
 /// How many of the last events a finding shows.
 const TAIL: usize = 8;
@@ -40,7 +36,7 @@ pub type Snapshotter = dyn Fn(&Plan, &Normaliser, &NormalisationFacts) + Send + 
 
 /// What all plays of a run have in common.
 #[derive(Clone)]
-pub struct Options {
+pub struct PlayOptions {
     /// How long to wait where a step does not say.
     pub patience: Duration,
     /// The longest wait, also where a step asks for more; none where steps have the last word.
@@ -57,7 +53,7 @@ pub struct Options {
 pub struct PlayContext<'a> {
     /// The subject's description.
     pub spec: &'a SubjectSpec,
-    /// Where it lives, where we start it.
+    /// The run directory, where we start the subject.
     pub run_dir: Option<&'a RunDir>,
     /// The running subject; none where the play is to start one for itself.
     pub subject: &'a mut Option<Running>,
@@ -69,26 +65,27 @@ pub struct PlayContext<'a> {
 
 /// How a play left its subject.
 pub struct PlayOutcome {
-    /// What is said of the play.
+    /// The play, for the judge.
     pub play: Play,
-    /// Its trace, which has not ended: what is said of the play belongs into it. None where nothing took place.
+    /// The trace of the play, which has not ended: the conclusions about the play belong into it. None where nothing was
+    /// played.
     pub(super) trace: Option<OpenTrace>,
     /// Whether the subject may be used again without a look at it: nothing went wrong, and we did nothing wrong that it may
     /// die of only now.
     pub clean: bool,
-    /// Its trace, where it is not known yet whether that will be kept.
+    /// The draft of the trace, where it is not known yet whether it will be kept.
     pub(super) draft: Option<Draft>,
 }
 
 impl From<Play> for PlayOutcome {
-    /// Nothing took place.
+    /// The outcome where nothing was played.
     fn from(play: Play) -> Self {
         Self { play, trace: None, clean: true, draft: None }
     }
 }
 
 /// Plays a plan once.
-pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &Options) -> PlayOutcome {
+pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &PlayOptions) -> PlayOutcome {
     let began = Instant::now();
     play_context.lag.begin();
     let traced = match Traced::start(plan, play_context.spec, options) {
@@ -99,14 +96,16 @@ pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &Options)
     let mut play_context = play_context;
     let (halt, mut outcome) = match perform(plan, &mut play_context, options, &traced).await {
         Ok((halt, outcome)) => (halt, outcome),
-        Err(reason) => (Some(Halt::Error(reason)), Outcome::default()),
+        Err(reason) => (Some(Halt::Error(reason)), PlayResult::default()),
     };
     let exited = play_context.subject.as_ref().and_then(Running::exited);
-    if let Some(exited) = exited.filter(|exited| !outcome.end_wanted && !exited.asked) {
-        outcome.findings.push(death(&exited, play_context.spec, plan.edition).seen_by(&traced.tail));
+    if let Some(exited) = exited.filter(|exited| !outcome.end_expected && !exited.asked) {
+        outcome
+            .findings
+            .push(death_finding(&exited, play_context.spec, plan.edition).with_last_events_of(&traced.tail));
     }
     if own && let Some(subject) = play_context.subject.take() {
-        subject.will_exit();
+        subject.expect_exit();
         subject.stop().await;
     }
     let (deliberate, draft) = (traced.deliberate.is_so(), traced.draft.clone());
@@ -164,7 +163,7 @@ struct Traced {
 }
 
 impl Traced {
-    fn start(plan: &Plan, spec: &SubjectSpec, options: &Options) -> Result<Self, String> {
+    fn start(plan: &Plan, spec: &SubjectSpec, options: &PlayOptions) -> Result<Self, String> {
         let protocol = spec.protocol;
         let log = Log::new((protocol.observer)(plan.edition, spec.role.subject));
         let tail = Tail::new(TAIL);
@@ -200,7 +199,7 @@ impl Traced {
         if let Some(normaliser) = &normaliser {
             sinks.push(Box::new(normaliser.clone()));
         }
-        // The log comes last: whoever it wakes finds the other readers up to date.
+        // The log comes last: a task that it wakes finds the other sinks up to date.
         sinks.push(log.sink());
         let recorder = Recorder::with_secret_keys(Clock::start(), protocol.secret_keys, sinks);
         spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
@@ -209,14 +208,14 @@ impl Traced {
         Ok(Self { recorder, log, tail, deliberate, alive, rules, file, draft, normaliser, protocol })
     }
 
-    /// Closes the trace and draws together what expectations and rules had to say.
+    /// Closes the trace and joins the findings of expectations and rules.
     fn finish(
         self,
         plan: &Plan,
         play_context: &PlayContext<'_>,
-        options: &Options,
+        options: &PlayOptions,
         halt: Option<Halt>,
-        outcome: Outcome,
+        outcome: PlayResult,
     ) -> (Play, OpenTrace) {
         self.recorder.close();
         let mut trace = OpenTrace { recorder: self.recorder.clone(), file: self.file.clone(), ours: vec![] };
@@ -232,7 +231,7 @@ impl Traced {
         play.assessed.extend(&judged.assessed);
         play.notes = outcome.notes.clone();
         play.place = outcome.known.clone();
-        play.turn = outcome.turn;
+        play.position = outcome.position;
         play.notes.extend(judged.notes);
         play.uses = judged.uses;
         play.findings = outcome.findings.clone();
@@ -244,7 +243,7 @@ impl Traced {
                 trace.ours.push(violation.into());
             }
         }
-        let context = Context {
+        let context = AttributionContext {
             attribution: play_context.spec.role.attribution,
             catalogue: (self.protocol.requirements)(),
             edition: plan.edition,
@@ -252,7 +251,7 @@ impl Traced {
             proves: &plan.requirements,
             assessed: &play.assessed,
             absences: &outcome.absences,
-            position: outcome.turn.map_or(1, |turn| turn.position),
+            position: outcome.position.map_or(1, |turn| turn.position),
         };
         let attributed = context.attribute(std::mem::take(&mut play.findings));
         (play.findings, play.blocked) = (attributed.findings, attributed.blocked);
@@ -306,13 +305,13 @@ impl Traced {
     }
 }
 
-/// Gets everything ready and performs the steps. Gives why it stopped early, if it did.
+/// Prepares the scene and performs the steps. Returns why it stopped early, if it did.
 async fn perform(
     plan: &Plan,
     play_context: &mut PlayContext<'_>,
-    options: &Options,
+    options: &PlayOptions,
     traced: &Traced,
-) -> Result<(Option<Halt>, Outcome), String> {
+) -> Result<(Option<Halt>, PlayResult), String> {
     let recorder = traced.recorder.clone();
     match play_context.subject {
         Some(subject) => {
@@ -335,7 +334,7 @@ async fn perform(
             *play_context.subject = Some(Running::launch(start).await.map_err(|e| e.brief())?);
         }
     }
-    let corner = corner(plan, play_context)?;
+    let scenario_dir = workspace::scenario_dir(plan, play_context)?;
     let kind = crate::peer::kind(plan.role).ok_or_else(|| format!("no peer stands opposite {}", plan.role))?;
     let schemas = EditionSchemas { protocol: traced.protocol, edition: plan.edition };
     let longest = options.longest.into_iter().chain(play_context.spec.timeouts.longest).min();
@@ -345,10 +344,10 @@ async fn perform(
         server: play_context.subject.as_ref().and_then(|s| s.lock().cloned()),
         patience: options.patience,
         longest,
-        place: play_context.run_dir.map(place),
+        place: play_context.run_dir.map(subject_dirs),
         settings: play_context.spec.settings.clone(),
         described: play_context.spec.described.clone(),
-        folder: corner.as_ref().map(|corner| corner.path().to_owned()),
+        folder: scenario_dir.as_ref().map(|scenario_dir| scenario_dir.path().to_owned()),
     };
     let mut scene = Scene {
         plan,
@@ -360,7 +359,7 @@ async fn perform(
         idle: play_context.idle.take(),
         shared: false,
         peer: (kind.new)(setting),
-        corner,
+        scenario_dir,
         recorder,
         log: traced.log.clone(),
         tail: traced.tail.clone(),
@@ -373,7 +372,7 @@ async fn perform(
         reached: false,
         rules: traced.rules.clone(),
         since: Since::default(),
-        outcome: Outcome::default(),
+        outcome: PlayResult::default(),
     };
     scene.locate();
     let vars = resolve_vars(&plan.vars, &scene.vars).map_err(|e| e.to_string())?;
@@ -382,8 +381,8 @@ async fn perform(
     if let Some(subject) = scene.subject.as_ref() {
         scene.outcome.plays_at(subject);
     }
-    seed(&mut scene)?;
-    let bound = bound::of(plan, options.patience) + play_context.spec.observe.unwrap_or_default();
+    workspace::write_seed_files(&mut scene)?;
+    let bound = timing::bound_of_play(plan, options.patience) + play_context.spec.observe.unwrap_or_default();
     let bound = bound.saturating_add(scene.starting());
     let deadline = scene.lag.deadline(bound);
     let mut halt = {
@@ -402,71 +401,47 @@ async fn perform(
     if !plan.finally.is_empty() {
         scene.mark("step", "finally");
         let tidied = tokio::time::timeout(bound, steps::perform(&mut scene, &plan.finally)).await;
-        let trouble = match tidied {
+        let error = match tidied {
             Ok(result) => result.err(),
             Err(_) => Some(Halt::Error(format!("`finally` did not end within {bound:?}"))),
         };
-        halt = halt.or(trouble);
+        halt = halt.or(error);
     }
     if play_context.spec.role.is_client() {
-        part_with_client(&mut scene, &traced.tail, halt.is_none()).await;
+        release_client(&mut scene, &traced.tail, halt.is_none()).await;
     }
     scene.peer.finish().await;
     Ok((halt, scene.outcome))
 }
 
-/// Ends a client before the servers that it works with, so that it does not go looking for them. Where scenarios share
-/// one, it need only let go of everything, as long as nothing went wrong.
-async fn part_with_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
+/// Ends a client before the servers that it works with, so that it does not look for them. A client that scenarios share
+/// is only reset, as long as nothing went wrong.
+async fn release_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
     let Some(subject) = scene.subject.take() else { return };
-    if let Some(exited) = subject.exited().filter(|exited| !scene.outcome.end_wanted && !exited.asked) {
+    if let Some(exited) = subject.exited().filter(|exited| !scene.outcome.end_expected && !exited.asked) {
         // One that is only watched may well be done.
         let done = scene.spec.observe.is_some() && exited.code == Some(0);
         if !done {
-            scene.outcome.findings.push(death(&exited, scene.spec, scene.plan.edition).seen_by(tail));
+            scene
+                .outcome
+                .findings
+                .push(death_finding(&exited, scene.spec, scene.plan.edition).with_last_events_of(tail));
         }
     }
-    let clean = clean && scene.outcome.findings.is_empty() && !scene.outcome.end_wanted;
+    let clean = clean && scene.outcome.findings.is_empty() && !scene.outcome.end_expected;
     if let Some(idle) = scene.idle.as_mut().filter(|_| clean && scene.shared)
         && subject.reset().await
     {
         **idle = Some(subject);
         return;
     }
-    subject.will_exit();
+    subject.expect_exit();
     subject.stop().await;
 }
 
-/// Where a subject lives that has this run directory.
-pub fn place(run_dir: &RunDir) -> crate::peer::SubjectDirs {
+/// The directories of a subject that has this run directory.
+pub fn subject_dirs(run_dir: &RunDir) -> crate::peer::SubjectDirs {
     crate::peer::SubjectDirs { root: run_dir.workspace(), home: run_dir.home(), data_home: run_dir.data_home() }
-}
-
-fn corner(plan: &Plan, play_context: &PlayContext<'_>) -> Result<Option<ScenarioDir>, String> {
-    if let Some(run_dir) = play_context.run_dir {
-        return run_dir.corner(&plan.id).map(Some).map_err(|e| e.to_string());
-    }
-    let workspace = play_context.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned));
-    let Some(workspace) = workspace else { return Ok(None) };
-    let stamp = format!("wirecert-{}-{}", std::process::id(), next_number());
-    ScenarioDir::lend(&workspace, &stamp).map(Some).map_err(|e| e.to_string())
-}
-
-/// Corners in a workspace that is not ours are numbered, so that none is used twice.
-fn next_number() -> u64 {
-    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
-}
-
-/// Lays the files that the scenario begins with.
-fn seed(scene: &mut Scene<'_>) -> Result<(), String> {
-    for file in &scene.plan.workspace {
-        let Some(corner) = &scene.corner else { return Err("there is no workspace to lay files into".into()) };
-        let bytes = file.content.bytes(&scene.vars).map_err(|e| format!("{}: {e}", file.path))?;
-        corner.write(&file.path, &bytes).map_err(|e| e.to_string())?;
-        laid::note(&scene.recorder, corner, &file.path, Some(&bytes));
-    }
-    Ok(())
 }
 
 /// The schemas of one edition.

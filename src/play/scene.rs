@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::SubjectSpec;
 use crate::diagnostic::SourceSpan;
-use crate::judge::{Absence, FaultOwner, MissKind, Missed, PlayPosition, RawFinding, RuleRun};
+use crate::judge::{Absence, FaultOwner, MissKind, MissedExpectation, PlayPosition, RawFinding, RuleRun};
 use crate::matcher::Schemas;
 use crate::peer::{Peer, Setting};
 use crate::protocol::{Level, Part, Protocol, RequirementId};
@@ -19,9 +19,9 @@ use crate::trace::{EventKind, Mark, NormalisationFacts, Recorder, Tail};
 use crate::uri;
 use crate::wire::tcp;
 
-use super::alive::Alive;
-use super::lag::LagMeter;
+use super::driven_client::Alive;
 use super::log::Log;
+use super::timing::LagMeter;
 
 /// More than any process id: Linux gives out less than 2^22, macOS less than 100,000.
 const DEAD_PID: u32 = 0x7fff_0000;
@@ -29,13 +29,13 @@ const DEAD_PID: u32 = 0x7fff_0000;
 /// The kind of observation of a process that ended.
 const EXIT: &str = "exit";
 /// How long a process may take to end, at most, where nothing says how long it takes.
-const ENDING: Duration = Duration::from_millis(250);
+const LONGEST_ENDING: Duration = Duration::from_millis(250);
 
 /// Everything a step can reach.
 pub struct Scene<'a> {
-    /// What is played.
+    /// The plan that is played.
     pub plan: &'a Plan,
-    /// Its protocol.
+    /// The protocol of the subject.
     pub protocol: &'static Protocol,
     /// The edition's schemas.
     pub schemas: &'a (dyn Schemas + Sync),
@@ -47,12 +47,12 @@ pub struct Scene<'a> {
     pub subject: &'a mut Option<Running>,
     /// Where a driven client waits from one scenario to the next, if they share one.
     pub idle: Option<&'a mut Option<Running>>,
-    /// Whether the client may wait there after this scenario: it was started as any other.
+    /// Whether the client may wait in `idle` after this scenario: it was started as any other.
     pub shared: bool,
-    /// The one that stands opposite.
+    /// The peer opposite the subject.
     pub peer: Box<dyn Peer>,
     /// This scenario's own folder of the workspace.
-    pub corner: Option<ScenarioDir>,
+    pub scenario_dir: Option<ScenarioDir>,
     /// The trace.
     pub recorder: Recorder,
     /// What has been observed.
@@ -70,15 +70,15 @@ pub struct Scene<'a> {
     /// Variables and labels.
     pub vars: Map<String, Value>,
     /// Variables that have no value because rules found wrong what they were to be captured from.
-    pub unusable: BTreeMap<String, Missed>,
+    pub unusable: BTreeMap<String, MissedExpectation>,
     /// Whether a step of our peer has succeeded: then a server has been reached.
     pub reached: bool,
     /// What the rules have found so far.
     pub rules: Arc<Mutex<RuleRun>>,
     /// The event with which began what the next expectation waits for.
     pub since: Since,
-    /// What came of it so far.
-    pub outcome: Outcome,
+    /// The results so far.
+    pub outcome: PlayResult,
 }
 
 /// Where in the trace the cause of what is awaited begins: at the first step that does something after the last expectation
@@ -87,7 +87,7 @@ pub struct Scene<'a> {
 pub struct Since {
     /// The event.
     pub event: u64,
-    /// The last step that made the subject do something by itself: what it tells of that comes later.
+    /// The last step that made the subject do something by itself: what it reports of that comes later.
     pub stimulus: u64,
     /// Whether the next step that does something begins anew.
     fresh: bool,
@@ -110,30 +110,30 @@ impl Since {
     }
 }
 
-/// What came of a play.
+/// The results of a play, before they are judged.
 #[derive(Default)]
-pub struct Outcome {
+pub struct PlayResult {
     /// Requirements that an expectation decided.
     pub assessed: Vec<RequirementId>,
-    /// What was awaited not to come, and did not.
+    /// What was expected not to come, and did not.
     pub absences: Vec<Absence>,
     /// What went wrong.
     pub findings: Vec<RawFinding>,
     /// Readings taken.
     pub notes: Vec<(Option<RequirementId>, String)>,
     /// Whether the scenario asked for the subject's end.
-    pub end_wanted: bool,
+    pub end_expected: bool,
     /// What is known to differ from one run to the next, for snapshots.
     pub known: NormalisationFacts,
     /// The first process that was played at.
-    pub turn: Option<PlayPosition>,
+    pub position: Option<PlayPosition>,
 }
 
-impl Outcome {
-    /// Says that this process is played at. Which job does so is for others to say.
+impl PlayResult {
+    /// Notes that this process is played at. The caller fills in the job.
     pub fn plays_at(&mut self, subject: &Running) {
         let (process, position) = subject.next_play();
-        self.turn.get_or_insert(PlayPosition { job: 0, process, position });
+        self.position.get_or_insert(PlayPosition { job: 0, process, position });
     }
 }
 
@@ -142,7 +142,7 @@ impl Outcome {
 pub enum Halt {
     /// An expectation failed; the finding is recorded.
     Failed,
-    /// It cannot be judged, for this reason.
+    /// The play cannot be judged, for this reason.
     Error(String),
     /// The subject was started again and did not become ready: what the next expectation is about did not come.
     NotReady {
@@ -166,7 +166,7 @@ impl Scene<'_> {
     }
 
     /// Records that nothing came where nothing was to come, and what that proves.
-    pub fn did_not_come(&mut self, conn: Option<&str>, proves: &[RequirementId]) {
+    pub fn record_absence(&mut self, conn: Option<&str>, proves: &[RequirementId]) {
         let since = self.since.event;
         let absence = |requirement: &RequirementId| Absence { requirement, conn: conn.map(str::to_owned), since };
         self.outcome.absences.extend(proves.iter().map(absence));
@@ -208,11 +208,20 @@ impl Scene<'_> {
     }
 
     /// A step that our side could not perform, as a missed expectation.
-    pub fn unreachable(&self, verb: &'static str, way: MissKind) -> Missed {
+    pub fn unreachable(&self, verb: &'static str, way: MissKind) -> MissedExpectation {
         let selectors = Map::new();
         // What our server has to respond to came before, and may have been unusable.
         let since = if self.spec.role.is_client() { 0 } else { self.since.event };
-        Missed { kind: verb, selectors, conn: None, way, outcomes: vec![], places: vec![], index: None, since }
+        MissedExpectation {
+            kind: verb,
+            selectors,
+            conn: None,
+            way,
+            outcomes: vec![],
+            places: vec![],
+            index: None,
+            since,
+        }
     }
 
     /// How long a driven client may take to show itself after each start.
@@ -222,17 +231,17 @@ impl Scene<'_> {
     }
 
     /// How long to wait for what a step gives so long, if it does.
-    pub fn time(&self, within: Option<Duration>) -> Duration {
-        let asked = within.unwrap_or(self.patience);
-        self.longest.map_or(asked, |longest| asked.min(longest))
+    pub fn limited_wait(&self, within: Option<Duration>) -> Duration {
+        let wait = within.unwrap_or(self.patience);
+        self.longest.map_or(wait, |longest| wait.min(longest))
     }
 
-    /// How long an observation of this kind has to stay away until it counts as absent: this time, or longer where the subject
-    /// was seen to take its time, which is then doubled. A process that ends waits for nothing that we withhold.
-    pub fn quiet(&self, kind: &str, time: Duration) -> Duration {
-        let most = if kind == EXIT { ENDING } else { self.patience };
-        let seen = (self.since.slowest * 2).min(most);
-        self.time(Some(time.max(seen)))
+    /// How long an observation of this kind has to stay away before it counts as absent: this time, or longer where the
+    /// subject was seen to take its time, which is then doubled. A process that ends waits for nothing that we withhold.
+    pub fn quiet_time(&self, kind: &str, time: Duration) -> Duration {
+        let longest = if kind == EXIT { LONGEST_ENDING } else { self.patience };
+        let seen = (self.since.slowest * 2).min(longest);
+        self.limited_wait(Some(time.max(seen)))
     }
 
     /// What is known to differ from one run to the next.
@@ -242,7 +251,7 @@ impl Scene<'_> {
             known.folders.extend(path.map(|path| (name.to_owned(), path.to_string_lossy().into_owned())));
         };
         // The longest first: the scenario's folder lies in the workspace, and that in the run directory.
-        folder("workspace", self.corner.as_ref().map(|c| c.path().to_owned()));
+        folder("workspace", self.scenario_dir.as_ref().map(|c| c.path().to_owned()));
         folder("root", self.subject.as_ref().and_then(|s| s.workspace().map(Path::to_owned)));
         folder("home", self.run_dir.map(RunDir::home));
         folder("run_dir", self.run_dir.map(|r| r.root().to_owned()));
@@ -264,26 +273,26 @@ impl Scene<'_> {
             server: self.subject.as_ref().and_then(|s| s.lock().cloned()),
             patience: self.patience,
             longest: self.longest,
-            place: self.run_dir.map(super::one::place),
+            place: self.run_dir.map(super::one::subject_dirs),
             settings: self.spec.settings.clone(),
             described: self.spec.described.clone(),
-            folder: self.corner.as_ref().map(|corner| corner.path().to_owned()),
+            folder: self.scenario_dir.as_ref().map(|scenario_dir| scenario_dir.path().to_owned()),
         }
     }
 
-    /// Sets the variables that tell where the subject is.
+    /// Sets the variables that locate the subject.
     pub fn locate(&mut self) {
-        let corner = self.corner.as_ref().map(ScenarioDir::path);
+        let scenario_dir = self.scenario_dir.as_ref().map(ScenarioDir::path);
         let root = self.subject.as_ref().and_then(Running::workspace);
         let mut vars = Map::new();
         vars.insert("edition".into(), self.plan.edition.into());
         vars.insert("role".into(), self.plan.role.into());
         vars.insert("settings".into(), self.spec.settings.clone().unwrap_or_else(|| json!({})));
         vars.insert("described".into(), self.spec.described.values().clone().into());
-        if let Some(corner) = corner {
-            vars.insert("workspace".into(), text(corner));
-            vars.insert("workspace_uri".into(), file_uri(corner).into());
-            let below = root.and_then(|root| corner.strip_prefix(root).ok());
+        if let Some(scenario_dir) = scenario_dir {
+            vars.insert("workspace".into(), text(scenario_dir));
+            vars.insert("workspace_uri".into(), file_uri(scenario_dir).into());
+            let below = root.and_then(|root| scenario_dir.strip_prefix(root).ok());
             vars.extend(below.map(|below| ("corner".to_owned(), text(below))));
         }
         if let Some(root) = root {
@@ -292,7 +301,7 @@ impl Scene<'_> {
         if let Some(run_dir) = self.run_dir {
             vars.insert("run_dir".into(), text(run_dir.root()));
         }
-        if let Some(place) = self.run_dir.map(super::one::place) {
+        if let Some(place) = self.run_dir.map(super::one::subject_dirs) {
             vars.insert("root".into(), text(&place.root));
             vars.insert("home".into(), text(&place.home));
             let link = self.run_dir.and_then(|run_dir| run_dir.workspace_by_link().ok());
@@ -316,14 +325,14 @@ impl Scene<'_> {
     }
 }
 
-/// What a failed step has to say.
+/// A failed step, as a finding needs it.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// What it was to prove.
     pub proves: Vec<RequirementId>,
     /// The step as a word.
     pub step: String,
-    /// Where it stands.
+    /// The position in the scenario file.
     pub place: SourceSpan,
     /// What is wrong, in one sentence.
     pub message: String,
@@ -336,7 +345,7 @@ pub struct Failure {
     /// The event that shows it.
     pub index: Option<u64>,
     /// What was awaited, and in which way it was missed.
-    pub missed: Missed,
+    pub missed: MissedExpectation,
 }
 
 fn text(path: &Path) -> Value {

@@ -14,20 +14,20 @@ use crate::protocol::{Reach, RequirementId, Verb, parse_duration, parse_hex};
 use crate::scenario::{Step, StepKind};
 use crate::subject::{Running, Start, SubjectError};
 
-use super::harness_delay::is_lateness;
 use super::scene::{Failure, Halt, Scene};
-use super::{expect, laid};
+use super::timing::is_lateness;
+use super::{expect, workspace};
 
-/// A play that was held up for longer than this at a time on our side blames nobody for what happened to our connections.
-pub const HELD_UP: Duration = Duration::from_millis(700);
+/// A play that the harness delayed for longer than this at a time blames nobody for what happened to our connections.
+pub const MAX_HARNESS_DELAY: Duration = Duration::from_millis(700);
 
 /// Steps that need no client, or bring it about.
 const BEFORE_CLIENT: [&str; 7] = ["launch", "call", "serve", "lockfile", "editor", "write_file", "remove_file"];
 
-type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'a>>;
+type StepFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'a>>;
 
 /// Performs steps in order, until the end or the first that halts the play.
-pub fn perform<'a>(scene: &'a mut Scene<'_>, steps: &'a [Step]) -> Played<'a> {
+pub fn perform<'a>(scene: &'a mut Scene<'_>, steps: &'a [Step]) -> StepFuture<'a> {
     Box::pin(async move {
         for (n, step) in steps.iter().enumerate() {
             match perform_one(scene, step).await {
@@ -64,7 +64,7 @@ fn not_ready(scene: &mut Scene<'_>, from: &[Step], why: String, found: bool) -> 
     Err(Halt::Failed)
 }
 
-/// What says that the port of the subject accepts connections, in its edition.
+/// The requirement that the port of the subject accepts connections, in its edition.
 fn accepting(scene: &Scene<'_>) -> Option<RequirementId> {
     let Reach::Lockfile { accepting, .. } = &scene.spec.role.reach else { return None };
     let first = accepting.first()?;
@@ -146,7 +146,7 @@ pub fn name(kind: &StepKind) -> String {
         StepKind::Stimulate { stimulus, .. } => format!("stimulate {stimulus}"),
         StepKind::Expect(e) => {
             let kinds = e.any_of.iter().flat_map(|o| &o.parts).map(|p| p.kind.name.to_owned());
-            format!("expect {}", expect::each_once(kinds).join(" or "))
+            format!("expect {}", expect::distinct(kinds).join(" or "))
         }
         StepKind::Never { part, .. } => format!("never {}", part.kind.name),
         StepKind::Collect(c) => format!("collect {}", c.part.kind.name),
@@ -199,9 +199,9 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
         "write_file" => write_file(scene, step, &params),
         "remove_file" => {
             let path = string(&params, "path");
-            let corner = scene.corner(step)?;
-            corner.remove(path).map_err(|e| environment(step, e))?;
-            laid::note(&scene.recorder, corner, path, None);
+            let scenario_dir = scene.scenario_dir(step)?;
+            scenario_dir.remove(path).map_err(|e| environment(step, e))?;
+            workspace::note_file(&scene.recorder, scenario_dir, path, None);
             Ok(())
         }
         "pause" => {
@@ -213,7 +213,7 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
         "call" => call(scene, step, &params),
         "dismiss" => {
             scene.subject(step)?.dismiss(string(&params, "how") != "stdin");
-            scene.outcome.end_wanted = true;
+            scene.outcome.end_expected = true;
             Ok(())
         }
         "signal" => signal(scene, step, string(&params, "name")),
@@ -227,7 +227,7 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
                     scene.vars.extend(performed.bindings);
                     Ok(())
                 }
-                Err(trouble) => troubled(scene, step, verb.name, trouble),
+                Err(error) => peer_error(scene, step, verb.name, error),
             }
         }
     }
@@ -241,13 +241,17 @@ fn too_busy(scene: &Scene<'_>, step: &Step, message: &str) -> Halt {
 }
 
 /// What a peer's trouble means for the play.
-pub fn troubled(scene: &mut Scene<'_>, step: &Step, verb: &'static str, trouble: PeerError) -> Result<(), Halt> {
-    match trouble {
+pub fn peer_error(scene: &mut Scene<'_>, step: &Step, verb: &'static str, error: PeerError) -> Result<(), Halt> {
+    match error {
         // What our side did too late, such as a handshake, may have been left unanswered as it deserved.
-        PeerError::Subject { message, actual, .. } if scene.held_up() > HELD_UP && is_lateness(actual.as_ref()) => {
+        PeerError::Subject { message, actual, .. }
+            if scene.held_up() > MAX_HARNESS_DELAY && is_lateness(actual.as_ref()) =>
+        {
             Err(too_busy(scene, step, &message))
         }
-        PeerError::Unreachable { message, .. } if scene.held_up() > HELD_UP => Err(too_busy(scene, step, &message)),
+        PeerError::Unreachable { message, .. } if scene.held_up() > MAX_HARNESS_DELAY => {
+            Err(too_busy(scene, step, &message))
+        }
         PeerError::Subject { message, proves, expected, actual } => {
             let unanswered = |short: &String| scene.spec.role.attribution.astray.first() == Some(&short.as_str());
             let way = if proves.as_ref().is_some_and(unanswered) { MissKind::Absent } else { MissKind::Failure };
@@ -293,8 +297,8 @@ async fn stimulate(scene: &mut Scene<'_>, step: &Step, name: &str, params: &Map<
     let params = resolve_map(scene, step, params)?;
     let subject = scene.subject(step)?;
     if name == "quit" {
-        subject.will_exit();
-        scene.outcome.end_wanted = true;
+        subject.expect_exit();
+        scene.outcome.end_expected = true;
     }
     let subject = scene.subject(step)?;
     subject.stimulate(name, &params).await.map_err(|e| environment(step, e))
@@ -304,15 +308,15 @@ async fn barrier(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>) -> Resu
     let patience = scene.patience;
     match scene.peer.barrier(conn, patience).await {
         Ok(()) => Ok(()),
-        Err(trouble) => troubled(scene, step, "barrier", trouble),
+        Err(error) => peer_error(scene, step, "barrier", error),
     }
 }
 
 fn call(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> {
     let with = params.get("params").cloned().unwrap_or_else(|| Value::Object(Map::new()));
     let settings = params.get("settings").cloned();
-    let asked = scene.subject(step)?.call(string(params, "method"), with, settings);
-    let id = asked.map_err(|error| environment(step, error))?;
+    let call_id = scene.subject(step)?.call(string(params, "method"), with, settings);
+    let id = call_id.map_err(|error| environment(step, error))?;
     scene.vars.extend(params.get("as").and_then(Value::as_str).map(|label| (label.to_owned(), id.into())));
     Ok(())
 }
@@ -326,9 +330,9 @@ fn write_file(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), 
         _ => return Err(Halt::Error(format!("{}: write_file takes either `content` or `hex`", step.place))),
     };
     let path = string(params, "path");
-    let corner = scene.corner(step)?;
-    corner.write(path, &bytes).map_err(|e| environment(step, e))?;
-    laid::note(&scene.recorder, corner, path, Some(&bytes));
+    let scenario_dir = scene.scenario_dir(step)?;
+    scenario_dir.write(path, &bytes).map_err(|e| environment(step, e))?;
+    workspace::note_file(&scene.recorder, scenario_dir, path, Some(&bytes));
     Ok(())
 }
 
@@ -351,7 +355,7 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
         scene.peer.finish().await;
     }
     if let Some(running) = scene.subject.take() {
-        running.will_exit();
+        running.expect_exit();
         running.stop().await;
     }
     let start = Start {
@@ -369,7 +373,7 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
         if waiting.begin(&start) {
             scene.outcome.plays_at(&waiting);
             *scene.subject = Some(waiting);
-            scene.outcome.end_wanted = false;
+            scene.outcome.end_expected = false;
             scene.locate();
             return Ok(());
         }
@@ -381,7 +385,7 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
     })?;
     scene.outcome.plays_at(&running);
     *scene.subject = Some(running);
-    scene.outcome.end_wanted = false;
+    scene.outcome.end_expected = false;
     if client {
         scene.locate();
         return Ok(());
@@ -397,10 +401,10 @@ fn signal(scene: &mut Scene<'_>, step: &Step, name: &str) -> Result<(), Halt> {
     let ends = !matches!(name, "STOP" | "CONT");
     let subject = scene.subject(step)?;
     if ends {
-        subject.will_exit();
+        subject.expect_exit();
     }
     subject.signal(name).map_err(|e| environment(step, e))?;
-    scene.outcome.end_wanted |= ends;
+    scene.outcome.end_expected |= ends;
     Ok(())
 }
 
@@ -415,9 +419,9 @@ impl Scene<'_> {
         self.lag.in_all()
     }
 
-    fn corner(&self, step: &Step) -> Result<&crate::subject::ScenarioDir, Halt> {
+    fn scenario_dir(&self, step: &Step) -> Result<&crate::subject::ScenarioDir, Halt> {
         let none = || Halt::Error(format!("{}: there is no workspace to lay files into", step.place));
-        self.corner.as_ref().ok_or_else(none)
+        self.scenario_dir.as_ref().ok_or_else(none)
     }
 
     fn subject(&self, step: &Step) -> Result<&Running, Halt> {

@@ -1,4 +1,5 @@
-//! A job's subject: its start, where it lives, and whether it can be used again.
+//! A job's subject: its start, its run directory, whether it can be used again, and its unexpected end. [`SubjectPool`] keeps
+//! one for a caller who decides from each play what comes next.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -7,30 +8,34 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::config::{Launch, SubjectSpec};
-use crate::judge::Play;
+use crate::judge::{ALIVE, BlockedRequirement, FaultOwner, MissKind, Play, RawFinding, ScenarioStatus};
 use crate::peer::{self, Setting};
+use crate::protocol::{Part, Requirement, RequirementId};
 use crate::report::Progress;
+use crate::scenario::Plan;
 use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, Exited, Recorder};
 
-use super::lag::LagMeter;
+use super::needs;
 use super::one::OpenTrace;
+use super::suite::{Run, SuiteState, one_play};
+use super::timing::{Cancel, LagMeter};
 
-/// Tells subjects from each other.
+/// The number of the next subject.
 static SUBJECTS: AtomicU64 = AtomicU64::new(0);
 
 /// How long the end of a process that no longer serves is waited for.
-const DYING: Duration = Duration::from_millis(500);
+const EXIT_WAIT: Duration = Duration::from_millis(500);
 /// How long a subject that serves may take at least to show it, also where the run has less patience.
-const HEALTHY: Duration = Duration::from_secs(2);
+const ALIVE_WAIT: Duration = Duration::from_secs(2);
 
-/// A job's subject and where it lives.
+/// A job's subject and its run directory.
 ///
 /// The subject comes first, so that it is also dropped first: it writes into the run directory as long as it lives.
 pub struct SubjectSlot {
     /// The subject, while one runs.
     pub subject: Option<Running>,
-    /// Its run directory, or that of the next one; none where one is still to be made, or we start no subjects.
+    /// The run directory of the subject, or of the next one; none where it is still to be made, or we start no subjects.
     pub run_dir: Option<RunDir>,
     /// How many launches in a row have failed.
     pub failed_launches: u32,
@@ -39,7 +44,7 @@ pub struct SubjectSlot {
     plays: u32,
     /// By how much the job is late.
     pub lag: Arc<LagMeter>,
-    /// The trace of the last play, with what is said of that, where it has not ended.
+    /// The trace of the last play, with that play, where it has not ended.
     pub trace: Option<(OpenTrace, Play)>,
 }
 
@@ -49,21 +54,21 @@ impl SubjectSlot {
         Self { subject: None, run_dir: None, failed_launches: 0, number: 0, plays: 0, lag, trace: None }
     }
 
-    /// Ends the trace of the last play: nothing more is found in that.
+    /// Ends the trace of the last play: nothing more can be found in it.
     pub fn end_trace(&mut self) {
         if let Some((trace, mut play)) = self.trace.take() {
             trace.end(&mut play);
         }
     }
 
-    /// Has a subject from now on that was not played at.
+    /// Takes a subject that was not played at.
     pub fn begin(&mut self, run_dir: Option<RunDir>, subject: Running) {
         (self.run_dir, self.subject, self.failed_launches) = (run_dir, Some(subject), 0);
         (self.number, self.plays) = (SUBJECTS.fetch_add(1, Ordering::Relaxed), 0);
     }
 
-    /// The subject was played at: once in so many times, its memory is told.
-    pub fn weigh(&mut self, every: Option<NonZeroU32>, progress: &dyn Progress) {
+    /// The subject was played at: after every `every` plays, reports the memory that it takes.
+    pub fn report_memory(&mut self, every: Option<NonZeroU32>, progress: &dyn Progress) {
         let (Some(subject), Some(every)) = (&self.subject, every) else { return };
         self.plays += 1;
         if self.plays.is_multiple_of(every.get())
@@ -76,21 +81,27 @@ impl SubjectSlot {
     /// Stops the subject, if one runs. The next play begins with a fresh one, in a run directory of its own.
     pub async fn clear(&mut self) {
         if let Some(subject) = self.subject.take() {
-            subject.will_exit();
+            subject.expect_exit();
             subject.stop().await;
         }
         self.run_dir = None;
         self.failed_launches = 0;
     }
 
-    /// How the job's subject ended, if it did or is about to: the system may tell of the end of its connections first.
+    /// How the job's subject ended, if it did or is about to: the system may report the end of its connections first.
     pub async fn exited(&self) -> Option<Exited> {
-        self.subject.as_ref()?.wait(DYING).await
+        self.subject.as_ref()?.wait(EXIT_WAIT).await
     }
 
     /// Whether the subject cannot be used again: it ended, or after a play that was not clean it no longer
     /// serves a new connection.
-    pub async fn spoilt(&self, spec: &SubjectSpec, edition: &str, patience: Duration, clean: bool) -> Option<String> {
+    pub async fn why_unusable(
+        &self,
+        spec: &SubjectSpec,
+        edition: &str,
+        patience: Duration,
+        clean: bool,
+    ) -> Option<String> {
         let subject = self.subject.as_ref()?;
         if !subject.alive().await {
             return Some("it had ended".into());
@@ -99,7 +110,7 @@ impl SubjectSlot {
             return None;
         }
         let served = serves(spec, edition, subject, patience).await;
-        served.err().map(|trouble| format!("it no longer served: {trouble}"))
+        served.err().map(|error| format!("it no longer served: {error}"))
     }
 }
 
@@ -132,7 +143,7 @@ pub async fn start(
     Ok((Some(run_dir), running))
 }
 
-/// Makes a run directory, and says where it is if it is to stay.
+/// Makes a run directory, and reports where it is if it is to stay.
 pub fn fresh_run_dir(launch: &Launch, progress: &dyn Progress) -> Result<RunDir, SubjectError> {
     let run_dir = RunDir::create(launch)?;
     if run_dir.is_kept() {
@@ -141,7 +152,7 @@ pub fn fresh_run_dir(launch: &Launch, progress: &dyn Progress) -> Result<RunDir,
     Ok(run_dir)
 }
 
-/// Whether the subject serves a new connection: why not, if not.
+/// Checks that the subject serves a new connection.
 ///
 /// # Errors
 /// What kept it, in one sentence.
@@ -159,7 +170,108 @@ pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patien
     };
     let kind = peer::kind(spec.role.name).ok_or_else(|| format!("no peer stands opposite {}", spec.role.name))?;
     let mut peer = (kind.new)(setting);
-    let served = peer.alive(patience.max(HEALTHY)).await;
+    let served = peer.alive(patience.max(ALIVE_WAIT)).await;
     peer.finish().await;
-    served.map_err(|trouble| trouble.to_string())
+    served.map_err(|error| error.to_string())
+}
+
+/// A subject, started when it is first needed and kept from one play to the next as its description says: see
+/// [`Isolation`](crate::config::Isolation). One that a play has killed or soiled is started again before the next.
+///
+/// Where it is dropped, its processes are ended; [`SubjectPool::clear`] ends them in an orderly way.
+pub struct SubjectPool {
+    shared: SuiteState,
+    slot: SubjectSlot,
+}
+
+impl SubjectPool {
+    /// For plays at this subject. Of `run`, what concerns several plays (`jobs`, `repeat`, `retries`) is not used.
+    pub fn new(spec: SubjectSpec, run: Run, progress: Arc<dyn Progress>, cancel: Cancel) -> Self {
+        let shared = SuiteState::new(spec, Arc::from([]), run, progress, cancel);
+        Self { shared, slot: SubjectSlot::empty(Arc::new(LagMeter::default())) }
+    }
+
+    /// Plays a plan once; none where the run was ended meanwhile.
+    pub async fn play(&mut self, plan: &Plan) -> Option<Play> {
+        if self.shared.cancel.is_cancelled() {
+            return None;
+        }
+        if let Some(reason) = needs::missing(plan, &self.shared.spec) {
+            return Some(Play::skipped(reason));
+        }
+        let lag = self.slot.lag.clone();
+        tokio::select! {
+            biased;
+            () = lag.run() => None,
+            () = self.shared.cancel.cancelled() => None,
+            play = one_play(&self.shared, plan, &mut self.slot) => Some(play),
+        }
+    }
+
+    /// Stops the subject, if one runs. The next play begins with a fresh one, in a run directory of its own.
+    pub async fn clear(&mut self) {
+        self.slot.clear().await;
+    }
+
+    /// Why the subject could not be started, if it could not; returned once.
+    pub fn launch_error(&self) -> Option<SubjectError> {
+        self.shared.take_launch_error()
+    }
+}
+
+/// The finding that the subject died although its end was not requested.
+pub fn death_finding(exited: &Exited, spec: &SubjectSpec, edition: &str) -> RawFinding {
+    let how = match (exited.code, exited.signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "unknown cause".to_owned(),
+    };
+    RawFinding {
+        requirement: alive_requirement(spec, edition),
+        fault: FaultOwner::End(spec.role.subject),
+        step: None,
+        place: None,
+        message: format!("{DIED} ({how})"),
+        path: None,
+        expected: None,
+        actual: None,
+        index: None,
+        known_after: None,
+        last_events: vec![],
+        part: Part::Body,
+        conn: None,
+        missed: None,
+    }
+}
+
+/// The message of the finding that a subject died.
+const DIED: &str = "the subject's process ended although nobody asked it to";
+
+/// The requirement that the subject's process goes on whatever comes.
+fn alive_requirement(spec: &SubjectSpec, edition: &str) -> Option<RequirementId> {
+    let mut catalogue = (spec.protocol.requirements)().iter();
+    let meant = |r: &&Requirement| r.binds == spec.role.subject && r.edition() == edition && ALIVE.contains(&r.short());
+    catalogue.find(meant).map(|r| r.id)
+}
+
+/// Adds to a play that is over that the subject died of it, unless that was seen while it went on. What then did not come,
+/// or failed, could not be judged.
+pub fn blame_death(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition: &str) {
+    let requirement = alive_requirement(spec, edition);
+    let known = |found: &RawFinding| found.requirement == requirement;
+    if exited.asked || play.findings.iter().any(known) {
+        return;
+    }
+    let found = death_finding(exited, spec, edition);
+    let is_about_process = |found: &RawFinding| {
+        let way = found.missed.as_ref().map(|missed| missed.way);
+        matches!(way, Some(MissKind::Absent | MissKind::Failure | MissKind::Unreachable))
+    };
+    for consequence in play.findings.extract_if(.., |found| is_about_process(found)) {
+        let (because, message) = (found.requirement, found.message.clone());
+        play.blocked.push(BlockedRequirement { requirement: consequence.requirement, because, message });
+    }
+    play.status = ScenarioStatus::Failed;
+    play.reason.get_or_insert_with(|| found.message.clone());
+    play.findings.push(found);
 }

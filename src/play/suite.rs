@@ -1,8 +1,5 @@
 //! Many plans, played by several jobs, each with a subject of its own.
 
-#[cfg(test)]
-mod tests;
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
@@ -17,18 +14,18 @@ use crate::config::{Isolation, SubjectSpec};
 use crate::judge::{Play, PlayPosition, Played, ScenarioStatus};
 use crate::protocol::RequirementId;
 use crate::report::Progress;
-use crate::scenario::{Plan, Process};
+use crate::scenario::{Plan, ProcessSharing};
 use crate::subject::{RunDir, Running, SubjectError};
 use crate::trace::{Clock, Recorder};
 
-use super::bound;
-use super::cancel::Cancel;
-use super::death::died_of;
-use super::lag::LagMeter;
-use super::needs;
-use super::one::{Options, PlayContext, PlayOutcome, play};
-use super::subject_slot::{SubjectSlot, fresh_run_dir, start};
+use super::one::{PlayContext, PlayOptions, PlayOutcome, play};
+use super::subject_slot::{SubjectSlot, blame_death, fresh_run_dir, start};
+use super::timing::{Cancel, LagMeter};
 use super::traces::Traces;
+use super::{needs, timing};
+
+#[cfg(test)]
+mod tests;
 
 /// After so many launches in a row that failed, a job gives up.
 const FAILED_LAUNCHES: u32 = 2;
@@ -37,7 +34,7 @@ const FAILED_LAUNCHES: u32 = 2;
 #[derive(Clone)]
 pub struct Run {
     /// What all plays have in common.
-    pub options: Options,
+    pub options: PlayOptions,
     /// How many jobs play at the same time.
     pub jobs: usize,
     /// How often every plan is played.
@@ -45,8 +42,8 @@ pub struct Run {
     /// How often a play that could not be judged is repeated.
     pub retries: u32,
     /// When to stop.
-    pub until: Until,
-    /// After how many plays it is looked each time how much memory the subject that they share has; never where not said.
+    pub until: StopCondition,
+    /// After how many plays the memory of a shared subject is measured each time; none: never.
     pub weigh_every: Option<NonZeroU32>,
     /// Whether the plays that wait longest come first, which takes least time where others are played meanwhile.
     pub longest_first: bool,
@@ -54,7 +51,7 @@ pub struct Run {
 
 /// When a run stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum StopCondition {
     /// Everything was played.
     AllPlayed,
     /// A scenario failed.
@@ -63,7 +60,7 @@ pub enum Until {
     Violation(RequirementId),
 }
 
-impl Until {
+impl StopCondition {
     /// Whether this play is the last one.
     fn ends_with(self, play: &Play) -> bool {
         match self {
@@ -101,9 +98,9 @@ pub async fn suite(
     cancel: &Cancel,
 ) -> Result<Vec<Played>, SuiteError> {
     let jobs = if spec.launch().is_some() { run.jobs.clamp(1, plans.len().max(1)) } else { 1 };
-    let shared = Arc::new(Shared::new(spec.clone(), plans, run.clone(), progress, cancel.clone()));
+    let shared = Arc::new(SuiteState::new(spec.clone(), plans, run.clone(), progress, cancel.clone()));
     let mut first = first;
-    let mut working: JoinSet<()> = (1..).take(jobs).map(|job| work(shared.clone(), job, first.take())).collect();
+    let mut working: JoinSet<()> = (1..).take(jobs).map(|job| run_job(shared.clone(), job, first.take())).collect();
     while let Some(ended) = working.join_next().await {
         if let Err(error) = ended
             && error.is_panic()
@@ -112,26 +109,31 @@ pub async fn suite(
         }
     }
     if let Some(error) = shared.take_launch_error() {
-        let told = |play: &Play| {
+        let was_judged = |play: &Play| {
             matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Failed | ScenarioStatus::Blocked)
                 || !play.findings.is_empty()
         };
-        let judged = lock(&shared.results).values().any(|p: &Played| p.plays.iter().any(told));
+        let judged = lock(&shared.results).values().any(|p: &Played| p.plays.iter().any(was_judged));
         if !judged {
             return Err(error.into());
         }
-        // Each scenario has the reason in a line; what to do about it is told once.
+        // Each scenario has the reason in a line; what to do about it is reported once.
         shared.progress.diagnostic(&error.diagnostic());
     }
     let mut results = std::mem::take(&mut *lock(&shared.results));
     number_processes(results.values_mut());
-    Ok(shared.plans.iter().enumerate().map(|(n, plan)| results.remove(&n).unwrap_or_else(|| played(plan))).collect())
+    Ok(shared
+        .plans
+        .iter()
+        .enumerate()
+        .map(|(n, plan)| results.remove(&n).unwrap_or_else(|| not_played_yet(plan)))
+        .collect())
 }
 
 /// Numbers the processes of this subject from 1: there may be others of other subjects between them.
 fn number_processes<'p>(results: impl Iterator<Item = &'p mut Played>) {
     let mut turns: Vec<&mut PlayPosition> =
-        results.flat_map(|p| &mut p.plays).filter_map(|p| p.turn.as_mut()).collect();
+        results.flat_map(|p| &mut p.plays).filter_map(|p| p.position.as_mut()).collect();
     turns.sort_by_key(|turn| turn.process);
     for (number, turns) in (1..).zip(turns.chunk_by_mut(|a, b| a.process == b.process)) {
         turns.iter_mut().for_each(|turn| turn.process = number);
@@ -139,7 +141,7 @@ fn number_processes<'p>(results: impl Iterator<Item = &'p mut Played>) {
 }
 
 /// What the jobs have in common.
-pub(super) struct Shared {
+pub(super) struct SuiteState {
     pub(super) spec: SubjectSpec,
     plans: Arc<[Plan]>,
     run: Run,
@@ -151,7 +153,7 @@ pub(super) struct Shared {
     launch_error: Mutex<Option<SubjectError>>,
 }
 
-impl Shared {
+impl SuiteState {
     pub(super) fn new(
         spec: SubjectSpec,
         plans: Arc<[Plan]>,
@@ -182,13 +184,13 @@ impl Shared {
 /// plans does not depend on which others there are.
 fn order(plans: &[Plan], longest_first: bool) -> VecDeque<usize> {
     let waiting =
-        |plan: &Plan| if longest_first { bound::waiting(&plan.steps, Duration::ZERO) } else { Duration::ZERO };
+        |plan: &Plan| if longest_first { timing::waiting_time(&plan.steps, Duration::ZERO) } else { Duration::ZERO };
     let mut order: Vec<usize> = (0..plans.len()).collect();
-    order.sort_by_cached_key(|n| (Reverse(waiting(&plans[*n])), plans[*n].process == Process::Shared));
+    order.sort_by_cached_key(|n| (Reverse(waiting(&plans[*n])), plans[*n].process == ProcessSharing::Shared));
     order.into()
 }
 
-fn played(plan: &Plan) -> Played {
+fn not_played_yet(plan: &Plan) -> Played {
     Played {
         id: plan.id.clone(),
         file: plan.file.clone(),
@@ -203,21 +205,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// One job, and beside it the measure of how late it is.
-async fn work(shared: Arc<Shared>, job: u64, first: Option<(Option<RunDir>, Running)>) {
+async fn run_job(shared: Arc<SuiteState>, job: u64, first: Option<(Option<RunDir>, Running)>) {
     let lag = Arc::new(LagMeter::default());
-    let mut stand = SubjectSlot::empty(lag.clone());
+    let mut slot = SubjectSlot::empty(lag.clone());
     if let Some((run_dir, subject)) = first {
-        stand.begin(run_dir, subject);
+        slot.begin(run_dir, subject);
     }
     tokio::select! {
         biased;
         () = lag.run() => {}
-        () = take_plans(&shared, job, stand) => {}
+        () = play_queue(&shared, job, slot) => {}
     }
 }
 
 /// Plays what is left, until there is nothing.
-async fn take_plans(shared: &Shared, job: u64, mut stand: SubjectSlot) {
+async fn play_queue(shared: &SuiteState, job: u64, mut slot: SubjectSlot) {
     let mut last = None;
     loop {
         if shared.stop.load(Ordering::Relaxed) || shared.cancel.is_cancelled() {
@@ -226,33 +228,33 @@ async fn take_plans(shared: &Shared, job: u64, mut stand: SubjectSlot) {
         let Some(n) = lock(&shared.queue).pop_front() else { break };
         let plan = &shared.plans[n];
         shared.progress.scenario_started(&plan.id);
-        let mut result = played(plan);
+        let mut result = not_played_yet(plan);
         tokio::select! {
             () = shared.cancel.cancelled() => {}
-            () = all_plays(shared, plan, &mut stand, &mut result) => {}
+            () = all_plays(shared, plan, &mut slot, &mut result) => {}
         }
-        result.plays.iter_mut().filter_map(|play| play.turn.as_mut()).for_each(|turn| turn.job = job);
+        result.plays.iter_mut().filter_map(|play| play.position.as_mut()).for_each(|turn| turn.job = job);
         if !result.plays.is_empty() {
             shared.progress.scenario_finished(&result);
         }
         if result.plays.iter().any(|play| shared.run.until.ends_with(play)) {
             shared.stop.store(true, Ordering::Relaxed);
         }
-        stand.weigh(shared.run.weigh_every, shared.progress.as_ref());
-        if stand.subject.is_some() {
+        slot.report_memory(shared.run.weigh_every, shared.progress.as_ref());
+        if slot.subject.is_some() {
             last = Some(n);
         }
         lock(&shared.results).insert(n, result);
     }
-    late_death(shared, &mut stand, last).await;
-    if let Some(subject) = stand.subject.take() {
-        subject.will_exit();
+    blame_late_death(shared, &mut slot, last).await;
+    if let Some(subject) = slot.subject.take() {
+        subject.expect_exit();
         subject.stop().await;
     }
 }
 
 /// Plays a plan as often as was asked for.
-async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot, result: &mut Played) {
+async fn all_plays(shared: &SuiteState, plan: &Plan, slot: &mut SubjectSlot, result: &mut Played) {
     if let Some(reason) = needs::missing(plan, &shared.spec) {
         result.plays.push(Play::skipped(reason));
         return;
@@ -262,14 +264,14 @@ async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot, result
         for _ in 0..=shared.run.retries {
             // The trace of the next play takes the place of what went before, but for what may be looked at.
             let count = result.plays.len();
-            let told = |play: &&mut Play| {
+            let failed_or_error = |play: &&mut Play| {
                 matches!(play.status, ScenarioStatus::Failed | ScenarioStatus::Blocked | ScenarioStatus::Error)
             };
-            let in_the_way = matches!(shared.run.options.traces, Traces::All(_));
-            if let Some(failed) = result.plays.last_mut().filter(told).filter(|_| in_the_way) {
+            let same_file = matches!(shared.run.options.traces, Traces::All(_));
+            if let Some(failed) = result.plays.last_mut().filter(failed_or_error).filter(|_| same_file) {
                 set_aside(failed, count);
             }
-            let mut play = one_play(shared, plan, stand).await;
+            let mut play = one_play(shared, plan, slot).await;
             play.retry = retry;
             let again = play.status == ScenarioStatus::Error;
             result.plays.push(play);
@@ -288,21 +290,21 @@ async fn all_plays(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot, result
 fn set_aside(play: &mut Play, n: usize) {
     let Some(path) = &play.trace else { return };
     let aside = Path::new(path).with_extension(format!("{n}.trace"));
-    // Where that cannot be, the play that comes says what is wrong with the folder.
+    // Where that fails, the next play reports what is wrong with the folder.
     if std::fs::rename(path, &aside).is_ok() {
         play.trace = Some(aside.display().to_string());
     }
 }
 
 /// Plays a plan once, and keeps its trace where that is wanted of plays that went as this one did.
-pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> Play {
-    stand.end_trace();
-    let PlayOutcome { mut play, trace, draft, .. } = played_once(shared, plan, stand).await;
+pub(super) async fn one_play(shared: &SuiteState, plan: &Plan, slot: &mut SubjectSlot) -> Play {
+    slot.end_trace();
+    let PlayOutcome { mut play, trace, draft, .. } = played_once(shared, plan, slot).await;
     let passed = play.status == ScenarioStatus::Passed;
     match trace {
         // Its subject may yet be found to have died of it.
-        Some(trace) if passed && stand.subject.is_some() && trace.is_kept() => {
-            stand.trace = Some((trace, play.clone()));
+        Some(trace) if passed && slot.subject.is_some() && trace.is_kept() => {
+            slot.trace = Some((trace, play.clone()));
         }
         Some(trace) => trace.end(&mut play),
         None => {}
@@ -311,14 +313,14 @@ pub(super) async fn one_play(shared: &Shared, plan: &Plan, stand: &mut SubjectSl
     play
 }
 
-async fn played_once(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> PlayOutcome {
+async fn played_once(shared: &SuiteState, plan: &Plan, slot: &mut SubjectSlot) -> PlayOutcome {
     let options = &shared.run.options;
     // What is pinned must not depend on what was played before.
     let pinned = options.snapshotter.is_some() && shared.spec.launch().is_some();
-    let own = plan.process == Process::Own || shared.spec.isolation == Isolation::Scenario || pinned;
-    let stays = shared.spec.launch().is_some_and(|launch| launch.keep_run_dir);
-    if !own && !stays && shared.spec.role.is_client() {
-        return client_play(shared, plan, stand).await;
+    let own = plan.process == ProcessSharing::Own || shared.spec.isolation == Isolation::Scenario || pinned;
+    let keeps_run_dir = shared.spec.launch().is_some_and(|launch| launch.keep_run_dir);
+    if !own && !keeps_run_dir && shared.spec.role.is_client() {
+        return client_play(shared, plan, slot).await;
     }
     if own || shared.spec.role.is_client() {
         let Some(launch) = shared.spec.launch() else { return not_started() };
@@ -332,26 +334,26 @@ async fn played_once(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> P
             run_dir: Some(&run_dir),
             subject: &mut subject,
             idle: None,
-            lag: &stand.lag,
+            lag: &slot.lag,
         };
         return play(plan, play_context, options).await;
     }
-    if let Err(reason) = ensure(shared, stand).await {
+    if let Err(reason) = ensure_subject(shared, slot).await {
         return Play::error(reason).into();
     }
-    let run_dir = stand.run_dir.as_ref();
-    let subject = &mut stand.subject;
-    let play_context = PlayContext { spec: &shared.spec, run_dir, subject, idle: None, lag: &stand.lag };
+    let run_dir = slot.run_dir.as_ref();
+    let subject = &mut slot.subject;
+    let play_context = PlayContext { spec: &shared.spec, run_dir, subject, idle: None, lag: &slot.lag };
     let mut outcome = play(plan, play_context, options).await;
-    if let Some(why) = stand.spoilt(&shared.spec, plan.edition, options.patience, outcome.clean).await {
-        if let Some(exited) = stand.exited().await {
-            died_of(&mut outcome.play, &exited, &shared.spec, plan.edition);
+    if let Some(why) = slot.why_unusable(&shared.spec, plan.edition, options.patience, outcome.clean).await {
+        if let Some(exited) = slot.exited().await {
+            blame_death(&mut outcome.play, &exited, &shared.spec, plan.edition);
         }
         if shared.spec.launch().is_some() {
             shared.progress.subject_restarted(&why);
         }
-        if let Some(subject) = stand.subject.take() {
-            subject.will_exit();
+        if let Some(subject) = slot.subject.take() {
+            subject.expect_exit();
             subject.stop().await;
         }
     }
@@ -364,42 +366,42 @@ fn not_started() -> PlayOutcome {
 
 /// A play of a client that several scenarios share: it waits from one to the next, in a run directory that is fresh
 /// again for each.
-async fn client_play(shared: &Shared, plan: &Plan, stand: &mut SubjectSlot) -> PlayOutcome {
+async fn client_play(shared: &SuiteState, plan: &Plan, slot: &mut SubjectSlot) -> PlayOutcome {
     let Some(launch) = shared.spec.launch() else { return not_started() };
-    if stand.run_dir.as_ref().is_some_and(|run_dir| run_dir.renew(launch).is_err()) {
-        stand.clear().await;
+    if slot.run_dir.as_ref().is_some_and(|run_dir| run_dir.renew(launch).is_err()) {
+        slot.clear().await;
     }
-    if stand.run_dir.is_none() {
+    if slot.run_dir.is_none() {
         match fresh_run_dir(launch, shared.progress.as_ref()) {
-            Ok(run_dir) => stand.run_dir = Some(run_dir),
+            Ok(run_dir) => slot.run_dir = Some(run_dir),
             Err(error) => return Play::error(error.to_string()).into(),
         }
     }
-    let run_dir = stand.run_dir.as_ref();
+    let run_dir = slot.run_dir.as_ref();
     let mut subject = None;
-    let idle = Some(&mut stand.subject);
-    let play_context = PlayContext { spec: &shared.spec, run_dir, subject: &mut subject, idle, lag: &stand.lag };
+    let idle = Some(&mut slot.subject);
+    let play_context = PlayContext { spec: &shared.spec, run_dir, subject: &mut subject, idle, lag: &slot.lag };
     play(plan, play_context, &shared.run.options).await
 }
 
 /// Starts the job's subject, if it is not up.
-async fn ensure(shared: &Shared, stand: &mut SubjectSlot) -> Result<(), String> {
-    if stand.subject.is_some() {
+async fn ensure_subject(shared: &SuiteState, slot: &mut SubjectSlot) -> Result<(), String> {
+    if slot.subject.is_some() {
         return Ok(());
     }
-    if stand.failed_launches >= FAILED_LAUNCHES {
+    if slot.failed_launches >= FAILED_LAUNCHES {
         let first = lock(&shared.launch_error).as_ref().map(SubjectError::brief);
         return Err(first.unwrap_or_else(|| "the subject could not be started".into()));
     }
     let recorder = Recorder::new(Clock::start(), vec![]);
-    let started = start(&shared.spec, stand.run_dir.take(), recorder, shared.progress.as_ref()).await;
+    let started = start(&shared.spec, slot.run_dir.take(), recorder, shared.progress.as_ref()).await;
     match started {
         Ok((run_dir, subject)) => {
-            stand.begin(run_dir, subject);
+            slot.begin(run_dir, subject);
             Ok(())
         }
         Err(error) => {
-            stand.failed_launches += 1;
+            slot.failed_launches += 1;
             let reason = error.brief();
             lock(&shared.launch_error).get_or_insert(error);
             Err(reason)
@@ -407,19 +409,19 @@ async fn ensure(shared: &Shared, stand: &mut SubjectSlot) -> Result<(), String> 
     }
 }
 
-/// Blames an end that nobody asked for, and that nobody noticed so far, on the job's last play.
-async fn late_death(shared: &Shared, stand: &mut SubjectSlot, last: Option<usize>) {
+/// Blames an end that was not requested, and that was not noticed so far, on the job's last play.
+async fn blame_late_death(shared: &SuiteState, slot: &mut SubjectSlot, last: Option<usize>) {
     let Some(n) = last.filter(|_| !shared.cancel.is_cancelled()) else { return };
     let clean = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Passed);
     if !lock(&shared.results).get(&n).is_some_and(clean)
-        || stand.spoilt(&shared.spec, shared.plans[n].edition, shared.run.options.patience, false).await.is_none()
+        || slot.why_unusable(&shared.spec, shared.plans[n].edition, shared.run.options.patience, false).await.is_none()
     {
         return;
     }
-    let Some(exited) = stand.exited().await else { return };
+    let Some(exited) = slot.exited().await else { return };
     if let Some(play) = lock(&shared.results).get_mut(&n).and_then(|played| played.plays.last_mut()) {
-        died_of(play, &exited, &shared.spec, shared.plans[n].edition);
-        if let Some((trace, _)) = stand.trace.take() {
+        blame_death(play, &exited, &shared.spec, shared.plans[n].edition);
+        if let Some((trace, _)) = slot.trace.take() {
             trace.end(play);
         }
         let reason = play.reason.clone().unwrap_or_default();

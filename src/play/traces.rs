@@ -1,21 +1,24 @@
-//! Which traces are kept: [`Traces`]; and those of plays that failed, where nobody asked for any: [`FailedTraces`].
+//! Which traces are kept: [`Traces`]; those of plays that failed, where none were requested: [`FailedTraces`]; and whether
+//! a trace has anything that our own side did wrong on purpose.
 
 use std::fs::{self, File};
 use std::io::{self, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tempfile::SpooledTempFile;
 
 use crate::judge::{Play, ScenarioStatus};
 use crate::scenario::Plan;
+use crate::trace::{Event, Sink};
 
-/// So many traces are kept where nobody asked for any: the first ones.
-pub const MOST: usize = 20;
-/// So many bytes of a draft are held in memory.
-const IN_MEMORY: usize = 1 << 20;
-/// So long is a draft at most, in bytes: a subject that floods us is not to fill the disk.
-const LONGEST: usize = 16 << 20;
+/// The number of traces that are kept where none were requested: the first ones.
+pub const MAX_TRACES: usize = 20;
+/// The number of bytes of a draft that are held in memory.
+const DRAFT_IN_MEMORY: usize = 1 << 20;
+/// The largest size of a draft, in bytes: a subject that floods us must not fill the disk.
+const MAX_DRAFT: usize = 16 << 20;
 
 /// Which traces are kept.
 #[derive(Clone)]
@@ -24,19 +27,19 @@ pub enum Traces {
     None,
     /// All, in this folder.
     All(PathBuf),
-    /// Those of plays that failed or could not be judged.
-    Failed(Wanted),
+    /// The traces of plays that failed or could not be judged.
+    Failed(FailedTraceOptions),
 }
 
-/// Whether the trace of a play that failed tells something new.
+/// Whether the trace of a play that failed shows something new.
 pub type IsNew = dyn Fn(&Plan, &Play) -> bool + Send + Sync;
 
 /// Which plays that failed keep their traces, and where.
 #[derive(Clone)]
-pub struct Wanted {
+pub struct FailedTraceOptions {
     /// Where, and how many.
     pub kept: Arc<FailedTraces>,
-    /// Whether it has to be kept of a play that failed: not where that was known before.
+    /// Whether the trace of a play that failed has to be kept: not where the failure was known before.
     pub is_new: Arc<IsNew>,
 }
 
@@ -64,25 +67,25 @@ struct TraceBuffer {
 
 impl Draft {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Mutex::new(TraceBuffer { file: SpooledTempFile::new(IN_MEMORY), length: 0 })))
+        Self(Arc::new(Mutex::new(TraceBuffer { file: SpooledTempFile::new(DRAFT_IN_MEMORY), length: 0 })))
     }
 
     fn copy_to(&self, path: &Path) -> io::Result<()> {
-        let mut sheet = lock(&self.0);
-        sheet.file.seek(SeekFrom::Start(0))?;
-        io::copy(&mut sheet.file, &mut File::create(path)?).map(drop)
+        let mut buffer = lock(&self.0);
+        buffer.file.seek(SeekFrom::Start(0))?;
+        io::copy(&mut buffer.file, &mut File::create(path)?).map(drop)
     }
 }
 
 impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut sheet = lock(&self.0);
-        if sheet.length + bytes.len() > LONGEST {
+        let mut buffer = lock(&self.0);
+        if buffer.length + bytes.len() > MAX_DRAFT {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         // Whole, so that a trace that is cut is cut between two events.
-        sheet.file.write_all(bytes)?;
-        sheet.length += bytes.len();
+        buffer.file.write_all(bytes)?;
+        buffer.length += bytes.len();
         Ok(bytes.len())
     }
 
@@ -117,7 +120,7 @@ impl FailedTraces {
     /// Keeps the trace of a scenario. Gives its file; none where there are enough, or it could not be written.
     fn keep(&self, id: &str, draft: &Draft) -> Option<PathBuf> {
         let mut kept = lock(&self.0);
-        if kept.traces >= MOST {
+        if kept.traces >= MAX_TRACES {
             kept.left_out += 1;
             return None;
         }
@@ -171,6 +174,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Remembers whether a trace has an event that our side brought about on purpose, be it that a connection was left
+/// before its time. Clones share it: give one to a recorder, ask the other.
+#[derive(Clone, Default)]
+pub struct SawDeliberate(Arc<AtomicBool>);
+
+impl SawDeliberate {
+    /// Whether there was such an event.
+    pub fn is_so(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Sink for SawDeliberate {
+    fn event(&mut self, event: &Event) {
+        if event.deliberate.is_some() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,14 +208,14 @@ mod tests {
     fn the_first_traces_are_kept_each_with_a_name_of_its_own_and_the_rest_is_counted() {
         let traces = FailedTraces::default();
         assert!(traces.kept().folder.is_none(), "nothing is left behind where nothing failed");
-        let paths: Vec<_> = (0..MOST + 3).map(|n| traces.keep("a/b", &draft(n.to_string().as_bytes()))).collect();
+        let paths: Vec<_> = (0..MAX_TRACES + 3).map(|n| traces.keep("a/b", &draft(n.to_string().as_bytes()))).collect();
         let KeptTraces { folder, traces: number, left_out, trouble } = traces.kept();
         let folder = folder.unwrap();
-        assert_eq!((number, left_out, trouble), (MOST, 3, None));
+        assert_eq!((number, left_out, trouble), (MAX_TRACES, 3, None));
         assert_eq!(paths[..2], [Some(folder.join("a/b.trace")), Some(folder.join("a/b.2.trace"))]);
         for (n, path) in paths.iter().enumerate() {
             let text = path.as_ref().map(|path| fs::read_to_string(path).unwrap());
-            assert_eq!(text, (n < MOST).then(|| n.to_string()));
+            assert_eq!(text, (n < MAX_TRACES).then(|| n.to_string()));
         }
         fs::remove_dir_all(folder).unwrap();
     }
@@ -200,7 +223,7 @@ mod tests {
     #[test]
     fn a_trace_that_gets_too_long_is_cut_between_two_events() {
         let mut draft = Draft::new();
-        let event = vec![b'x'; LONGEST / 3];
+        let event = vec![b'x'; MAX_DRAFT / 3];
         assert_eq!((0..4).map(|_| draft.write_all(&event).is_ok()).collect::<Vec<_>>(), [true, true, true, false]);
         let place = tempfile::tempdir().unwrap();
         draft.copy_to(&place.path().join("t")).unwrap();

@@ -1,10 +1,13 @@
 //! Proof that the suite is any good: every flaw of our own peers is caught by the requirement it breaks, and no
 //! sound peer is accused, whatever freedom it takes.
+//!
+//! A [`Prover`] plays the suite against each [`Case`]: a mock with a flaw or a freedom. The results make a [`Proof`].
 
-mod cases;
 mod proof;
 mod run;
 
-pub use cases::{cases, modified, pairs};
-pub use proof::{Case, CaseKind, Modified, PAIRS_TOLD, PairOutcome, Proof, Result as CaseResult, Spread};
+pub use proof::{
+    AlternativeFindings, Case, CaseKind, CaseResult, Modified, PAIRS_DISTINGUISHED, PairOutcome, Proof, cases,
+    modified, pairs,
+};
 pub use run::{Extent, ProveError, Prover, prove};

@@ -1,10 +1,13 @@
-//! What a proof consists of.
+//! What a proof consists of: the cases that it plays against (sound mocks, freedoms and flaws, pairs of flaws, and flaws
+//! that do not always show), and their results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::peer;
 use crate::peer::modifier::Modifier;
+use crate::protocol::{Level, Protocol, Role};
 
 /// One mock that the suite is played against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,7 +59,7 @@ pub enum CaseKind {
     },
 }
 
-/// What is told of a flaw of a mock that has another one as well.
+/// How a flaw shows in a mock that has another one as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairOutcome {
@@ -70,7 +73,7 @@ pub enum PairOutcome {
 
 /// How a case came out.
 #[derive(Clone, Debug, Serialize)]
-pub struct Result {
+pub struct CaseResult {
     /// The case.
     pub case: Case,
     /// Whether this is what came of it where nothing else was played at the same time, after it did not hold beside others.
@@ -89,11 +92,11 @@ pub struct Result {
     pub violated: BTreeMap<String, BTreeSet<(String, String)>>,
     /// Scenarios that could not be judged, with the reason.
     pub errors: Vec<(String, String)>,
-    /// What is told of each flaw of a pair.
+    /// How each flaw of a pair shows.
     pub told: Vec<PairOutcome>,
 }
 
-impl Result {
+impl CaseResult {
     /// A case of which nothing has been played yet.
     pub fn of(case: Case) -> Self {
         Self {
@@ -174,21 +177,21 @@ impl Result {
     }
 }
 
-/// The share of the pairs of flaws of which both have to be told. Some pairs act at the same place, where only one can show.
-pub const PAIRS_TOLD: f64 = 0.95;
+/// The share of the pairs of flaws of which both have to be distinguished. Some pairs act at the same place, where only one can show.
+pub const PAIRS_DISTINGUISHED: f64 = 0.95;
 
 /// All cases of a proof.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Proof {
     /// Each case, in the order of the tables.
-    pub results: Vec<Result>,
+    pub results: Vec<CaseResult>,
     /// Binding requirements that no flaw breaks, so that nothing shows that they are checked.
     pub unproved: Vec<&'static str>,
 }
 
 /// How many requirements the flaws of a proof were seen to violate, where the whole suite was played.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
+pub struct AlternativeFindings {
     /// The median.
     pub median: usize,
     /// The mean.
@@ -220,14 +223,14 @@ impl Modified {
 
 impl Proof {
     /// How many requirements a flaw violates; none where no flaw was played against wholly.
-    pub fn spread(&self) -> Option<Spread> {
+    pub fn spread(&self) -> Option<AlternativeFindings> {
         let flaws = self.results.iter().filter(|r| r.whole);
         let mut counts: Vec<usize> = flaws.map(|r| r.violated.len()).collect();
         counts.sort_unstable();
         let median = *counts.get(counts.len() / 2)?;
         let mean = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
         let above_three = counts.iter().filter(|n| **n > 3).count();
-        Some(Spread { median, mean, above_three, flaws: counts.len() })
+        Some(AlternativeFindings { median, mean, above_three, flaws: counts.len() })
     }
 
     /// What was caught of flaws with modifiers; none where there are none.
@@ -247,11 +250,78 @@ impl Proof {
         (!modified.flaws.is_empty()).then_some(modified)
     }
 
-    /// Whether every case holds, of pairs of flaws [`PAIRS_TOLD`], and no `must` is without a flaw.
+    /// Whether every case holds, of pairs of flaws [`PAIRS_DISTINGUISHED`], and no `must` is without a flaw.
     pub fn holds(&self) -> bool {
-        let (pairs, others): (Vec<&Result>, Vec<&Result>) = self.results.iter().partition(|r| r.is_pair());
-        let told = pairs.iter().filter(|r| r.holds()).count();
-        let pairs_hold = told as f64 >= PAIRS_TOLD * pairs.len() as f64;
+        let (pairs, others): (Vec<&CaseResult>, Vec<&CaseResult>) = self.results.iter().partition(|r| r.is_pair());
+        let holding = pairs.iter().filter(|r| r.holds()).count();
+        let pairs_hold = holding as f64 >= PAIRS_DISTINGUISHED * pairs.len() as f64;
         self.unproved.is_empty() && !self.results.is_empty() && pairs_hold && others.iter().all(|r| r.holds())
     }
+}
+
+/// The cases of a role: our sound mock, every freedom, every flaw, each in every edition that has it.
+pub fn cases(protocol: &'static Protocol, role: &'static Role) -> Vec<Case> {
+    let catalogue = (protocol.requirements)();
+    let id = |edition: &str, short: &str| {
+        catalogue.iter().find(|r| r.edition() == edition && r.short() == short).map(|r| r.id)
+    };
+    let mut cases = vec![];
+    for edition in protocol.editions {
+        let case = |kind| Case { role: role.name, edition: edition.id, kind };
+        cases.push(case(CaseKind::Sound));
+        let freedoms = peer::freedoms(role.name).iter().filter(|f| f.editions.contains(&edition.id));
+        cases.extend(freedoms.map(|f| {
+            let forgoes = f.forgoes.iter().filter_map(|short| id(edition.id, short)).collect();
+            case(CaseKind::Freedom { name: f.name, forgoes })
+        }));
+        for flaw in peer::flaws(role.name).iter().filter(|f| f.editions.contains(&edition.id)) {
+            let Some(breaks) = id(edition.id, flaw.breaks) else { continue };
+            let short = |named: &'static str| {
+                let own = named.strip_prefix(edition.id).and_then(|rest| rest.strip_prefix('/'));
+                own.unwrap_or(named)
+            };
+            let also = flaw.also.iter();
+            let also = also.filter_map(|also| Some((id(edition.id, short(also.requirement))?, also.why))).collect();
+            cases.push(case(CaseKind::Flaw { name: flaw.name, breaks, also, when: None }));
+        }
+    }
+    cases
+}
+
+/// `count` pairs of these flaws, drawn with a seed: two of the same role and edition that break different requirements.
+/// Cases that are no flaws are passed over.
+pub fn pairs(cases: &[Case], count: usize, seed: u64) -> Vec<Case> {
+    let flaw = |case: &Case| match case.kind {
+        CaseKind::Flaw { name, breaks, .. } => Some((case.role, case.edition, (name, breaks))),
+        _ => None,
+    };
+    let flaws: Vec<_> = cases.iter().filter_map(flaw).collect();
+    let mut draw = fastrand::Rng::with_seed(seed);
+    let mut pairs = vec![];
+    let may_pair =
+        |a: &(&str, &str, (&str, &str)), b: &(&str, &str, (&str, &str))| (a.0, a.1) == (b.0, b.1) && a.2.1 != b.2.1;
+    if !flaws.iter().any(|a| flaws.iter().any(|b| may_pair(a, b))) {
+        return pairs;
+    }
+    while pairs.len() < count {
+        let (first, second) = (flaws[draw.usize(..flaws.len())], flaws[draw.usize(..flaws.len())]);
+        if may_pair(&first, &second) {
+            let (role, edition, _) = first;
+            pairs.push(Case { role, edition, kind: CaseKind::Pair { flaws: [first.2, second.2] } });
+        }
+    }
+    pairs
+}
+
+/// The flaws among these cases that break a `must`, each with every modifier instead of always.
+pub fn modified(protocol: &'static Protocol, cases: &[Case]) -> Vec<Case> {
+    let is_must = |id: &str| (protocol.requirements)().iter().any(|r| r.id == id && r.level == Level::Must);
+    let of = |case: &Case| match &case.kind {
+        CaseKind::Flaw { name, breaks, .. } if is_must(breaks) => {
+            let flaw = |when| CaseKind::Flaw { name, breaks, also: vec![], when: Some(when) };
+            Modifier::ALL.into_iter().map(|when| Case { kind: flaw(when), ..case.clone() }).collect()
+        }
+        _ => vec![],
+    };
+    cases.iter().flat_map(of).collect()
 }

@@ -15,33 +15,33 @@ use crate::judge::{
 };
 use crate::peer;
 use crate::peer::modifier::{LATE, Modifier};
-use crate::play::{Cancel, Run, SuiteError, Until, fresh_run_dir, start, suite};
+use crate::play::{Cancel, Run, StopCondition, SuiteError, fresh_run_dir, start, suite};
 use crate::protocol::{Level, Protocol, Reach, Requirement, Role, area};
 use crate::report::Silent;
 use crate::scenario::Plan;
 use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, Recorder};
 
-use super::proof::{Case, CaseKind, PairOutcome, Proof, Result as CaseResult};
+use super::proof::{Case, CaseKind, CaseResult, PairOutcome, Proof};
 
 /// A flawed mock that may never be found is waited for no longer than this: it is on this machine.
-const READY: Duration = Duration::from_secs(2);
+const MAX_READY: Duration = Duration::from_secs(2);
 
 /// A flawed mock is waited for no longer than this, whatever a step says.
-const LONGEST: Duration = Duration::from_millis(3500);
+const MAX_WAIT: Duration = Duration::from_millis(3500);
 
 /// However long a step may wait, a flawed mock that is not hurried is waited for no longer than this: what it does not withhold
 /// comes within a fraction of it.
-const UNHURRIED: Duration = Duration::from_secs(12);
+const UNHURRIED_WAIT: Duration = Duration::from_secs(12);
 
-/// Where nobody listens.
-const NOBODY: &str = "http://127.0.0.1:9";
+/// A URL at which nothing listens.
+const CLOSED_PORT_URL: &str = "http://127.0.0.1:9";
 
 /// A flaw that shows at every third message or at the second one is looked for by so many plays of a scenario at one mock.
 const REPEATS: u32 = 3;
 
-/// So many plays at once where the whole suite is played against a flaw, since most of them wait: each has a process of its own.
-const JOBS: usize = 6;
+/// The number of plays at once where the whole suite is played against a flaw, since most of them wait: each has a process of its own.
+const WHOLE_SUITE_JOBS: usize = 6;
 
 /// How long a mock is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub enum Extent {
     /// The whole suite of the role: exactly what the flaw breaks has to be seen violated.
     Whole,
     /// The scenarios of the requirement that it breaks, and where these do not catch it, one pass of its area; until one
-    /// catches it. What is violated beside it is not held against the flaw.
+    /// catches it. What is violated beside it does not count.
     UntilCaught,
 }
 
@@ -94,7 +94,7 @@ pub struct Prover {
     pub cancel: Cancel,
 }
 
-/// Plays all cases, so many side by side, and gathers what came of them in their order. `done` is told of each case as it
+/// Plays all cases, so many side by side, and gathers what came of them in their order. `done` is called with each case as it
 /// ends.
 ///
 /// A busy machine excuses what is late. So a flaw that is not told as it should is played once more by itself at the end, and
@@ -156,7 +156,7 @@ impl Prover {
         };
         let mut spec = own(self.protocol, self.role, case.edition, &flags, peer::described(self.role.name));
         if let (true, Access::Launch(launch)) = (case.is_flawed(), &mut spec.access) {
-            launch.ready.within = launch.ready.within.min(READY);
+            launch.ready.within = launch.ready.within.min(MAX_READY);
         }
         let mut result = CaseResult::of(case.clone());
         if result.modifier().is_some() {
@@ -222,7 +222,7 @@ impl Prover {
         result: &mut CaseResult,
     ) -> Result<Vec<Played>, ProveError> {
         let flawed = result.case.is_flawed();
-        let jobs = if flawed && self.until(&result.case) == Until::AllPlayed { JOBS } else { 1 };
+        let jobs = if flawed && self.until(&result.case) == StopCondition::AllPlayed { WHOLE_SUITE_JOBS } else { 1 };
         let until = self.until(&result.case);
         let mut run = Run { jobs, until, longest_first: jobs > 1, ..self.run.clone() };
         if matches!(result.modifier(), Some(Modifier::Sometimes | Modifier::Second)) {
@@ -231,9 +231,9 @@ impl Prover {
         if pace == Pace::Hurried {
             run.options.patience = self.patience;
             // Our own mocks give up after two seconds and try again after one: what comes later is withheld.
-            run.options.longest = Some(LONGEST.max(self.patience));
+            run.options.longest = Some(MAX_WAIT.max(self.patience));
         } else if flawed {
-            run.options.longest = Some(UNHURRIED.max(self.patience));
+            run.options.longest = Some(UNHURRIED_WAIT.max(self.patience));
         }
         let first = self.late(spec, &result.case).await;
         match suite(spec, plans.clone(), &run, first, Arc::new(Silent), &self.cancel).await {
@@ -274,8 +274,8 @@ impl Prover {
             return Some(started);
         }
         let run_dir = fresh_run_dir(spec.launch()?, &Silent).ok()?;
-        // It has nothing to do yet, and so nobody to talk to.
-        let server = Some(NOBODY.to_owned());
+        // The client has nothing to do yet, and no server to talk to.
+        let server = Some(CLOSED_PORT_URL.to_owned());
         let begins = Start { spec, run_dir: &run_dir, scenario: None, env: &BTreeMap::new(), server, recorder };
         let client = Running::launch(begins).await.ok()?;
         tokio::time::sleep(LATE).await;
@@ -296,10 +296,10 @@ impl Prover {
         }
     }
 
-    fn until(&self, case: &Case) -> Until {
+    fn until(&self, case: &Case) -> StopCondition {
         match (&case.kind, self.extent_of(case)) {
-            (CaseKind::Flaw { breaks, .. }, Extent::UntilCaught) => Until::Violation(breaks),
-            _ => Until::AllPlayed,
+            (CaseKind::Flaw { breaks, .. }, Extent::UntilCaught) => StopCondition::Violation(breaks),
+            _ => StopCondition::AllPlayed,
         }
     }
 
@@ -363,8 +363,8 @@ fn was_unreachable(report: &SubjectReport, breaks: &str) -> bool {
     report.scenarios.iter().any(is(ScenarioStatus::Error)) && !report.scenarios.iter().any(is(ScenarioStatus::Passed))
 }
 
-/// What is told of a flaw that breaks this requirement.
-fn told(report: &SubjectReport, breaks: &str) -> PairOutcome {
+/// How the flaw that breaks this requirement shows in the report.
+fn pair_outcome(report: &SubjectReport, breaks: &str) -> PairOutcome {
     let Some(result) = report.requirements.iter().find(|r| r.id == breaks) else {
         return PairOutcome::Hidden("not asked for".to_owned());
     };
@@ -413,7 +413,7 @@ impl CaseResult {
             notes: vec![],
         });
         if let CaseKind::Pair { flaws } = &self.case.kind {
-            self.told = flaws.iter().map(|(_, breaks)| told(&judged, breaks)).collect();
+            self.told = flaws.iter().map(|(_, breaks)| pair_outcome(&judged, breaks)).collect();
         }
         for found in judged.findings {
             let (id, scenario) = (found.requirement, found.scenario.unwrap_or_default());

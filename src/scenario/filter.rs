@@ -21,7 +21,7 @@ pub struct Filter {
 
 /// What a filter is asked about: a scenario with what it proves, or a requirement with itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
+pub struct FilterCandidate<'a> {
     /// The id of the scenario or requirement.
     pub id: &'a str,
     /// The requirements it proves.
@@ -30,7 +30,7 @@ pub struct Candidate<'a> {
 
 #[derive(Clone, Debug)]
 enum Expr {
-    Is(Predicate, Pattern),
+    Is(Predicate, FilterPattern),
     Not(Box<Expr>),
     All(Vec<Expr>),
     Any(Vec<Expr>),
@@ -52,13 +52,13 @@ const PREDICATES: [(&str, Predicate); 4] = [
 ];
 
 #[derive(Clone, Debug)]
-enum Pattern {
+enum FilterPattern {
     Glob(String),
     Regex(Regex),
 }
 
 /// Nesting deeper than this is refused.
-const DEPTH: usize = 50;
+const MAX_NESTING: usize = 50;
 
 impl Filter {
     /// Parses an expression.
@@ -78,13 +78,13 @@ impl Filter {
     }
 
     /// Whether the candidate is meant.
-    pub fn matches(&self, candidate: Candidate<'_>) -> bool {
+    pub fn matches(&self, candidate: FilterCandidate<'_>) -> bool {
         self.root.matches(candidate)
     }
 }
 
 impl Expr {
-    fn matches(&self, candidate: Candidate<'_>) -> bool {
+    fn matches(&self, candidate: FilterCandidate<'_>) -> bool {
         match self {
             Self::Is(predicate, pattern) => predicate.matches(pattern, candidate),
             Self::Not(inner) => !inner.matches(candidate),
@@ -95,7 +95,7 @@ impl Expr {
 }
 
 impl Predicate {
-    fn matches(self, pattern: &Pattern, candidate: Candidate<'_>) -> bool {
+    fn matches(self, pattern: &FilterPattern, candidate: FilterCandidate<'_>) -> bool {
         let mut requirements = candidate.requirements.iter();
         match self {
             Self::Id => pattern.matches(candidate.id),
@@ -109,7 +109,7 @@ impl Predicate {
     }
 }
 
-impl Pattern {
+impl FilterPattern {
     fn matches(&self, text: &str) -> bool {
         match self {
             Self::Glob(glob_pattern) => glob(glob_pattern, text),
@@ -181,7 +181,7 @@ impl<'a> Parser<'a> {
     fn not(&mut self) -> Result<Expr, Diagnostic> {
         self.space();
         self.depth += 1;
-        if self.depth > DEPTH {
+        if self.depth > MAX_NESTING {
             return Err(self.wrong(1, "nested too deeply"));
         }
         let expr = match self.peek() {
@@ -240,12 +240,12 @@ impl<'a> Parser<'a> {
         Ok(Expr::Is(*predicate, pattern))
     }
 
-    fn pattern(&self, predicate: Predicate, text: &str) -> Result<Pattern, Diagnostic> {
+    fn pattern(&self, predicate: Predicate, text: &str) -> Result<FilterPattern, Diagnostic> {
         if text.is_empty() || text == "~" {
             return Err(self.wrong(text.len().max(1), "the pattern is empty"));
         }
         if let Some(regex) = text.strip_prefix('~') {
-            return Regex::new(regex).map(Pattern::Regex).map_err(|e| {
+            return Regex::new(regex).map(FilterPattern::Regex).map_err(|e| {
                 let reason = e.to_string();
                 let last = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
                 self.wrong(text.len(), format!("not a regular expression: {last}"))
@@ -259,7 +259,7 @@ impl<'a> Parser<'a> {
                 None => diagnostic,
             });
         }
-        Ok(Pattern::Glob(text.to_owned()))
+        Ok(FilterPattern::Glob(text.to_owned()))
     }
 
     /// What stands where an operator is due.

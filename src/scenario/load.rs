@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, Source, Span, yaml};
 
-use super::Plan;
-use super::check;
+use super::{Plan, check};
 
 /// What came of reading scenario files.
 #[derive(Default)]
@@ -22,7 +21,7 @@ pub struct Loaded {
 /// The most files below the paths given.
 const MAX_FILES: usize = 20_000;
 
-/// So many texts are read before another thread is worth its start.
+/// The number of texts for which it is worth to start another thread.
 const MANY: usize = 32;
 
 /// The deepest folder that is looked into.
@@ -67,7 +66,7 @@ pub fn files_below(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut files = vec![];
     for path in paths {
         if path.is_dir() {
-            // What is wrong is told by whoever reads them.
+            // The reader of the files reports what is wrong.
             let _ = walk(path, 0, &mut files);
         } else {
             files.push(path.clone());
@@ -124,7 +123,7 @@ impl Loaded {
             Ok(root) => root,
             Err(faults) => return self.diagnostics.extend(faults),
         };
-        let (plays, faults) = check::plays(&source, &root);
+        let (plays, faults) = check::checked_plans(&source, &root);
         self.diagnostics.extend(faults);
         for play in plays {
             let mut plan = play.plan;
@@ -139,7 +138,7 @@ impl Loaded {
     /// Takes out plans whose id another one has already.
     fn finish(mut self) -> Self {
         let mut first: BTreeMap<String, String> = BTreeMap::new();
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         let mut faults = vec![];
         self.plans.retain(|plan| match first.get(&plan.id) {
             None => {
@@ -147,7 +146,7 @@ impl Loaded {
                 true
             }
             Some(file) => {
-                if told.insert((file.clone(), plan.file.clone())) {
+                if reported.insert((file.clone(), plan.file.clone())) {
                     let message = format!("{} and {file} have the same id, {}", plan.file, plan.id);
                     let mut fault = Diagnostic::error("scenario/duplicate-id", message);
                     if let Some(step) = plan.steps.first() {

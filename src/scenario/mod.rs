@@ -15,6 +15,7 @@ pub mod text;
 pub use filter::{Filter, glob};
 pub use load::{Loaded, files_below, load, load_str, load_texts};
 pub use plan::{
-    Collect, Content, Expectation, Outcome, Part, Plan, Process, SeedFile, Step, StepKind, StreamEnd, Until,
+    Collect, Content, Expectation, ExpectedOutcome, Part, Plan, ProcessSharing, SeedFile, Step, StepKind, StreamEnd,
+    Until,
 };
 pub use schema::schema;

@@ -26,11 +26,11 @@ pub struct Plan {
     /// is among them, said or not.
     pub requires: Vec<String>,
     /// Whether it needs a process of its own.
-    pub process: Process,
+    pub process: ProcessSharing,
     /// Variables to begin with, those of the edition and the case included; `${…}` not yet replaced. Each may use those
     /// before it and those that are always there: see [`resolve_vars`](crate::matcher::template::resolve_vars).
     pub vars: Map<String, Value>,
-    /// Files to be there before the first step, below the scenario's corner of the workspace.
+    /// Files to be there before the first step, below the scenario's own folder of the workspace.
     pub workspace: Vec<SeedFile>,
     /// What to do.
     pub steps: Arc<[Step]>,
@@ -44,7 +44,7 @@ pub struct Plan {
 
 /// Which process a scenario may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Process {
+pub enum ProcessSharing {
     /// Whatever the role's default is.
     Shared,
     /// One started for it alone, and stopped after it.
@@ -65,7 +65,7 @@ pub struct SeedFile {
 pub enum Content {
     /// Text that may hold `${…}`, so many times over.
     Text { text: String, times: u64 },
-    /// These bytes.
+    /// The bytes themselves.
     Bytes(Vec<u8>),
 }
 
@@ -138,7 +138,7 @@ pub enum Until {
 #[derive(Clone)]
 pub struct Expectation {
     /// One of these whole outcomes must come.
-    pub any_of: Vec<Outcome>,
+    pub any_of: Vec<ExpectedOutcome>,
     /// What it proves; empty only where nothing normative follows (a preparation).
     pub proves: Vec<RequirementId>,
     /// How long it may take; the default of the run where none.
@@ -147,23 +147,23 @@ pub struct Expectation {
 
 /// One acceptable outcome: all of its parts, in any order.
 #[derive(Clone)]
-pub struct Outcome {
+pub struct ExpectedOutcome {
     /// What must come.
     pub parts: Vec<Part>,
-    /// The reading of the document that this outcome stands for, told as a note when it is taken.
+    /// The reading of the document that this outcome stands for, reported as a note when it is taken.
     pub note: Option<String>,
 }
 
 /// One observation that must come.
 #[derive(Clone)]
 pub struct Part {
-    /// Its kind.
+    /// The kind of the observation.
     pub kind: &'static ObservationKind,
     /// On which connection: `main` where the scenario names none; none where the kind comes on no connection.
     pub conn: Option<String>,
-    /// Its selectors, `${…}` not yet replaced.
+    /// The selectors of the observation, `${…}` not yet replaced.
     pub selectors: Map<String, Value>,
-    /// Its fields with matchers.
+    /// The fields of the observation, with matchers.
     pub fields: Map<String, Value>,
     /// Whether objects may have no keys but those named.
     pub exact: bool,
@@ -174,7 +174,7 @@ pub struct Part {
 /// A stream: everything of one kind until its end.
 #[derive(Clone)]
 pub struct Collect {
-    /// What is collected; its fields are not held against the items.
+    /// What is collected; its fields are not compared with the items.
     pub part: Part,
     /// What ends the stream (taken by it), or the barrier or quiet time that does.
     pub until: StreamEnd,

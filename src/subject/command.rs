@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::output::{Stream, Tap};
+use super::output::{ProcessTap, Stream};
 use super::process::{KILL_BOUND, LAST_OUTPUT, advice};
 use super::surroundings::Surroundings;
-use super::tree::{Awaited, Tree};
+use super::tree::{Tree, WaitedChild};
 
 /// How a command ended.
-pub(super) struct Outcome {
+pub(super) struct CommandOutcome {
     /// Nothing where it succeeded, else what went wrong: "ended with exit code 1".
     pub(super) problem: Option<String>,
     /// The same for a trace: `exit 0`.
@@ -22,21 +22,22 @@ pub(super) struct Outcome {
 
 /// Runs a command to its end. One that takes longer than `within` is killed, with all that it started; what one
 /// that ended in time leaves running is left to the end of the subject.
-pub(super) async fn run(command: &[String], around: &Surroundings, within: Duration) -> Outcome {
+pub(super) async fn run(command: &[String], surroundings: &Surroundings, within: Duration) -> CommandOutcome {
     Tree::prepare();
-    let spawned = around.prepare(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let spawned =
+        surroundings.prepare(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = match spawned {
         Ok(child) => child,
         Err(e) => {
             let problem = format!("could not be run: {e}; {}", advice(command, &e));
-            return Outcome { problem: Some(problem), short: format!("not started: {e}"), output: vec![] };
+            return CommandOutcome { problem: Some(problem), short: format!("not started: {e}"), output: vec![] };
         }
     };
     let pid = child.id().unwrap_or_default();
-    let _awaited = Awaited::new(pid);
+    let _awaited = WaitedChild::new(pid);
     let mut guard = KillOnDrop(Some(Tree::of_command(pid)));
     // Only its last lines are wanted, so nothing of it goes into a trace.
-    let tap = Tap::unrecorded();
+    let tap = ProcessTap::unrecorded();
     let readers = [
         child.stdout.take().map(|pipe| tokio::spawn(tap.clone().drain(Stream::Stdout, pipe))),
         child.stderr.take().map(|pipe| tokio::spawn(tap.clone().drain(Stream::Stderr, pipe))),
@@ -67,7 +68,7 @@ pub(super) async fn run(command: &[String], around: &Surroundings, within: Durat
             reader.abort();
         }
     }
-    Outcome { problem, short, output: tap.recent() }
+    CommandOutcome { problem, short, output: tap.recent() }
 }
 
 /// Kills the command where waiting for it is given up.

@@ -9,21 +9,21 @@ use tokio::sync::{mpsc, watch};
 
 use crate::trace::{Call, ClientEvent, EventKind, Returned, read_json};
 
-use super::output::{Stream, Tap};
+use super::output::{ProcessTap, Stream};
 
 /// How many lines may wait for a client that does not read.
-const WAITING: usize = 1024;
+const MAX_QUEUED: usize = 1024;
 /// No line longer than this is taken for one of the contract, in bytes.
 const MAX_LINE: u64 = 64 << 20;
 /// How many lines of the contract one client may write. What comes beyond is output.
-const MOST: usize = 200_000;
+const MAX_LINES: usize = 200_000;
 
 /// The lines to a client that is driven.
 pub(super) struct Driver {
-    lines: Mutex<State>,
+    lines: Mutex<DriverState>,
 }
 
-struct State {
+struct DriverState {
     /// None once its stdin was closed.
     lines: Option<mpsc::Sender<Vec<u8>>>,
     calls: u64,
@@ -32,20 +32,26 @@ struct State {
 impl Driver {
     /// Drives a process through its stdin.
     pub(super) fn new(mut stdin: ChildStdin) -> Self {
-        let (sender, mut lines) = mpsc::channel::<Vec<u8>>(WAITING);
+        let (sender, mut lines) = mpsc::channel::<Vec<u8>>(MAX_QUEUED);
         tokio::spawn(async move {
             while let Some(line) = lines.recv().await {
-                // A client that is gone tells so by its end.
+                // The end of a client that is gone is an event of its own.
                 if stdin.write_all(&line).await.is_err() {
                     return;
                 }
             }
         });
-        Self { lines: Mutex::new(State { lines: Some(sender), calls: 0 }) }
+        Self { lines: Mutex::new(DriverState { lines: Some(sender), calls: 0 }) }
     }
 
     /// Has it do something, and records that. Gives the number of the call, or why it cannot be asked.
-    pub(super) fn call(&self, tap: &Tap, call: &str, params: Value, settings: Option<Value>) -> Result<u64, String> {
+    pub(super) fn call(
+        &self,
+        tap: &ProcessTap,
+        call: &str,
+        params: Value,
+        settings: Option<Value>,
+    ) -> Result<u64, String> {
         let mut state = self.state();
         let id = state.calls + 1;
         let mut line = json!({"id": id, "call": call, "params": params});
@@ -62,13 +68,13 @@ impl Driver {
         Ok(id)
     }
 
-    /// Tells it to let go of all that it has, and to wait until it is told to begin. Gives whether it could be told.
+    /// Requests the client to reset its state, and to wait until it is to begin. Returns whether the request could be sent.
     pub(super) fn reset(&self) -> bool {
         self.tell(&json!({"reset": true}))
     }
 
-    /// Tells one that waits to begin anew: for this scenario, and where its server is, if it is told that. Gives whether
-    /// it could be told.
+    /// Requests a client that waits to begin anew: for this scenario, with the URL of its server, if it gets one. Returns
+    /// whether the request could be sent.
     pub(super) fn begin(&self, scenario: Option<&str>, server: Option<&str>) -> bool {
         let members = [("scenario", scenario), ("url", server)];
         let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
@@ -86,19 +92,19 @@ impl Driver {
         self.tell(&json!({"close": true}));
     }
 
-    /// Closes its stdin, after what has been said so far.
+    /// Closes the stdin of the client, after what has been sent so far.
     pub(super) fn end(&self) {
         self.state().lines = None;
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, DriverState> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Takes all that a client writes to its stdout: lines of the contract become events, anything else is output. Counts how
-/// often it said that it has let go of everything.
-pub(super) async fn listen(tap: Tap, source: impl AsyncRead + Unpin, resets: watch::Sender<u64>) {
+/// often it reported that it has been reset.
+pub(super) async fn listen(tap: ProcessTap, source: impl AsyncRead + Unpin, resets: watch::Sender<u64>) {
     let mut source = BufReader::with_capacity(64 * 1024, source);
     let mut line = vec![];
     let mut count = 0;
@@ -109,11 +115,11 @@ pub(super) async fn listen(tap: Tap, source: impl AsyncRead + Unpin, resets: wat
             _ => return,
         }
         match read(&line) {
-            Some(Line::Reset) => {
+            Some(DriverLine::Reset) => {
                 count = 0;
                 resets.send_modify(|n| *n += 1);
             }
-            Some(Line::Told(what)) if count < MOST => {
+            Some(DriverLine::Told(what)) if count < MAX_LINES => {
                 count += 1;
                 tap.remember(&line);
                 tap.record(what);
@@ -125,15 +131,15 @@ pub(super) async fn listen(tap: Tap, source: impl AsyncRead + Unpin, resets: wat
 
 /// A line of the contract.
 #[derive(Debug, PartialEq)]
-enum Line {
+enum DriverLine {
     /// What stands in the trace.
     Told(EventKind),
-    /// It has let go of everything, and waits.
+    /// The client has been reset, and waits.
     Reset,
 }
 
-/// What a line says, where it is one of the contract.
-fn read(line: &[u8]) -> Option<Line> {
+/// The meaning of a line, where it is one of the contract.
+fn read(line: &[u8]) -> Option<DriverLine> {
     if !line.trim_ascii_start().starts_with(b"{") {
         return None;
     }
@@ -143,29 +149,29 @@ fn read(line: &[u8]) -> Option<Line> {
         let event = event.to_owned();
         let data = line.remove("data").unwrap_or_default();
         let subscription = line.remove("subscription");
-        return Some(Line::Told(EventKind::Told(ClientEvent { event, data, subscription })));
+        return Some(DriverLine::Told(EventKind::Told(ClientEvent { event, data, subscription })));
     }
     if let Some(state) = line.get("state").and_then(Value::as_str) {
-        return Some(Line::Told(EventKind::State { state: state.to_owned() }));
+        return Some(DriverLine::Told(EventKind::State { state: state.to_owned() }));
     }
     if line.get("reset") == Some(&Value::Bool(true)) {
-        return Some(Line::Reset);
+        return Some(DriverLine::Reset);
     }
     let id = line.get("id")?.as_u64()?;
     let unsupported = line.get("unsupported") == Some(&Value::Bool(true));
     let (result, error) = (line.remove("result"), line.remove("error"));
     let returned = Returned { id, result, error, unsupported };
     (unsupported || returned.result.is_some() || returned.error.is_some())
-        .then_some(Line::Told(EventKind::Returned(returned)))
+        .then_some(DriverLine::Told(EventKind::Returned(returned)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::testing::Trace;
+    use crate::subject::testing::TestTrace;
 
-    fn returned(id: u64, result: Option<Value>, error: Option<Value>, unsupported: bool) -> Option<Line> {
-        Some(Line::Told(EventKind::Returned(Returned { id, result, error, unsupported })))
+    fn returned(id: u64, result: Option<Value>, error: Option<Value>, unsupported: bool) -> Option<DriverLine> {
+        Some(DriverLine::Told(EventKind::Returned(Returned { id, result, error, unsupported })))
     }
 
     #[test]
@@ -173,10 +179,16 @@ mod tests {
         assert_eq!(read(br#"{"id":1,"result":null}"#), returned(1, Some(Value::Null), None, false));
         assert_eq!(read(b" {\"id\":2,\"error\":{\"code\":1}}\r\n"), returned(2, None, Some(json!({"code": 1})), false));
         assert_eq!(read(br#"{"id":3,"unsupported":true}"#), returned(3, None, None, true));
-        let told = ClientEvent { event: "e".into(), data: json!([1]), subscription: Some(json!("s")) };
-        assert_eq!(read(br#"{"event":"e","data":[1],"subscription":"s"}"#), Some(Line::Told(EventKind::Told(told))));
-        assert_eq!(read(br#"{"state":"connected"}"#), Some(Line::Told(EventKind::State { state: "connected".into() })));
-        assert_eq!(read(br#"{"reset":true}"#), Some(Line::Reset));
+        let event = ClientEvent { event: "e".into(), data: json!([1]), subscription: Some(json!("s")) };
+        assert_eq!(
+            read(br#"{"event":"e","data":[1],"subscription":"s"}"#),
+            Some(DriverLine::Told(EventKind::Told(event)))
+        );
+        assert_eq!(
+            read(br#"{"state":"connected"}"#),
+            Some(DriverLine::Told(EventKind::State { state: "connected".into() }))
+        );
+        assert_eq!(read(br#"{"reset":true}"#), Some(DriverLine::Reset));
     }
 
     #[test]
@@ -184,7 +196,7 @@ mod tests {
         let half = returned(1, Some(json!(["a\u{fffd}"])), None, false);
         assert_eq!(read(br#"{"id":1,"result":["a\ud800"]}"#), half);
         let deep = format!(r#"{{"id":1,"result":{}1{}}}"#, "[".repeat(5000), "]".repeat(5000));
-        assert!(matches!(read(deep.as_bytes()), Some(Line::Told(EventKind::Returned(Returned { id: 1, .. })))));
+        assert!(matches!(read(deep.as_bytes()), Some(DriverLine::Told(EventKind::Returned(Returned { id: 1, .. })))));
     }
 
     #[test]
@@ -205,8 +217,8 @@ mod tests {
 
     #[tokio::test]
     async fn other_lines_stay_in_the_trace_as_output() {
-        let trace = Trace::new();
-        let tap = Tap::new(trace.recorder(), 1000);
+        let trace = TestTrace::new();
+        let tap = ProcessTap::new(trace.recorder(), 1000);
         let (resets, _) = watch::channel(0);
         listen(tap.clone(), &b"starting\n{\"state\":\"connected\"}\nunfinished"[..], resets).await;
         tap.flush();

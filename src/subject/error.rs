@@ -17,7 +17,7 @@ pub enum SubjectError {
         action: &'static str,
         /// On what.
         path: PathBuf,
-        /// What the system said.
+        /// The message of the system.
         source: io::Error,
     },
     /// A path of a scenario or subject file leads out of where it belongs.
@@ -35,7 +35,7 @@ pub enum SubjectError {
     NotStarted {
         /// The command, as one line.
         command: String,
-        /// What the system said.
+        /// The message of the system.
         source: io::Error,
         /// What to try.
         help: Vec<String>,
@@ -111,7 +111,7 @@ impl SubjectError {
         Self::File { action, path: path.into(), source }
     }
 
-    /// The error in one line, with the line that tells most of what the process or command wrote last.
+    /// The error in one line, with the most useful line of what the process or command wrote last.
     pub fn brief(&self) -> String {
         let output = match self {
             Self::Ended { output, .. } | Self::NotReady { output, .. } | Self::Stimulus { output, .. } => {
@@ -119,7 +119,7 @@ impl SubjectError {
             }
             _ => &[],
         };
-        match telling(output) {
+        match most_useful_line(output) {
             Some(line) => format!("{self}; it wrote last: {}", line.trim()),
             None => self.to_string(),
         }
@@ -181,7 +181,7 @@ impl SubjectError {
 
 /// The last line that speaks of an error, such as an exception's; else the last that says anything. What comes after the
 /// message is often a trace of calls, or the runtime's version.
-fn telling(output: &[String]) -> Option<&String> {
+fn most_useful_line(output: &[String]) -> Option<&String> {
     let speaks = |line: &&String| {
         let line = line.to_ascii_lowercase();
         ["error", "exception", "panicked"].iter().any(|word| line.contains(word))
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told_with_what_to_do_about_it() {
+    fn a_full_disk_is_reported_with_what_to_do_about_it() {
         let full = SubjectError::file("write", "/run/x", io::Error::from(io::ErrorKind::StorageFull));
         assert_eq!(full.to_string(), "could not write /run/x: no storage space");
         assert_eq!(full.diagnostic().help, ["free some space, or choose another place with `--run-dir DIR`"]);

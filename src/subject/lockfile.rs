@@ -1,7 +1,6 @@
 //! Finding a server through its lockfiles: the right one among torn, stale, wrong and many.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,6 +11,8 @@ use std::time::{Duration, SystemTime};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use serde_json::Value;
+
 use crate::config::{EditionChoice, SubjectSpec};
 use crate::protocol::{Lock, Reach};
 
@@ -20,7 +21,7 @@ const MAX_SIZE: u64 = 1024 * 1024;
 /// How many lockfiles of a folder are looked at.
 const MAX_FILES: usize = 4096;
 /// How long one attempt to connect may take.
-const CONNECT: Duration = Duration::from_millis(500);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A lockfile that a client would use.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ pub(super) struct Candidate {
 /// What was found of one lockfile.
 #[derive(Clone, Debug)]
 pub(super) enum LockfileStatus {
-    /// It is of use.
+    /// The lockfile is usable.
     Usable(Box<Candidate>),
     /// A client would ignore it, and why; its content, where it could be read.
     Useless { why: String, content: Option<Vec<u8>> },
@@ -48,6 +49,22 @@ struct FileStamp {
     modified: Option<SystemTime>,
     size: u64,
     inode: u64,
+}
+
+/// The subject's lockfile as it is now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LockfileState {
+    /// Whether it is there.
+    pub exists: bool,
+    /// The name of the lockfile.
+    pub name: Option<String>,
+    /// The JSON of the lockfile, where it parses.
+    pub content: Option<Value>,
+    /// Whether the process runs whose id its `pid` is; none where there is no such number.
+    pub running: Option<bool>,
+    /// Where the nearest of the folders that it names lies, seen from the workspace: `same`, `around`, `inside` or
+    /// `elsewhere`; none where it names no folder, or we know no workspace.
+    pub folder: Option<&'static str>,
 }
 
 /// The folders in which a subject's lockfile may be, and what was seen there.
@@ -268,11 +285,11 @@ pub(super) fn nearest(folders: &[String], workspace: &Path) -> Option<&'static s
     folders.iter().map(place).min().map(|place| NEAREST_FIRST[place])
 }
 
-/// Whether somebody accepts connections at this port of the loopback interface.
+/// Whether a program accepts connections at this port of the loopback interface.
 pub(super) async fn accepts(port: u16) -> bool {
     let addresses: [SocketAddr; 2] = [(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()];
     for address in addresses {
-        if matches!(timeout(CONNECT, TcpStream::connect(address)).await, Ok(Ok(_))) {
+        if matches!(timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await, Ok(Ok(_))) {
             return true;
         }
     }
@@ -284,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_of_several_folders_counts_by_whichever_path_it_is_told() {
+    fn the_nearest_of_several_folders_counts_by_whichever_path_it_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).display().to_string();
         fs::create_dir_all(path("w/inner")).unwrap();

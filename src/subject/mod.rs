@@ -3,12 +3,10 @@
 //! A [`RunDir`] is the place where a subject lives; a [`Running`] is a subject that answers. Whatever
 //! a subject does, [`Running::stop`] and dropping it end its whole process tree within a bound.
 
-mod attach;
 mod command;
 mod driver;
 mod error;
 mod lockfile;
-mod module;
 mod output;
 mod process;
 mod ready;
@@ -16,19 +14,18 @@ mod run_dir;
 mod running;
 mod surroundings;
 mod table;
-mod tree;
-mod uses;
-mod workspace;
-
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
+mod tree;
+mod workspace;
 
 pub use error::SubjectError;
+pub use lockfile::LockfileState;
 pub(crate) use lockfile::read_bounded;
 pub(crate) use ready::data_homes;
 pub use run_dir::RunDir;
-pub use running::{LockfileState, Running, Start, Stopped};
+pub use running::{Running, Start, StopResult};
 pub use tree::Descendants;
 pub use workspace::{FileState, ScenarioDir};

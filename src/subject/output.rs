@@ -8,12 +8,12 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use crate::trace::{EventKind, Mark, Output, Payload, Recorder};
 
 /// The longest piece of a line that becomes one event.
-const PIECE: usize = 4096;
+const MAX_PIECE: usize = 4096;
 /// How many events one stream may write into one trace.
-const EVENTS: usize = 2000;
-/// How many bytes are held back for [`Tap::recent`].
+const MAX_EVENTS: usize = 2000;
+/// How many bytes are kept for [`ProcessTap::recent`].
 const RECENT: usize = 8192;
-/// How many lines that gives.
+/// How many lines [`ProcessTap::recent`] gives at most.
 const RECENT_LINES: usize = 12;
 
 /// Which stream of a process.
@@ -23,21 +23,21 @@ pub(super) enum Stream {
     Stderr,
 }
 
-/// Where the events of a subject's process go. Clones share it; the trace behind it can be changed.
+/// Records the events of a subject's process. Clones share it; the trace can be changed.
 #[derive(Clone)]
-pub(super) struct Tap(Arc<Mutex<State>>);
+pub(super) struct ProcessTap(Arc<Mutex<TapState>>);
 
-struct State {
+struct TapState {
     /// None where only the last lines are wanted.
     recorder: Option<Recorder>,
     limit: usize,
-    streams: [Kept; 2],
+    streams: [StreamBuffer; 2],
     recent: VecDeque<u8>,
 }
 
-/// One stream in one trace: its beginning has become events, its end is held back.
+/// One stream in one trace: its beginning has become events, its end is kept until the stream is flushed.
 #[derive(Default)]
-struct Kept {
+struct StreamBuffer {
     line: Vec<u8>,
     written: usize,
     events: usize,
@@ -45,31 +45,31 @@ struct Kept {
     left_out: u64,
 }
 
-impl Tap {
+impl ProcessTap {
     pub(super) fn new(recorder: Recorder, limit: u64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let state = State { recorder: Some(recorder), limit, streams: Default::default(), recent: VecDeque::new() };
+        let state = TapState { recorder: Some(recorder), limit, streams: Default::default(), recent: VecDeque::new() };
         Self(Arc::new(Mutex::new(state)))
     }
 
     /// A tap of a process whose output goes into no trace.
     pub(super) fn unrecorded() -> Self {
-        let state = State { recorder: None, limit: 0, streams: Default::default(), recent: VecDeque::new() };
+        let state = TapState { recorder: None, limit: 0, streams: Default::default(), recent: VecDeque::new() };
         Self(Arc::new(Mutex::new(state)))
     }
 
-    pub(super) fn record(&self, what: EventKind) {
-        self.state().record(what);
+    pub(super) fn record(&self, event: EventKind) {
+        self.state().record(event);
     }
 
-    /// Lets all that comes from here on go to another trace.
+    /// Records all output from here on in another trace.
     pub(super) fn record_to(&self, recorder: Recorder) {
         let mut state = self.state();
         state.flush();
         state.recorder = Some(recorder);
     }
 
-    /// Writes what was held back.
+    /// Records what was kept back.
     pub(super) fn flush(&self) {
         self.state().flush();
     }
@@ -86,17 +86,17 @@ impl Tap {
         lines[skip..].iter().map(|line| line.chars().take(300).collect()).collect()
     }
 
-    /// Takes a piece of what a stream gave.
+    /// Records a piece of the output of a stream.
     pub(super) fn output(&self, stream: Stream, bytes: &[u8]) {
         self.state().take(stream, bytes);
     }
 
-    /// Keeps a piece for [`Tap::recent`] only.
+    /// Keeps a piece for [`ProcessTap::recent`] only.
     pub(super) fn remember(&self, bytes: &[u8]) {
         keep_end(&mut self.state().recent, bytes, RECENT);
     }
 
-    /// Takes all that comes from `source`, until its end.
+    /// Records all output of `source`, until its end.
     pub(super) async fn drain(self, stream: Stream, mut source: impl AsyncRead + Unpin) {
         let mut buffer = vec![0; 16 * 1024];
         while let Ok(n) = source.read(&mut buffer).await {
@@ -107,36 +107,36 @@ impl Tap {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TapState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl TapState {
     fn take(&mut self, stream: Stream, mut bytes: &[u8]) {
         keep_end(&mut self.recent, bytes, RECENT);
         while !bytes.is_empty() {
-            let kept = &mut self.streams[stream as usize];
-            if kept.written >= self.limit || kept.events >= EVENTS {
-                kept.left_out += keep_end(&mut kept.tail, bytes, self.limit / 4);
+            let buffer = &mut self.streams[stream as usize];
+            if buffer.written >= self.limit || buffer.events >= MAX_EVENTS {
+                buffer.left_out += keep_end(&mut buffer.tail, bytes, self.limit / 4);
                 return;
             }
-            let room = PIECE - kept.line.len();
+            let room = MAX_PIECE - buffer.line.len();
             let end = bytes.iter().take(room).position(|b| *b == b'\n').map_or(room.min(bytes.len()), |i| i + 1);
-            kept.line.extend_from_slice(&bytes[..end]);
+            buffer.line.extend_from_slice(&bytes[..end]);
             bytes = &bytes[end..];
-            if kept.line.ends_with(b"\n") || kept.line.len() >= PIECE {
+            if buffer.line.ends_with(b"\n") || buffer.line.len() >= MAX_PIECE {
                 self.write_line(stream);
             }
         }
     }
 
     fn write_line(&mut self, stream: Stream) {
-        let kept = &mut self.streams[stream as usize];
-        let line = std::mem::take(&mut kept.line);
+        let buffer = &mut self.streams[stream as usize];
+        let line = std::mem::take(&mut buffer.line);
         if !line.is_empty() {
-            kept.written += line.len();
-            kept.events += 1;
+            buffer.written += line.len();
+            buffer.events += 1;
             self.write(stream, &line);
         }
     }
@@ -144,13 +144,13 @@ impl State {
     fn flush(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             self.write_line(stream);
-            let kept = std::mem::take(&mut self.streams[stream as usize]);
-            if kept.left_out > 0 {
-                let text = format!("{} bytes of {} left out", kept.left_out, name(stream));
+            let buffer = std::mem::take(&mut self.streams[stream as usize]);
+            if buffer.left_out > 0 {
+                let text = format!("{} bytes of {} left out", buffer.left_out, name(stream));
                 self.record(EventKind::Mark(Mark { mark: "output".to_owned(), text }));
             }
-            let tail: Vec<u8> = kept.tail.into_iter().collect();
-            tail.chunks(PIECE).for_each(|piece| self.write(stream, piece));
+            let tail: Vec<u8> = buffer.tail.into_iter().collect();
+            tail.chunks(MAX_PIECE).for_each(|piece| self.write(stream, piece));
         }
     }
 
@@ -158,9 +158,9 @@ impl State {
         self.record(EventKind::Output(Output { stream: name(stream).to_owned(), bytes: Payload::from(bytes) }));
     }
 
-    fn record(&self, what: EventKind) {
+    fn record(&self, event: EventKind) {
         if let Some(recorder) = &self.recorder {
-            recorder.record(None, None, what);
+            recorder.record(None, None, event);
         }
     }
 }
@@ -172,7 +172,7 @@ fn name(stream: Stream) -> &'static str {
     }
 }
 
-/// Appends, drops from the front what is over the bound, and says how much that was.
+/// Appends, drops from the front what is over the bound, and returns how much that was.
 fn keep_end(ring: &mut VecDeque<u8>, bytes: &[u8], bound: usize) -> u64 {
     let fresh = &bytes[bytes.len().saturating_sub(bound)..];
     let over = (ring.len() + fresh.len()).saturating_sub(bound);
@@ -184,12 +184,12 @@ fn keep_end(ring: &mut VecDeque<u8>, bytes: &[u8], bound: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::testing::Trace;
+    use crate::subject::testing::TestTrace;
 
     #[tokio::test]
     async fn lines_become_events_and_the_unfinished_one_comes_last() {
-        let trace = Trace::new();
-        let tap = Tap::new(trace.recorder(), 1000);
+        let trace = TestTrace::new();
+        let tap = ProcessTap::new(trace.recorder(), 1000);
         tap.clone().drain(Stream::Stdout, &b"one\ntwo\nunfinished"[..]).await;
         tap.clone().drain(Stream::Stderr, &b"\xff\n"[..]).await;
         tap.flush();
@@ -201,8 +201,8 @@ mod tests {
 
     #[tokio::test]
     async fn of_a_flood_the_beginning_and_the_end_are_kept_and_the_rest_is_counted() {
-        let trace = Trace::new();
-        let tap = Tap::new(trace.recorder(), 1000);
+        let trace = TestTrace::new();
+        let tap = ProcessTap::new(trace.recorder(), 1000);
         let flood: String = (0..100_000).map(|i| format!("line {i:05}\n")).collect();
         tap.clone().drain(Stream::Stdout, flood.as_bytes()).await;
         tap.flush();
@@ -215,21 +215,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_without_end_is_cut_into_pieces() {
-        let trace = Trace::new();
-        let tap = Tap::new(trace.recorder(), 1 << 20);
-        tap.clone().drain(Stream::Stdout, &vec![b'x'; PIECE * 2 + 1][..]).await;
+        let trace = TestTrace::new();
+        let tap = ProcessTap::new(trace.recorder(), 1 << 20);
+        tap.clone().drain(Stream::Stdout, &vec![b'x'; MAX_PIECE * 2 + 1][..]).await;
         tap.flush();
-        assert_eq!(trace.output().iter().map(|(_, text)| text.len()).collect::<Vec<_>>(), [PIECE, PIECE, 1]);
+        assert_eq!(trace.output().iter().map(|(_, text)| text.len()).collect::<Vec<_>>(), [MAX_PIECE, MAX_PIECE, 1]);
     }
 
     #[tokio::test]
     async fn each_trace_gets_its_own_part() {
-        let (first, second) = (Trace::new(), Trace::new());
-        let tap = Tap::new(first.recorder(), 1000);
+        let (first, second) = (TestTrace::new(), TestTrace::new());
+        let tap = ProcessTap::new(first.recorder(), 1000);
         tap.clone().drain(Stream::Stdout, &b"a\nb"[..]).await;
         tap.record_to(second.recorder());
         tap.clone().drain(Stream::Stdout, &b"c\n"[..]).await;
-        let texts = |trace: &Trace| trace.output().into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+        let texts = |trace: &TestTrace| trace.output().into_iter().map(|(_, text)| text).collect::<Vec<_>>();
         assert_eq!((texts(&first), texts(&second)), (vec!["a\n".into(), "b".into()], vec!["c\n".into()]));
     }
 }

@@ -1,9 +1,10 @@
-//! One process that we started, with all that it starts in turn.
+//! One process that we started, with all that it starts in turn; and how often a subject's process was played at:
+//! [`Uses`].
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Signal, kill_process_group};
@@ -16,9 +17,9 @@ use crate::trace::{EventKind, Exited, Launched, Recorder};
 
 use super::SubjectError;
 use super::driver::{self, Driver};
-use super::output::{Stream, Tap};
+use super::output::{ProcessTap, Stream};
 use super::surroundings::Surroundings;
-use super::tree::{self, Awaited, Tree};
+use super::tree::{self, Tree, WaitedChild};
 
 /// How long killing a tree may take.
 pub(super) const KILL_BOUND: Duration = Duration::from_secs(5);
@@ -26,10 +27,10 @@ pub(super) const KILL_BOUND: Duration = Duration::from_secs(5);
 pub(super) const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
 /// A process of ours. Dropping it kills its tree.
-pub(super) struct Process {
+pub(super) struct SubjectProcess {
     pid: u32,
     tree: Arc<Tree>,
-    tap: Tap,
+    tap: ProcessTap,
     exit: watch::Receiver<Option<Exited>>,
     asked: Arc<AtomicBool>,
     driver: Option<Driver>,
@@ -40,17 +41,17 @@ pub(super) struct Process {
     ended: bool,
 }
 
-impl Process {
+impl SubjectProcess {
     /// Starts a command and records that. A process that is `driven` is spoken to through its stdin, and its stdout is
     /// read for lines of the driver contract.
     pub(super) fn start(
         command: Vec<String>,
-        around: &Surroundings,
-        tap: Tap,
+        surroundings: &Surroundings,
+        tap: ProcessTap,
         driven: bool,
     ) -> Result<Self, SubjectError> {
         Tree::prepare();
-        let mut child = around
+        let mut child = surroundings
             .prepare(&command)
             .stdin(if driven { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
@@ -58,8 +59,8 @@ impl Process {
             .spawn()
             .map_err(|e| not_started(&command, e))?;
         let pid = child.id().unwrap_or_default();
-        let awaited = Awaited::new(pid);
-        let tree = Arc::new(Tree::of_subject(pid, around.marker()));
+        let awaited = WaitedChild::new(pid);
+        let tree = Arc::new(Tree::of_subject(pid, surroundings.marker()));
         tap.record(EventKind::Launched(Launched { command: command.clone(), pid }));
         let (tell_reset, resets) = watch::channel(0);
         let driver = child.stdin.take().filter(|_| driven).map(Driver::new);
@@ -111,7 +112,7 @@ impl Process {
         &self.tree
     }
 
-    pub(super) fn tap(&self) -> &Tap {
+    pub(super) fn tap(&self) -> &ProcessTap {
         &self.tap
     }
 
@@ -125,7 +126,7 @@ impl Process {
         self.exit.borrow().clone()
     }
 
-    /// Its end, to be looked at also after [`Process::finish`].
+    /// The end of the process, which can be read also after [`SubjectProcess::finish`].
     pub(super) fn watch(&self) -> watch::Receiver<Option<Exited>> {
         self.exit.clone()
     }
@@ -144,18 +145,18 @@ impl Process {
         if self.asked.load(Ordering::SeqCst) || !self.driver.as_ref().is_some_and(Driver::reset) {
             return false;
         }
-        let told = timeout(within, resets.wait_for(|n| *n > before)).await;
-        matches!(told, Ok(Ok(_))) && self.exited().is_none()
+        let was_reset = timeout(within, resets.wait_for(|n| *n > before)).await;
+        matches!(was_reset, Ok(Ok(_))) && self.exited().is_none()
     }
 
-    /// Has one that was reset begin anew; what it does goes to this trace. Gives whether it could be told.
+    /// Has a client that was reset begin anew; what it does goes to this trace. Returns whether the request could be sent.
     pub(super) fn begin(&self, recorder: Recorder, scenario: Option<&str>, server: Option<&str>) -> bool {
         self.tap.record_to(recorder);
         self.tap.record(EventKind::Launched(Launched { command: self.command.clone(), pid: self.pid }));
         self.exited().is_none() && self.driver.as_ref().is_some_and(|driver| driver.begin(scenario, server))
     }
 
-    /// Its end is wanted from here on.
+    /// The end of the process is expected from here on.
     pub(super) fn will_exit(&self) {
         self.asked.store(true, Ordering::SeqCst);
     }
@@ -175,15 +176,15 @@ impl Process {
         let tree = self.tree.clone();
         let killed = tokio::task::spawn_blocking(move || tree.kill(KILL_BOUND)).await;
         // It is dead: only the system has yet to say so.
-        let told = timeout(KILL_BOUND, self.ended()).await.is_ok();
+        let ended = timeout(KILL_BOUND, self.ended()).await.is_ok();
         self.ended = true;
         self.tap.flush();
         let (left, gone) = killed.unwrap_or((0, false));
-        (left, gone && told)
+        (left, gone && ended)
     }
 }
 
-impl Drop for Process {
+impl Drop for SubjectProcess {
     fn drop(&mut self) {
         if !self.ended {
             self.asked.store(true, Ordering::SeqCst);
@@ -244,4 +245,40 @@ pub(super) fn advice(command: &[String], error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => format!("make it executable: chmod +x {program}"),
         _ => "the command is run without a shell; for shell syntax use: sh -c '…'".to_owned(),
     }
+}
+
+/// Tells the processes of a run from each other, in the order of their start.
+static PROCESSES: AtomicU64 = AtomicU64::new(1);
+
+/// The number of a process, and how often it was played at.
+#[derive(Debug)]
+pub(super) struct Uses {
+    process: u64,
+    plays: AtomicU64,
+}
+
+impl Default for Uses {
+    fn default() -> Self {
+        Self { process: PROCESSES.fetch_add(1, Ordering::Relaxed), plays: AtomicU64::new(0) }
+    }
+}
+
+impl Uses {
+    /// Counts a play. Gives the number of the process, and as how manieth play this is.
+    pub(super) fn next(&self) -> (u64, u64) {
+        (self.process, self.plays.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+/// The signal of this name, without `SIG`.
+pub(super) fn signal_named(name: &str) -> Option<Signal> {
+    Some(match name {
+        "TERM" => Signal::TERM,
+        "INT" => Signal::INT,
+        "HUP" => Signal::HUP,
+        "KILL" => Signal::KILL,
+        "STOP" => Signal::STOP,
+        "CONT" => Signal::CONT,
+        _ => return None,
+    })
 }

@@ -16,7 +16,7 @@ pub struct RunDir {
     root: PathBuf,
     // Held for its `Drop`; none once the folder is to stay.
     temporary: Option<TempDir>,
-    corners: workspace::Counter,
+    scenario_dirs: workspace::ScenarioDirNumbers,
 }
 
 impl RunDir {
@@ -32,9 +32,9 @@ impl RunDir {
             .prefix("wirecert-")
             .tempdir_in(&base)
             .map_err(|e| SubjectError::file("make a run directory in", &base, e))?;
-        // Subjects compare paths after resolving links, so only resolved paths are told to them.
+        // Subjects compare paths after resolving links, so they get only resolved paths.
         let root = temporary.path().canonicalize().map_err(|e| SubjectError::file("resolve", temporary.path(), e))?;
-        let dir = Self { root, temporary: Some(temporary), corners: workspace::Counter::default() };
+        let dir = Self { root, temporary: Some(temporary), scenario_dirs: workspace::ScenarioDirNumbers::default() };
         dir.make_folders()?;
         if let Some(module) = &launch.module {
             workspace::write(&dir.root, Module::HOST, module.host.as_bytes())?;
@@ -130,12 +130,12 @@ impl RunDir {
         self.home().join(".local").join("state")
     }
 
-    /// A fresh corner of the workspace for one scenario. The label is for people who look into the folder.
+    /// A fresh folder of the workspace for one scenario. The label is for people who look into the folder.
     ///
     /// # Errors
     /// [`SubjectError::File`] where it cannot be made.
-    pub fn corner(&self, label: &str) -> Result<ScenarioDir, SubjectError> {
-        self.corners.corner(&self.workspace(), label)
+    pub fn scenario_dir(&self, label: &str) -> Result<ScenarioDir, SubjectError> {
+        self.scenario_dirs.next(&self.workspace(), label)
     }
 
     /// Removes the folder now, unless it is to be kept.

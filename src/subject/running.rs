@@ -1,4 +1,4 @@
-//! A subject that answers.
+//! A subject that is up: [`Running`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,27 +12,27 @@ use crate::config::{Access, Launch, StopHow, SubjectSpec};
 use crate::protocol::{Lock, Reach};
 use crate::trace::{EventKind, Exited, FileChange, Payload, Recorder, Stimulus};
 
-use super::output::Tap;
-use super::process::{Process, one_line};
+use super::lockfile::LockfileState;
+use super::output::ProcessTap;
+use super::process::{SubjectProcess, Uses, one_line, signal_named};
 use super::surroundings::Surroundings;
-use super::uses::Uses;
-use super::{RunDir, SubjectError, attach, command, lockfile, module, ready, table, tree};
+use super::{RunDir, SubjectError, command, lockfile, ready, surroundings, table, tree};
 
-/// How long a driven client may take to end once it was told to; then it is asked as any process is.
-const GOODBYE: Duration = Duration::from_secs(1);
+/// How long a driven client may take to end once it was requested to; then it is stopped as any process is.
+const CLIENT_EXIT_WAIT: Duration = Duration::from_secs(1);
 
 /// What to start a subject with.
 #[derive(Clone)]
 pub struct Start<'a> {
     /// The subject.
     pub spec: &'a SubjectSpec,
-    /// Where it lives. Starting again in the same one keeps what it left there.
+    /// The run directory. Starting again in the same one keeps what the subject left there.
     pub run_dir: &'a RunDir,
     /// The scenario it is started for alone, by its id; none where several share it.
     pub scenario: Option<&'a str>,
-    /// Further environment variables; an empty value removes one. They have the very last word.
+    /// Further environment variables; an empty value removes one. They override all others.
     pub env: &'a BTreeMap<String, String>,
-    /// The URL of the server that a client is to find, where it is told one: `{url}`, and `WIRECERT_URL`.
+    /// The URL of the server that a client is to find, where it gets one: `{url}`, and `WIRECERT_URL`.
     pub server: Option<String>,
     /// The trace.
     pub recorder: Recorder,
@@ -41,12 +41,12 @@ pub struct Start<'a> {
 /// A subject that is up: started by us, or attached to. Dropping it ends the process tree that we started.
 pub struct Running {
     spec: SubjectSpec,
-    around: Surroundings,
-    /// None where it is not ours.
-    process: Option<Process>,
-    tap: Tap,
+    surroundings: Surroundings,
+    /// None where we did not start the subject.
+    process: Option<SubjectProcess>,
+    tap: ProcessTap,
     uses: Uses,
-    /// None where it is a client: nobody connects to it.
+    /// None where the subject is a client: nobody connects to it.
     lock: Option<Lock>,
     lockfile: Option<PathBuf>,
     editions: Vec<&'static str>,
@@ -55,7 +55,7 @@ pub struct Running {
 
 /// How a subject was stopped.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stopped {
+pub struct StopResult {
     /// How its main process ended; none where it is not ours, or could not be ended.
     pub exited: Option<Exited>,
     /// Whether it ended as asked, before it was killed.
@@ -64,22 +64,6 @@ pub struct Stopped {
     pub left: usize,
     /// Whether every process of it is gone. Only a system that refuses to kill one leaves this false.
     pub clean: bool,
-}
-
-/// The subject's lockfile as it is now.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LockfileState {
-    /// Whether it is there.
-    pub exists: bool,
-    /// Its file name.
-    pub name: Option<String>,
-    /// Its JSON, where it parses.
-    pub content: Option<Value>,
-    /// Whether the process runs whose id its `pid` is; none where there is no such number.
-    pub running: Option<bool>,
-    /// Where the nearest of the folders that it names lies, seen from the workspace: `same`, `around`, `inside` or
-    /// `elsewhere`; none where it names no folder, or we know no workspace.
-    pub folder: Option<&'static str>,
 }
 
 impl Running {
@@ -93,23 +77,27 @@ impl Running {
             return Err(SubjectError::Unable("this subject runs already, and is not started by us".to_owned()));
         };
         start.spec.described.secrets().for_each(|secret| start.recorder.add_secret(secret));
-        let around = Surroundings::of_launch(&start)?;
-        let tap = Tap::new(start.recorder.clone(), start.spec.limits.output);
+        let surroundings = Surroundings::of_launch(&start)?;
+        let tap = ProcessTap::new(start.recorder.clone(), start.spec.limits.output);
         match start.spec.role.reach {
-            Reach::Seeks { .. } => return Self::launch_client(&start, launch, around, tap),
-            Reach::Url { .. } => return Self::launch_by_url(&start, launch, around, tap).await,
+            Reach::Seeks { .. } => return Self::launch_client(&start, launch, surroundings, tap),
+            Reach::Url { .. } => return Self::launch_by_url(&start, launch, surroundings, tap).await,
             Reach::Lockfile { .. } => {}
         }
-        let mut lookout = ready::lookout(start.spec, &around);
-        let command = around.command(&launch.command);
-        let misplaced = ready::misplaced(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
-        let process = Process::start(command, &around, tap.clone(), false)?;
-        let found = match ready::wait(&mut lookout, &process, launch.ready.within, &misplaced).await {
+        let mut watcher = ready::lockfile_watcher(start.spec, &surroundings);
+        let command = surroundings.command(&launch.command);
+        let misplaced = ready::misplaced_arguments(
+            command.get(1..).unwrap_or_default(),
+            &start.spec.config_dir,
+            &surroundings.folder,
+        );
+        let process = SubjectProcess::start(command, &surroundings, tap.clone(), false)?;
+        let found = match ready::wait_for_lockfile(&mut watcher, &process, launch.ready.within, &misplaced).await {
             Ok(found) => found,
             Err(error) => {
                 // Of those that name a process which runs and is none of the subject's, it is not the author.
                 let others = |pid: u32| tree::is_alive(pid) && !process.tree().contains(pid);
-                for (path, content) in lookout.contents(|pid| !others(pid)) {
+                for (path, content) in watcher.contents(|pid| !others(pid)) {
                     record_file(&tap, path, "read", content);
                 }
                 process.finish().await;
@@ -120,7 +108,7 @@ impl Running {
         record_file(&tap, &found.path, "read", Some(&found.content));
         Ok(Self {
             spec: start.spec.clone(),
-            around,
+            surroundings,
             process: Some(process),
             tap,
             uses: Uses::default(),
@@ -132,12 +120,17 @@ impl Running {
     }
 
     /// Starts a client. It is ready when it runs: whether it finds us is for scenarios to say.
-    fn launch_client(start: &Start<'_>, launch: &Launch, around: Surroundings, tap: Tap) -> Result<Self, SubjectError> {
-        let command = around.command(&launch.command);
-        let process = Process::start(command, &around, tap.clone(), start.spec.is_driven())?;
+    fn launch_client(
+        start: &Start<'_>,
+        launch: &Launch,
+        surroundings: Surroundings,
+        tap: ProcessTap,
+    ) -> Result<Self, SubjectError> {
+        let command = surroundings.command(&launch.command);
+        let process = SubjectProcess::start(command, &surroundings, tap.clone(), start.spec.is_driven())?;
         Ok(Self {
             spec: start.spec.clone(),
-            around,
+            surroundings,
             process: Some(process),
             tap,
             uses: Uses::default(),
@@ -152,12 +145,14 @@ impl Running {
     async fn launch_by_url(
         start: &Start<'_>,
         launch: &Launch,
-        around: Surroundings,
-        tap: Tap,
+        surroundings: Surroundings,
+        tap: ProcessTap,
     ) -> Result<Self, SubjectError> {
-        let started = Self::start_by_url(start, launch, around, tap).await;
+        let started = Self::start_by_url(start, launch, surroundings, tap).await;
         match &launch.module {
-            Some(module) => started.map_err(|error| module::explained(error, module, start.run_dir.root())),
+            Some(module) => {
+                started.map_err(|error| surroundings::explain_module_error(error, module, start.run_dir.root()))
+            }
             None => started,
         }
     }
@@ -165,30 +160,34 @@ impl Running {
     async fn start_by_url(
         start: &Start<'_>,
         launch: &Launch,
-        around: Surroundings,
-        tap: Tap,
+        surroundings: Surroundings,
+        tap: ProcessTap,
     ) -> Result<Self, SubjectError> {
-        let url = around.url(launch.url.as_deref());
-        let lock = attach::parse_url(start.spec, &url)?;
-        let mut command = around.command(&launch.command);
+        let url = surroundings.url(launch.url.as_deref());
+        let lock = ready::parse_url(start.spec, &url)?;
+        let mut command = surroundings.command(&launch.command);
         if let Some(module) = &launch.module {
-            command.extend(module::arguments(module, lock.port, start.run_dir.root())?);
+            command.extend(surroundings::module_arguments(module, lock.port, start.run_dir.root())?);
         }
-        let misplaced = ready::misplaced(command.get(1..).unwrap_or_default(), &start.spec.config_dir, &around.folder);
-        let process = Process::start(command, &around, tap.clone(), false)?;
-        if let Err(error) = ready::accepting(lock.port, &process, launch.ready.within, &misplaced).await {
+        let misplaced = ready::misplaced_arguments(
+            command.get(1..).unwrap_or_default(),
+            &start.spec.config_dir,
+            &surroundings.folder,
+        );
+        let process = SubjectProcess::start(command, &surroundings, tap.clone(), false)?;
+        if let Err(error) = ready::wait_for_port(lock.port, &process, launch.ready.within, &misplaced).await {
             process.finish().await;
             return Err(error);
         }
         Ok(Self {
             spec: start.spec.clone(),
-            around,
+            surroundings,
             process: Some(process),
             tap,
             uses: Uses::default(),
             lock: Some(lock),
             lockfile: None,
-            editions: attach::editions(start.spec),
+            editions: ready::editions(start.spec),
             workspace: Some(start.run_dir.workspace()),
         })
     }
@@ -197,36 +196,36 @@ impl Running {
     /// of it is a `Returned` in the trace.
     ///
     /// # Errors
-    /// [`SubjectError::Unable`] where it is not driven, was told to end, or does not read its stdin.
+    /// [`SubjectError::Unable`] where it is not driven, was requested to end, or does not read its stdin.
     pub fn call(&self, call: &str, params: Value, settings: Option<Value>) -> Result<u64, SubjectError> {
-        let asked = match self.process.as_ref().and_then(Process::driver) {
+        let called = match self.process.as_ref().and_then(SubjectProcess::driver) {
             Some(driver) => driver.call(&self.tap, call, params, settings),
             None => Err("it is not driven".to_owned()),
         };
-        asked.map_err(|why| SubjectError::Unable(format!("the subject cannot be asked for `{call}`: {why}")))
+        called.map_err(|why| SubjectError::Unable(format!("the subject cannot be asked for `{call}`: {why}")))
     }
 
-    /// Has a driven client that we started let go of everything and wait, so that it can [`Running::begin`] anew with
+    /// Has a driven client that we started reset its state and wait, so that it can [`Running::begin`] anew with
     /// another scenario. Gives whether it did so in time.
     pub async fn reset(&self) -> bool {
         match &self.process {
-            Some(process) => process.reset(GOODBYE).await,
+            Some(process) => process.reset(CLIENT_EXIT_WAIT).await,
             None => false,
         }
     }
 
     /// Has a client that was [`Running::reset`] begin anew: for the scenario, the server and the trace of `start`, whose
-    /// run directory is its own. Gives whether it could be told; if not, it is of no more use.
+    /// run directory is its own. Returns whether the request could be sent; if not, it is of no more use.
     pub fn begin(&self, start: &Start<'_>) -> bool {
         start.spec.described.secrets().for_each(|secret| start.recorder.add_secret(secret));
         let server = start.server.as_deref();
         self.process.as_ref().is_some_and(|process| process.begin(start.recorder.clone(), start.scenario, server))
     }
 
-    /// Tells a driven client to end: by the line that says so, or by the end of its stdin.
+    /// Requests a driven client to end: by the line for that, or by the end of its stdin.
     pub fn dismiss(&self, by_line: bool) {
-        self.will_exit();
-        if let Some(driver) = self.process.as_ref().and_then(Process::driver) {
+        self.expect_exit();
+        if let Some(driver) = self.process.as_ref().and_then(SubjectProcess::driver) {
             if by_line {
                 driver.close();
             } else {
@@ -243,15 +242,15 @@ impl Running {
         let Access::Attach { target, workspace } = &spec.access else {
             return Err(SubjectError::Unable("this subject is to be started, not attached to".to_owned()));
         };
-        let found = attach::find(spec, target).await?;
+        let found = ready::find_running(spec, target).await?;
         spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         recorder.add_secret(&found.lock.token);
-        let tap = Tap::new(recorder, spec.limits.output);
+        let tap = ProcessTap::new(recorder, spec.limits.output);
         if let Some((path, content)) = &found.file {
             record_file(&tap, path, "read", Some(content));
         }
         Ok(Self {
-            around: Surroundings::of_attached(spec, workspace.as_deref(), found.lock.port),
+            surroundings: Surroundings::of_attached(spec, workspace.as_deref(), found.lock.port),
             spec: spec.clone(),
             process: None,
             tap,
@@ -284,9 +283,9 @@ impl Running {
         self.workspace.as_deref()
     }
 
-    /// Its process, where it is known.
+    /// The id of the main process, where it is known.
     pub fn pid(&self) -> Option<u32> {
-        self.process.as_ref().map(Process::pid).or(self.lock.as_ref()?.pid)
+        self.process.as_ref().map(SubjectProcess::pid).or(self.lock.as_ref()?.pid)
     }
 
     /// Whether we started it, so that it can be stopped, signalled and started again.
@@ -306,7 +305,7 @@ impl Running {
     }
 
     /// How much memory its processes have in all that is not swapped out, in bytes (what several of them share counts for
-    /// each); of one that we did not start, its main process where it is known. None where the system does not tell.
+    /// each); of one that we did not start, its main process where it is known. None where the system does not report it.
     pub fn memory(&self) -> Option<u64> {
         match &self.process {
             Some(process) => process.tree().memory(),
@@ -316,7 +315,7 @@ impl Running {
 
     /// How its main process ended, if it did.
     pub fn exited(&self) -> Option<Exited> {
-        self.process.as_ref().and_then(Process::exited)
+        self.process.as_ref().and_then(SubjectProcess::exited)
     }
 
     /// Waits for its main process to end; none where it does not within this time, or is not ours.
@@ -325,8 +324,8 @@ impl Running {
         timeout(within, process.ended()).await.ok().flatten()
     }
 
-    /// Says that its end is wanted from here on (it was asked to quit), so that it is no crash.
-    pub fn will_exit(&self) {
+    /// Notes that the end of the process is expected from here on (it was requested to quit), so that it is no crash.
+    pub fn expect_exit(&self) {
         if let Some(process) = &self.process {
             process.will_exit();
         }
@@ -340,7 +339,7 @@ impl Running {
     pub fn signal(&self, name: &str) -> Result<(), SubjectError> {
         let unable = |why: String| SubjectError::Unable(format!("cannot send {name} to the subject: {why}"));
         let process = self.process.as_ref().ok_or_else(|| unable("it was not started by us".to_owned()))?;
-        let signal = signal(name).ok_or_else(|| unable("there is no such signal".to_owned()))?;
+        let signal = signal_named(name).ok_or_else(|| unable("there is no such signal".to_owned()))?;
         if signal != Signal::STOP && signal != Signal::CONT {
             process.will_exit();
         }
@@ -358,11 +357,11 @@ impl Running {
                 "the subject has no stimulus `{name}`; add it to `stimuli:` of its subject file"
             )));
         };
-        let command = self.around.stimulus(template, params);
+        let command = self.surroundings.stimulus(template, params);
         self.run(name, params, command, self.spec.timeouts.stimulus).await
     }
 
-    /// Lets what it writes, and its end, go to another trace from here on.
+    /// Records the output of the process, and its end, in another trace from here on.
     pub fn record_to(&self, recorder: Recorder) {
         self.spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         if let Some(lock) = &self.lock {
@@ -371,7 +370,7 @@ impl Running {
         self.tap.record_to(recorder);
     }
 
-    /// Its lockfile as it is now.
+    /// The lockfile as it is now.
     pub fn lockfile(&self) -> LockfileState {
         let Some(path) = &self.lockfile else { return LockfileState::default() };
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -399,7 +398,7 @@ impl Running {
         self.lockfile.as_deref()
     }
 
-    /// Its last lines of output, the newest last, for people. Its secret is not in them.
+    /// The last lines of output, the newest last, for people. The secret of the subject is not in them.
     pub fn last_output(&self) -> Vec<String> {
         let secret = self.lock.as_ref().map(|lock| lock.token.as_str()).filter(|token| !token.is_empty());
         let hide = |line: String| match secret {
@@ -411,9 +410,9 @@ impl Running {
 
     /// Asks it to stop, waits, and kills whatever is left of its process tree. Takes at most the configured time
     /// plus a few seconds. Writes `Exited` and what became of the lockfile to the trace. What is not ours is left alone.
-    pub async fn stop(mut self) -> Stopped {
+    pub async fn stop(mut self) -> StopResult {
         let Some(process) = self.process.take() else {
-            return Stopped { exited: None, graceful: true, left: 0, clean: true };
+            return StopResult { exited: None, graceful: true, left: 0, clean: true };
         };
         process.will_exit();
         let graceful = self.ask_to_stop(&process).await;
@@ -427,11 +426,11 @@ impl Running {
                 Err(_) => record_file(&self.tap, path, "absent", None),
             }
         }
-        Stopped { exited, graceful, left, clean }
+        StopResult { exited, graceful, left, clean }
     }
 
     /// Whether it ended within the time it has for that.
-    async fn ask_to_stop(&self, process: &Process) -> bool {
+    async fn ask_to_stop(&self, process: &SubjectProcess) -> bool {
         let Some(launch) = self.spec.launch() else { return false };
         if process.exited().is_some() {
             return true;
@@ -439,20 +438,20 @@ impl Running {
         if let Some(driver) = process.driver() {
             driver.close();
             driver.end();
-            if timeout(launch.stop.within.min(GOODBYE), process.ended()).await.is_ok() {
+            if timeout(launch.stop.within.min(CLIENT_EXIT_WAIT), process.ended()).await.is_ok() {
                 return true;
             }
         }
         let asking = async {
             match &launch.stop.how {
                 StopHow::Signal(name) => {
-                    if let Some(signal) = signal(name) {
+                    if let Some(signal) = signal_named(name) {
                         // One that is halted would never get to it.
                         let _ = process.signal(signal).and_then(|()| process.signal(Signal::CONT));
                     }
                 }
                 StopHow::Command(template) => {
-                    let command = self.around.command(template);
+                    let command = self.surroundings.command(template);
                     // What is wrong with it is in the trace; killing follows.
                     let _ = self.run("stop", &Map::new(), command, launch.stop.within).await;
                 }
@@ -469,7 +468,7 @@ impl Running {
         command: Vec<String>,
         within: Duration,
     ) -> Result<(), SubjectError> {
-        let outcome = command::run(&command, &self.around, within).await;
+        let outcome = command::run(&command, &self.surroundings, within).await;
         let line = one_line(&command);
         let (name, params) = (name.to_owned(), params.clone());
         self.tap.record(EventKind::Stimulus(Stimulus { name: name.clone(), params, command, outcome: outcome.short }));
@@ -480,19 +479,7 @@ impl Running {
     }
 }
 
-fn signal(name: &str) -> Option<Signal> {
-    Some(match name {
-        "TERM" => Signal::TERM,
-        "INT" => Signal::INT,
-        "HUP" => Signal::HUP,
-        "KILL" => Signal::KILL,
-        "STOP" => Signal::STOP,
-        "CONT" => Signal::CONT,
-        _ => return None,
-    })
-}
-
-fn record_file(tap: &Tap, path: &Path, change: &str, content: Option<&[u8]>) {
+fn record_file(tap: &ProcessTap, path: &Path, change: &str, content: Option<&[u8]>) {
     let content = content.map(Payload::from);
     tap.record(EventKind::File(FileChange { path: path.display().to_string(), change: change.to_owned(), content }));
 }

@@ -1,4 +1,5 @@
-//! What a subject's commands find around them: environment, working directory, the meaning of placeholders.
+//! What a subject's commands find around them: environment, working directory, the meaning of placeholders; for a
+//! JavaScript module also the arguments of Node, and what explains why it cannot be loaded.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,11 +7,13 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::net::TcpSocket;
 
-use crate::config::{ALL_PARAMS, CommandLine, RUN_DIR_VARIABLE, SubjectSpec, fill};
+use crate::config::{ALL_PARAMS, CommandLine, Module, RUN_DIR_VARIABLE, SubjectSpec, fill};
 use crate::protocol::Reach;
 
 use super::{RunDir, Start, SubjectError};
@@ -29,7 +32,7 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of a subject that we start.
+    /// The surroundings of a subject that we start.
     pub(super) fn of_launch(start: &Start<'_>) -> Result<Self, SubjectError> {
         let Start { spec, run_dir, .. } = start;
         let (port, url) = match &start.server {
@@ -53,7 +56,7 @@ impl Surroundings {
         Ok(Self { variables, placeholders, folder: run_dir.workspace() })
     }
 
-    /// Those of a subject that runs already, at this port: nothing is changed.
+    /// The surroundings of a subject that runs already, at this port: nothing is changed.
     pub(super) fn of_attached(spec: &SubjectSpec, workspace: Option<&Path>, port: u16) -> Self {
         let folder = workspace.map_or_else(|| spec.config_dir.clone(), Path::to_owned);
         let placeholders = BTreeMap::from([
@@ -174,11 +177,11 @@ fn port_of(url: &str) -> Option<u16> {
 
 /// The first port that is given to a subject; those below are of well-known services.
 const FIRST_PORT: u32 = 10_000;
-/// So many ports are tried.
+/// The number of ports that are tried.
 const TRIES: u32 = 64;
 
-/// A port that is free at the moment. Until the subject listens there nobody holds it; so it is one that the system does
-/// not give to whoever asks for any, as our own servers do, and no two of ours are the same for long.
+/// A port that is free at the moment. Until the subject listens there it is not bound; so it is one that the system does
+/// not give to programs that request any port, as our own servers do, and no two of ours are the same for long.
 fn free_port() -> Result<u16, SubjectError> {
     static LAST: AtomicU32 = AtomicU32::new(0);
     let ports = any_from().saturating_sub(FIRST_PORT);
@@ -186,21 +189,21 @@ fn free_port() -> Result<u16, SubjectError> {
         // Each process of ours begins elsewhere.
         let at = std::process::id().wrapping_mul(7919).wrapping_add(LAST.fetch_add(1, Ordering::Relaxed)) % ports;
         let port = u16::try_from(FIRST_PORT + at).unwrap_or_default();
-        if bound(port).is_ok() {
+        if bind_port(port).is_ok() {
             return Ok(port);
         }
     }
     any_port()
 }
 
-/// The first of the ports that the system gives to whoever asks for any; 0 where that is not known.
+/// The first of the ports that the system gives to programs that request any port; 0 where that is not known.
 fn any_from() -> u32 {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or_default()
 }
 
 fn any_port() -> Result<u16, SubjectError> {
-    bound(0)
+    bind_port(0)
         .and_then(|socket| socket.local_addr())
         .map(|address| address.port())
         .map_err(|e| SubjectError::Unable(format!("could not find a free port on 127.0.0.1: {e}")))
@@ -208,7 +211,7 @@ fn any_port() -> Result<u16, SubjectError> {
 
 /// A socket that is bound to a port and does not listen. A process that another thread starts at this moment holds it, too,
 /// until it runs its own program: nobody may take it for a server, and the subject has to be able to listen beside it.
-fn bound(port: u16) -> io::Result<TcpSocket> {
+fn bind_port(port: u16) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
     socket.bind((Ipv4Addr::LOCALHOST, port).into())?;
@@ -217,6 +220,82 @@ fn bound(port: u16) -> io::Result<TcpSocket> {
 
 fn this_binary() -> String {
     std::env::current_exe().map_or_else(|_| "wirecert".to_owned(), |path| path.display().to_string())
+}
+
+/// How long a call of a module may take before it is answered with an error.
+const MODULE_CALL_TIMEOUT: Duration = if cfg!(test) { Duration::from_secs(2) } else { Duration::from_secs(60) };
+/// The file in which the host reports why it cannot load a module, below the run directory.
+const REFUSAL_FILE: &str = "module-refused.json";
+/// The most that is read of that, in bytes.
+const MAX_REFUSAL: u64 = 1024 * 1024;
+
+/// Why the host cannot answer for a module.
+#[derive(Deserialize)]
+struct ModuleRefusal {
+    problem: String,
+    help: String,
+}
+
+/// The arguments with which a module's host answers at this port. The host has to lie in the run directory already.
+///
+/// # Errors
+/// [`SubjectError::Module`] where the module is not there.
+pub(super) fn module_arguments(module: &Module, port: u16, run_dir: &Path) -> Result<Vec<String>, SubjectError> {
+    let refusal = run_dir.join(REFUSAL_FILE);
+    // That of an earlier launch.
+    let _ = std::fs::remove_file(&refusal);
+    let found = std::fs::metadata(&module.path);
+    if !found.as_ref().is_ok_and(std::fs::Metadata::is_file) {
+        let problem = found.map_or_else(|e| e.to_string(), |_| "it is no file".to_owned());
+        let help = "check the path; a module that is made by a build has to be built first".to_owned();
+        return Err(module_error(module, problem, help, vec![]));
+    }
+    let text = |path: &Path| path.display().to_string();
+    let mut arguments = vec!["--port".to_owned(), port.to_string(), "--module".to_owned(), text(&module.path)];
+    if let Some(settings) = &module.settings {
+        arguments.extend(["--settings".to_owned(), text(settings)]);
+    }
+    arguments.extend([
+        "--refusal".to_owned(),
+        text(&refusal),
+        "--within".to_owned(),
+        MODULE_CALL_TIMEOUT.as_millis().to_string(),
+    ]);
+    Ok(arguments)
+}
+
+/// The error of the module, instead of that of the process that was to load it.
+pub(super) fn explain_module_error(failed: SubjectError, module: &Module, run_dir: &Path) -> SubjectError {
+    match failed {
+        SubjectError::NotStarted { source, .. } => {
+            let problem = format!("Node, which is to load it, could not be started: {source}");
+            let help = "install Node.js 18 or later, so that `node` is in a folder of PATH".to_owned();
+            module_error(module, problem, help, vec![])
+        }
+        SubjectError::Ended { how, output, .. } => {
+            let (problem, help) = module_refusal(&run_dir.join(REFUSAL_FILE)).unwrap_or_else(|| {
+                let help = "load it by hand: node --input-type=module -e 'await import(\"FILE\")'".to_owned();
+                (format!("Node ended while it was loaded: {how}"), help)
+            });
+            module_error(module, problem, help, output)
+        }
+        SubjectError::NotReady { within, output, .. } => {
+            let problem = format!("it was not loaded within {}", super::error::show(within));
+            let help = "if it only needs longer, give it `ready: { within: 60s }` in its subject file".to_owned();
+            module_error(module, problem, help, output)
+        }
+        other => other,
+    }
+}
+
+fn module_refusal(path: &PathBuf) -> Option<(String, String)> {
+    let size = std::fs::metadata(path).ok()?.len();
+    let bytes = std::fs::read(path).ok().filter(|_| size <= MAX_REFUSAL)?;
+    serde_json::from_slice(&bytes).ok().map(|ModuleRefusal { problem, help }| (problem, help))
+}
+
+fn module_error(module: &Module, problem: String, help: String, output: Vec<String>) -> SubjectError {
+    SubjectError::Module { path: module.path.clone(), problem, output, help: vec![help] }
 }
 
 #[cfg(test)]
@@ -240,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_port_that_is_looked_at_accepts_no_connection_and_leaves_the_subject_room() {
-        let looked_at = bound(0).unwrap();
+        let looked_at = bind_port(0).unwrap();
         let port = looked_at.local_addr().unwrap().port();
         assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err());
         assert!(

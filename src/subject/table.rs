@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-/// What the system says about a process.
+/// An entry of the table of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct ProcessEntry {
     pub(super) pid: u32,
     pub(super) parent: u32,
     pub(super) group: u32,
     pub(super) session: u32,
-    /// When it began, in a unit of the system's; 0 where that is not told.
+    /// When it began, in a unit of the system's; 0 where that is unknown.
     pub(super) began: u64,
     /// Whether it has ended and only waits for its parent to take note.
     pub(super) zombie: bool,
@@ -17,16 +17,16 @@ pub(super) struct Entry {
 
 /// All processes that we may see.
 #[cfg(target_os = "linux")]
-pub(super) fn read() -> Vec<Entry> {
+pub(super) fn read() -> Vec<ProcessEntry> {
     let Ok(folder) = std::fs::read_dir("/proc") else { return vec![] };
     folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter_map(of).collect()
 }
 
-/// Those who descend from this process, as the system lists the children of each, but for those in `apart` and whoever
+/// The descendants of this process, as the system lists the children of each, but for those in `apart` and whoever
 /// descends from them; none where it does not list them. Far cheaper than a look at all processes, but whoever comes or
 /// goes meanwhile may hide others (proc_tid_children(5)).
 #[cfg(target_os = "linux")]
-pub(super) fn below(pid: u32, apart: &HashSet<u32>) -> Option<Vec<Entry>> {
+pub(super) fn below(pid: u32, apart: &HashSet<u32>) -> Option<Vec<ProcessEntry>> {
     let (mut found, mut next) = (vec![], vec![pid]);
     while let Some(pid) = next.pop() {
         if apart.contains(&pid) {
@@ -45,15 +45,15 @@ pub(super) fn below(pid: u32, apart: &HashSet<u32>) -> Option<Vec<Entry>> {
     Some(found)
 }
 
-/// Other systems do not tell.
+/// Other systems do not report it.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn below(_: u32, _: &HashSet<u32>) -> Option<Vec<Entry>> {
+pub(super) fn below(_: u32, _: &HashSet<u32>) -> Option<Vec<ProcessEntry>> {
     None
 }
 
 /// One process; none where it is not there. Far cheaper than a look at all of them.
 #[cfg(target_os = "linux")]
-pub(super) fn of(pid: u32) -> Option<Entry> {
+pub(super) fn of(pid: u32) -> Option<ProcessEntry> {
     use std::io::Read;
 
     // The system writes the line afresh at every reading: it has to fit into one.
@@ -63,7 +63,7 @@ pub(super) fn of(pid: u32) -> Option<Entry> {
 }
 
 /// How much memory these processes have in all that is not swapped out, in bytes; what several share counts for each.
-/// None where the system does not tell it of any.
+/// None where the system reports it of none.
 #[cfg(target_os = "linux")]
 pub(super) fn resident(pids: &[u32]) -> Option<u64> {
     let of_one = |pid: &u32| {
@@ -74,7 +74,7 @@ pub(super) fn resident(pids: &[u32]) -> Option<u64> {
     pids.iter().filter_map(of_one).reduce(|all, one| all + one)
 }
 
-/// The same, as `ps` tells it.
+/// The same, as `ps` reports it.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn resident(pids: &[u32]) -> Option<u64> {
     let list = pids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
@@ -83,7 +83,7 @@ pub(super) fn resident(pids: &[u32]) -> Option<u64> {
     text.lines().filter_map(|line| line.trim().parse::<u64>().ok()).map(|kib| kib * 1024).reduce(|all, one| all + one)
 }
 
-/// The present time, as [`Entry::began`] counts it: in hundredths of a second since the system began.
+/// The present time, as [`ProcessEntry::began`] counts it: in hundredths of a second since the system began.
 #[cfg(target_os = "linux")]
 pub(super) fn now() -> u64 {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
@@ -92,7 +92,7 @@ pub(super) fn now() -> u64 {
     seconds.parse::<u64>().unwrap_or_default() * 100 + hundredths
 }
 
-/// Other systems do not tell.
+/// Other systems do not report it.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn now() -> u64 {
     0
@@ -119,7 +119,7 @@ pub(super) fn works_below(pid: u32, folder: &str) -> bool {
     std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|path| path.starts_with(folder))
 }
 
-/// Other systems do not tell.
+/// Other systems do not report it.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn works_below(_: u32, _: &str) -> bool {
     false
@@ -127,10 +127,10 @@ pub(super) fn works_below(_: u32, _: &str) -> bool {
 
 /// One line of `/proc/<pid>/stat` (proc_pid_stat(5)). The name in parentheses may hold anything.
 #[cfg(target_os = "linux")]
-fn parse_stat(stat: &str) -> Option<Entry> {
+fn parse_stat(stat: &str) -> Option<ProcessEntry> {
     let pid = stat.split(' ').next()?.parse().ok()?;
     let rest: Vec<&str> = stat[stat.rfind(')')? + 1..].split_whitespace().collect();
-    Some(Entry {
+    Some(ProcessEntry {
         pid,
         zombie: matches!(*rest.first()?, "Z" | "X"),
         parent: rest.get(1)?.parse().ok()?,
@@ -140,26 +140,26 @@ fn parse_stat(stat: &str) -> Option<Entry> {
     })
 }
 
-/// All processes, as `ps` tells them.
+/// All processes, as `ps` reports them.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn read() -> Vec<Entry> {
+pub(super) fn read() -> Vec<ProcessEntry> {
     ps(&["-ax"])
 }
 
 /// One process; none where it is not there.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn of(pid: u32) -> Option<Entry> {
+pub(super) fn of(pid: u32) -> Option<ProcessEntry> {
     ps(&["-p", &pid.to_string()]).into_iter().find(|e| e.pid == pid)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ps(which: &[&str]) -> Vec<Entry> {
+fn ps(which: &[&str]) -> Vec<ProcessEntry> {
     let output = std::process::Command::new("ps").args(which).args(["-o", "pid=,ppid=,pgid=,sess=,stat="]).output();
     let Ok(output) = output else { return vec![] };
     String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_ps).collect()
 }
 
-/// Other systems do not tell.
+/// Other systems do not report it.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn has_environment<'l>(_: u32, _: impl IntoIterator<Item = &'l String>) -> bool {
     false
@@ -167,9 +167,9 @@ pub(super) fn has_environment<'l>(_: u32, _: impl IntoIterator<Item = &'l String
 
 /// One line of `ps -o pid=,ppid=,pgid=,sess=,stat=`.
 #[cfg(any(test, not(target_os = "linux")))]
-fn parse_ps(line: &str) -> Option<Entry> {
+fn parse_ps(line: &str) -> Option<ProcessEntry> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    Some(Entry {
+    Some(ProcessEntry {
         pid: words.first()?.parse().ok()?,
         parent: words.get(1)?.parse().ok()?,
         group: words.get(2)?.parse().ok()?,
@@ -187,14 +187,14 @@ mod tests {
     #[test]
     fn a_process_may_call_itself_anything() {
         let stat = "42 (a) b (c) Z 7 40 39 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 12345 0";
-        let expected = Entry { pid: 42, parent: 7, group: 40, session: 39, began: 12345, zombie: true };
+        let expected = ProcessEntry { pid: 42, parent: 7, group: 40, session: 39, began: 12345, zombie: true };
         assert_eq!(parse_stat(stat), Some(expected));
         assert_eq!(parse_stat("42 (x"), None);
     }
 
     #[test]
     fn a_line_of_ps_is_understood() {
-        let expected = Entry { pid: 1, parent: 0, group: 1, session: 0, began: 0, zombie: false };
+        let expected = ProcessEntry { pid: 1, parent: 0, group: 1, session: 0, began: 0, zombie: false };
         assert_eq!(parse_ps("    1     0     1      0 Ss"), Some(expected));
     }
 
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn our_memory_is_told_and_that_of_nobody_is_not() {
+    fn our_memory_is_reported_and_that_of_nobody_is_not() {
         let us = resident(&[std::process::id()]).unwrap_or_default();
         assert!((1 << 18..1 << 40).contains(&us), "{us}");
         assert_eq!(resident(&[std::process::id(), u32::MAX]).map(|all| all > 1 << 18), Some(true));
@@ -233,7 +233,7 @@ mod tests {
         child.wait().unwrap();
         // Not every system lists them.
         if let (Some(all), Some(without)) = (all, without) {
-            let pids = |found: Vec<Entry>| found.iter().map(|e| e.pid).collect::<Vec<u32>>();
+            let pids = |found: Vec<ProcessEntry>| found.iter().map(|e| e.pid).collect::<Vec<u32>>();
             let (all, without) = (pids(all), pids(without));
             assert!([std::process::id(), shell, grandchild].iter().all(|pid| all.contains(pid)), "{all:?}");
             assert!(![shell, grandchild].iter().any(|pid| without.contains(pid)), "{without:?}");

@@ -21,7 +21,7 @@ static PROTOCOL: Protocol = Protocol {
     requirements: || &[],
     rules: |_| vec![],
     refusal: |_, _| None,
-    observer: |_, _| Box::new(Blind),
+    observer: |_, _| Box::new(NoObservations),
     summarize: |_, _| None,
     schema: |_, _| None,
     schema_names: |_| vec![],
@@ -51,14 +51,14 @@ const ROLE: Role = Role {
     capabilities: &[],
     patience: Duration::from_secs(5),
     attribution: &crate::protocol::NOTHING_KNOWN,
-    to_scenario: |_| Box::new(Silent),
+    to_scenario: |_| Box::new(NoScenario),
     traffic: "",
 };
 
 /// Tells nothing.
-struct Silent;
+struct NoScenario;
 
-impl crate::protocol::scenario_element::TraceToScenario for Silent {
+impl crate::protocol::scenario_element::TraceToScenario for NoScenario {
     fn event(&mut self, _: &crate::trace::Event) -> Vec<crate::protocol::scenario_element::ScenarioElement> {
         vec![]
     }
@@ -98,9 +98,9 @@ fn read(edition: &str, content: &[u8]) -> Result<Lock, String> {
     Ok(Lock { port, token, pid, folders: vec![], content, url: None })
 }
 
-struct Blind;
+struct NoObservations;
 
-impl Observer for Blind {
+impl Observer for NoObservations {
     fn observe(&mut self, _: &Event) -> Vec<Observation> {
         vec![]
     }
@@ -165,9 +165,9 @@ pub(crate) fn launch(command: &[&str]) -> Launch {
 
 /// A trace in memory.
 #[derive(Clone)]
-pub(crate) struct Trace(Arc<Mutex<Vec<Event>>>);
+pub(crate) struct TestTrace(Arc<Mutex<Vec<Event>>>);
 
-impl Trace {
+impl TestTrace {
     pub(crate) fn new() -> Self {
         Self(Arc::default())
     }
@@ -205,7 +205,7 @@ impl Trace {
     }
 }
 
-impl Sink for Trace {
+impl Sink for TestTrace {
     fn event(&mut self, event: &Event) {
         self.0.lock().unwrap().push(event.clone());
     }

@@ -1,16 +1,14 @@
 //! Subjects of all kinds, as real processes.
 
-mod attaching;
+mod driving;
 mod ending;
-mod lives;
 mod modules;
 mod starting;
-mod stimuli;
 
 use std::collections::BTreeMap;
 
 use crate::config::{Access, Launch, SubjectSpec};
-use crate::subject::testing::{Trace, spec};
+use crate::subject::testing::{TestTrace, spec};
 use crate::subject::{RunDir, Running, Start, SubjectError};
 
 const SERVER: &str = include_str!("tests/server.py");
@@ -34,14 +32,14 @@ fn run_dir(spec: &SubjectSpec) -> RunDir {
     RunDir::create(spec.launch().unwrap()).unwrap()
 }
 
-async fn start(spec: &SubjectSpec, run_dir: &RunDir, trace: &Trace) -> Result<Running, SubjectError> {
+async fn start(spec: &SubjectSpec, run_dir: &RunDir, trace: &TestTrace) -> Result<Running, SubjectError> {
     let env = BTreeMap::new();
     Running::launch(Start { spec, run_dir, scenario: None, env: &env, server: None, recorder: trace.recorder() }).await
 }
 
 /// What stopped a start.
-async fn refusal(spec: &SubjectSpec) -> (SubjectError, Trace) {
-    let (run_dir, trace) = (run_dir(spec), Trace::new());
+async fn refusal(spec: &SubjectSpec) -> (SubjectError, TestTrace) {
+    let (run_dir, trace) = (run_dir(spec), TestTrace::new());
     let error = start(spec, &run_dir, &trace).await.err().expect("it should not start");
     (error, trace)
 }

@@ -3,7 +3,7 @@
 //! A process belongs to a subject if it is the one we started, is in its process group, descends from one
 //! that belongs, was seen to belong before, or has the subject's run directory in its environment. On Linux
 //! we are the "child subreaper": whoever loses its parent becomes our child instead of the system's, so that
-//! even a daemon which cleared its environment can be told apart, as a child that nobody of us started: that of a
+//! even a daemon which cleared its environment can be recognised, as a child that nobody of us started: that of a
 //! subject whose run directory it works in, or else of the last subject that is left.
 
 use std::collections::{HashMap, HashSet};
@@ -13,55 +13,55 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-use super::table::{self, Entry};
+use super::table::{self, ProcessEntry};
 
 /// How long to wait between two looks at processes that are being killed.
-const LOOK: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// How long those may take to be gone whom only a look at all processes finds.
-const SWEEP: Duration = Duration::from_secs(2);
+/// How long processes may take to end that only a search of all processes finds.
+const SWEEP_LIMIT: Duration = Duration::from_secs(2);
 
-/// How many subjects there are in this process. Strays are told apart only where there is one.
-static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// How many subjects there are in this process. Strays are recognised only where there is one.
+static LIVE_SUBJECTS: AtomicUsize = AtomicUsize::new(0);
 
-/// Children that somebody else here waits for.
-static AWAITED: Mutex<Option<HashSet<u32>>> = Mutex::new(None);
+/// Children that other code here waits for.
+static WAITED_CHILDREN: Mutex<Option<HashSet<u32>>> = Mutex::new(None);
 
-/// The marks of subjects that are gone as far as those who descend from us tell, while others are there: one look at all
-/// processes, at the end of the last of them, is for all. With the time when each was gone: a subject that is started
-/// again has the same mark.
-static OWED: Mutex<Vec<(String, u64)>> = Mutex::new(Vec::new());
+/// The markers of subjects of which no descendant of ours is left, while other subjects run: one search of all processes,
+/// at the end of the last subject, serves all of them. With the time when each was gone: a subject that is started again
+/// has the same marker.
+static PENDING_SWEEPS: Mutex<Vec<(String, u64)>> = Mutex::new(Vec::new());
 
 /// Marks a child as waited for elsewhere, as long as it lives.
-pub(super) struct Awaited(u32);
+pub(super) struct WaitedChild(u32);
 
-impl Awaited {
+impl WaitedChild {
     pub(super) fn new(pid: u32) -> Self {
-        awaited().get_or_insert_default().insert(pid);
+        waited_children().get_or_insert_default().insert(pid);
         Self(pid)
     }
 }
 
-impl Drop for Awaited {
+impl Drop for WaitedChild {
     fn drop(&mut self) {
-        awaited().get_or_insert_default().remove(&self.0);
+        waited_children().get_or_insert_default().remove(&self.0);
     }
 }
 
-fn awaited() -> MutexGuard<'static, Option<HashSet<u32>>> {
-    AWAITED.lock().unwrap_or_else(PoisonError::into_inner)
+fn waited_children() -> MutexGuard<'static, Option<HashSet<u32>>> {
+    WAITED_CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Where to look for members.
 #[derive(Clone, Copy)]
-enum Look {
-    /// Among those who descend from us, which is nearly everybody.
-    Quick,
-    /// Among all processes: somebody else may have started one for them.
-    Whole,
+enum MemberSearch {
+    /// Among our descendants, which are nearly all.
+    OurDescendants,
+    /// Among all processes: another program may have started one for them.
+    AllProcesses,
 }
 
-/// The processes that came of one command.
+/// The processes that one command started.
 pub(super) struct Tree {
     leader: u32,
     /// When the leader began, in the system's own unit.
@@ -69,12 +69,12 @@ pub(super) struct Tree {
     /// A line of the environment that only they have; none for a mere command of a subject, which has the
     /// subject's.
     marker: Option<String>,
-    /// Whoever was seen to belong, and when it began: process ids are used again.
+    /// The processes that were seen to belong, and when each began: process ids are used again.
     seen: Mutex<HashMap<u32, u64>>,
 }
 
 impl Tree {
-    /// Asks the system to give us those that lose their parents. To be called before anything is started.
+    /// Makes us the parent of processes that lose theirs. To be called before anything is started.
     pub(super) fn prepare() {
         #[cfg(target_os = "linux")]
         {
@@ -85,7 +85,7 @@ impl Tree {
 
     /// The tree of a subject: of the process `leader`, which leads a group of its own; `marker` is `NAME=value`.
     pub(super) fn of_subject(leader: u32, marker: String) -> Self {
-        LIVE.fetch_add(1, Ordering::SeqCst);
+        LIVE_SUBJECTS.fetch_add(1, Ordering::SeqCst);
         Self::new(leader, Some(marker))
     }
 
@@ -101,23 +101,23 @@ impl Tree {
 
     /// Whether this process belongs.
     pub(super) fn contains(&self, pid: u32) -> bool {
-        pid == self.leader || self.members(Look::Whole).iter().any(|e| e.pid == pid)
+        pid == self.leader || self.members(MemberSearch::AllProcesses).iter().any(|e| e.pid == pid)
     }
 
-    /// Whether this process says that it belongs to another subject, of ours or of another wirecert.
+    /// Whether the environment of this process names another subject, of ours or of another wirecert.
     pub(super) fn is_of_another(&self, pid: u32) -> bool {
         let Some((name, value)) = self.marker.as_ref().and_then(|marker| marker.split_once('=')) else { return false };
         crate::wire::process::environment_variable(pid, name).is_some_and(|other| other != value)
     }
 
-    /// The ids of those who are alive, apart from the leader.
+    /// The ids of the members that are alive, apart from the leader.
     pub(super) fn others(&self) -> Vec<u32> {
-        self.members(Look::Whole).iter().map(|e| e.pid).filter(|pid| *pid != self.leader).collect()
+        self.members(MemberSearch::AllProcesses).iter().map(|e| e.pid).filter(|pid| *pid != self.leader).collect()
     }
 
     /// How much memory they have in all, in bytes, as far as a cheap look finds them.
     pub(super) fn memory(&self) -> Option<u64> {
-        table::resident(&self.members(Look::Quick).iter().map(|e| e.pid).collect::<Vec<u32>>())
+        table::resident(&self.members(MemberSearch::OurDescendants).iter().map(|e| e.pid).collect::<Vec<u32>>())
     }
 
     /// Kills all of them, and returns once they are gone or the time is up: how many there were apart from the
@@ -125,10 +125,14 @@ impl Tree {
     pub(super) fn kill(&self, bound: Duration) -> (usize, bool) {
         let deadline = Instant::now() + bound;
         let mut found: HashSet<u32> = HashSet::new();
-        // Whoever is halted cannot start another while we look for the rest.
+        // A process that is halted cannot start another while we search for the rest.
         loop {
-            let fresh: Vec<u32> =
-                self.members(Look::Quick).iter().map(|e| e.pid).filter(|pid| !found.contains(pid)).collect();
+            let fresh: Vec<u32> = self
+                .members(MemberSearch::OurDescendants)
+                .iter()
+                .map(|e| e.pid)
+                .filter(|pid| !found.contains(pid))
+                .collect();
             if fresh.is_empty() {
                 break;
             }
@@ -140,18 +144,24 @@ impl Tree {
                 break;
             }
         }
-        let mut look = Look::Quick;
+        let mut search = MemberSearch::OurDescendants;
         let gone = loop {
-            let members = if found.is_empty() && matches!(look, Look::Quick) { vec![] } else { self.members(look) };
-            match (look, &self.marker) {
-                (Look::Whole, _) if members.is_empty() => break true,
-                // Whom a quick look does not find may be there all the same.
-                (Look::Quick, Some(marker)) if members.is_empty() && LIVE.load(Ordering::SeqCst) > 1 => {
-                    owed().push((marker.clone(), table::now()));
+            let members = if found.is_empty() && matches!(search, MemberSearch::OurDescendants) {
+                vec![]
+            } else {
+                self.members(search)
+            };
+            match (search, &self.marker) {
+                (MemberSearch::AllProcesses, _) if members.is_empty() => break true,
+                // A process that a search of our descendants does not find may be there all the same.
+                (MemberSearch::OurDescendants, Some(marker))
+                    if members.is_empty() && LIVE_SUBJECTS.load(Ordering::SeqCst) > 1 =>
+                {
+                    pending_sweeps().push((marker.clone(), table::now()));
                     break true;
                 }
-                (Look::Quick, _) if members.is_empty() => {
-                    look = Look::Whole;
+                (MemberSearch::OurDescendants, _) if members.is_empty() => {
+                    search = MemberSearch::AllProcesses;
                     continue;
                 }
                 _ => {}
@@ -163,7 +173,7 @@ impl Tree {
             if Instant::now() >= deadline {
                 break false;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         };
         if found.iter().any(|pid| *pid != self.leader) {
             self.reap();
@@ -172,28 +182,25 @@ impl Tree {
         (found.len(), gone)
     }
 
-    /// Those who are alive.
-    fn members(&self, look: Look) -> Vec<Entry> {
+    /// The members that are alive.
+    fn members(&self, search: MemberSearch) -> Vec<ProcessEntry> {
         let us = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
-        let table = match look {
-            Look::Quick => table::below(us, &self.strangers()).unwrap_or_else(table::read),
-            Look::Whole => table::read(),
+        let table = match search {
+            MemberSearch::OurDescendants => table::below(us, &self.strangers()).unwrap_or_else(table::read),
+            MemberSearch::AllProcesses => table::read(),
         };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let alone = self.marker.is_some() && LIVE.load(Ordering::SeqCst) == 1;
+        let alone = self.marker.is_some() && LIVE_SUBJECTS.load(Ordering::SeqCst) == 1;
         let our_session = table.iter().find(|e| e.pid == us).map_or(0, |e| e.session);
-        let awaited = awaited().clone().unwrap_or_default();
+        let waited = waited_children().clone().unwrap_or_default();
         let marked = |pid| self.marker.as_ref().is_some_and(|line| table::has_environment(pid, [line]));
         let root = self.marker.as_ref().and_then(|line| line.split_once('=')).map(|(_, root)| root);
         let at_home = |pid| root.is_some_and(|root| !root.is_empty() && table::works_below(pid, root));
-        let is_ours = |e: &Entry| {
+        let is_ours = |e: &ProcessEntry| {
             seen.get(&e.pid) == Some(&e.began)
                 || e.group == self.leader
                 || (e.began >= self.began && !e.zombie && marked(e.pid))
-                || (e.parent == us
-                    && e.session != our_session
-                    && !awaited.contains(&e.pid)
-                    && (alone || at_home(e.pid)))
+                || (e.parent == us && e.session != our_session && !waited.contains(&e.pid) && (alone || at_home(e.pid)))
         };
         let mut ours: HashSet<u32> = table.iter().filter(|e| e.pid != us && is_ours(e)).map(|e| e.pid).collect();
         loop {
@@ -204,26 +211,26 @@ impl Tree {
             }
         }
         ours.remove(&us);
-        let members: Vec<Entry> = table.into_iter().filter(|e| ours.contains(&e.pid)).collect();
+        let members: Vec<ProcessEntry> = table.into_iter().filter(|e| ours.contains(&e.pid)).collect();
         seen.extend(members.iter().map(|e| (e.pid, e.began)));
         members.into_iter().filter(|e| !e.zombie).collect()
     }
 
-    /// Children of ours that others wait for: whoever descends from them is none of this tree.
+    /// Children of ours that others wait for: their descendants are not of this tree.
     fn strangers(&self) -> HashSet<u32> {
-        let mut awaited = awaited().clone().unwrap_or_default();
-        awaited.remove(&self.leader);
-        awaited
+        let mut waited = waited_children().clone().unwrap_or_default();
+        waited.remove(&self.leader);
+        waited
     }
 
-    /// Takes note of the ends of those that became our children, by their ids: never of just any child.
+    /// Reaps the members that became our children, by their ids: never just any child.
     fn reap(&self) {
         let us = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         for entry in table::below(us, &self.strangers()).unwrap_or_else(table::read) {
             let ours = entry.group == self.leader || seen.get(&entry.pid) == Some(&entry.began);
-            let awaited = awaited().as_ref().is_some_and(|set| set.contains(&entry.pid));
-            if entry.zombie && entry.parent == us && ours && !awaited && entry.pid != self.leader {
+            let waited = waited_children().as_ref().is_some_and(|set| set.contains(&entry.pid));
+            if entry.zombie && entry.parent == us && ours && !waited && entry.pid != self.leader {
                 let _ = waitpid(id(entry.pid), WaitOptions::NOHANG);
             }
         }
@@ -232,58 +239,58 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        if self.marker.is_some() && LIVE.fetch_sub(1, Ordering::SeqCst) == 1 {
+        if self.marker.is_some() && LIVE_SUBJECTS.fetch_sub(1, Ordering::SeqCst) == 1 {
             sweep();
         }
     }
 }
 
-/// A command that is no subject, and whoever descends from it.
+/// A command that is no subject, and its descendants.
 pub struct Descendants(Tree);
 
 impl Descendants {
-    /// Those of this process, which is to have been started just now, as a child of ours.
+    /// The descendants of this process, which must have been started just now, as our child.
     pub fn of(pid: u32) -> Self {
         Tree::prepare();
         Self(Tree::of_command(pid))
     }
 
-    /// Takes note of who is there: whoever loses its parent later is known all the same.
+    /// Notes the current descendants: one that loses its parent later is known all the same.
     pub fn note(&self) {
-        self.0.members(Look::Quick);
+        self.0.members(MemberSearch::OurDescendants);
     }
 
-    /// Kills whoever of them is known and lives, and returns once they are gone or the time is up. Gives how many there
+    /// Kills the descendants that are known and alive, and returns once they are gone or the time is up: how many there
     /// were beside the command itself.
     pub fn kill(&self, bound: Duration) -> usize {
         self.0.kill(bound).0
     }
 }
 
-/// Kills whoever has the mark of a subject that is gone, and looks again until nobody has.
+/// Kills every process with the marker of a subject that is gone, and searches again until there is none.
 fn sweep() {
-    let owed = std::mem::take(&mut *owed());
-    let deadline = Instant::now() + SWEEP;
+    let pending = std::mem::take(&mut *pending_sweeps());
+    let deadline = Instant::now() + SWEEP_LIMIT;
     let us = std::process::id();
-    let is_left = |e: &Entry| {
-        let markers = owed.iter().filter(|(_, gone)| e.began < *gone).map(|(marker, _)| marker);
+    let is_left = |e: &ProcessEntry| {
+        let markers = pending.iter().filter(|(_, gone)| e.began < *gone).map(|(marker, _)| marker);
         e.pid != us && !e.zombie && table::has_environment(e.pid, markers)
     };
-    while !owed.is_empty() && Instant::now() < deadline {
-        let left: Vec<Entry> = table::read().into_iter().filter(is_left).collect();
+    while !pending.is_empty() && Instant::now() < deadline {
+        let left: Vec<ProcessEntry> = table::read().into_iter().filter(is_left).collect();
         if left.is_empty() {
             return;
         }
         left.iter().for_each(|e| send(e.pid, Signal::KILL));
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
-fn owed() -> MutexGuard<'static, Vec<(String, u64)>> {
-    OWED.lock().unwrap_or_else(PoisonError::into_inner)
+fn pending_sweeps() -> MutexGuard<'static, Vec<(String, u64)>> {
+    PENDING_SWEEPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a process of this id is there; one that only waits to be taken note of is not.
+/// Whether a process of this id is there; a zombie does not count.
 pub(super) fn is_alive(pid: u32) -> bool {
     table::of(pid).is_some_and(|e| !e.zombie)
 }
@@ -313,8 +320,8 @@ mod tests {
         let mut old = sleeper(&mark);
         let gone = table::of(old.id()).unwrap().began + 1;
         let mut other = sleeper("WIRECERT_TEST_MARK=another");
-        owed().push((mark.clone(), gone));
-        owed().push((mark.replace('=', "=x"), gone));
+        pending_sweeps().push((mark.clone(), gone));
+        pending_sweeps().push((mark.replace('=', "=x"), gone));
         // Whoever of the tests comes last sweeps for all.
         let swept = |child: &mut std::process::Child| {
             sweep();
@@ -322,7 +329,7 @@ mod tests {
         };
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&swept(&mut old)), Some(9));
         let mut new = sleeper(&mark);
-        owed().push((mark, gone - 1));
+        pending_sweeps().push((mark, gone - 1));
         sweep();
         assert!(is_alive(new.id()) && is_alive(other.id()));
         for child in [&mut new, &mut other] {

@@ -1,4 +1,4 @@
-//! Files that scenarios lay into the workspace and look at afterwards: never outside of their corner, never
+//! Files that scenarios lay into the workspace and look at afterwards: never outside of their folder, never
 //! through a link, never without a bound.
 
 use std::fs::File;
@@ -27,7 +27,7 @@ struct BorrowedFolder(PathBuf);
 
 impl Drop for BorrowedFolder {
     fn drop(&mut self) {
-        // What cannot be removed lies where the user sees it, under a name that says whose it is.
+        // What cannot be removed lies where the user sees it, under a name that shows whose it is.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -37,18 +37,18 @@ impl Drop for BorrowedFolder {
 pub struct FileState {
     /// Whether it is there.
     pub exists: bool,
-    /// Its size in bytes, where it is a file.
+    /// The size in bytes, where it is a file.
     pub size: Option<u64>,
-    /// Its bytes, where it is no larger than the bound.
+    /// The bytes of the file, where it is no larger than the bound.
     pub content: Option<Vec<u8>>,
 }
 
-/// Numbers the corners of a workspace.
+/// Numbers the scenario folders of a workspace.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counter(Arc<AtomicU64>);
+pub(crate) struct ScenarioDirNumbers(Arc<AtomicU64>);
 
-impl Counter {
-    pub(crate) fn corner(&self, workspace: &Path, label: &str) -> Result<ScenarioDir, SubjectError> {
+impl ScenarioDirNumbers {
+    pub(crate) fn next(&self, workspace: &Path, label: &str) -> Result<ScenarioDir, SubjectError> {
         let number = self.0.fetch_add(1, Ordering::Relaxed) + 1;
         let slug: String = label
             .rsplit('/')
@@ -78,9 +78,9 @@ impl ScenarioDir {
     /// # Errors
     /// [`SubjectError::File`] where it cannot be made, or is there already.
     pub fn lend(workspace: &Path, name: &str) -> Result<Self, SubjectError> {
-        let corner = Self::create(workspace, name)?;
-        let lent = Arc::new(BorrowedFolder(corner.path.clone()));
-        Ok(Self { _lent: Some(lent), ..corner })
+        let scenario_dir = Self::create(workspace, name)?;
+        let lent = Arc::new(BorrowedFolder(scenario_dir.path.clone()));
+        Ok(Self { _lent: Some(lent), ..scenario_dir })
     }
 
     /// Where it is: an absolute path.
@@ -118,14 +118,14 @@ impl ScenarioDir {
         }
     }
 
-    /// Looks at a file as it is now, reading no more than `limit` bytes of it. Of a folder only its presence is told.
+    /// Looks at a file as it is now, reading no more than `limit` bytes of it. Of a folder only its presence is reported.
     ///
     /// # Errors
     /// [`SubjectError::Path`] where the path leads elsewhere or to something that is neither a file nor a folder;
     /// [`SubjectError::File`] where it cannot be read.
     pub fn read(&self, path: &str, limit: u64) -> Result<FileState, SubjectError> {
         let Some((folder, name)) = descend(&self.path, path, false)? else { return Ok(FileState::default()) };
-        // Without NONBLOCK, opening a pipe that nobody writes to would hang.
+        // Without NONBLOCK, opening a pipe without a writer would hang.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match fs::openat(&folder, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
@@ -227,27 +227,28 @@ mod tests {
 
     use super::*;
 
-    fn corner() -> (tempfile::TempDir, ScenarioDir) {
+    fn scenario_dir() -> (tempfile::TempDir, ScenarioDir) {
         let root = tempfile::tempdir().unwrap();
-        let corner = Counter::default().corner(root.path(), "amp-server/cli/read-file/Un saved[2]").unwrap();
-        (root, corner)
+        let scenario_dir =
+            ScenarioDirNumbers::default().next(root.path(), "amp-server/cli/read-file/Un saved[2]").unwrap();
+        (root, scenario_dir)
     }
 
     #[test]
-    fn corners_are_numbered_and_named_for_people() {
-        let (root, corner) = corner();
-        assert_eq!(corner.path(), root.path().join("1-un-saved-2"));
+    fn scenario_folders_are_numbered_and_named_for_people() {
+        let (root, scenario_dir) = scenario_dir();
+        assert_eq!(scenario_dir.path(), root.path().join("1-un-saved-2"));
     }
 
     #[test]
-    fn a_corner_in_a_workspace_that_is_not_ours_goes_with_its_last_user_and_nothing_else_does() {
+    fn a_scenario_folder_in_a_workspace_that_is_not_ours_goes_with_its_last_user_and_nothing_else_does() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("theirs"), "").unwrap();
-        let corner = ScenarioDir::lend(root.path(), "wirecert-1-1").unwrap();
-        corner.write("a/b", b"").unwrap();
-        symlink(root.path(), corner.path().join("out")).unwrap();
-        let clone = corner.clone();
-        drop(corner);
+        let scenario_dir = ScenarioDir::lend(root.path(), "wirecert-1-1").unwrap();
+        scenario_dir.write("a/b", b"").unwrap();
+        symlink(root.path(), scenario_dir.path().join("out")).unwrap();
+        let clone = scenario_dir.clone();
+        drop(scenario_dir);
         assert!(clone.path().join("a/b").exists());
         drop(clone);
         let left: Vec<_> = std::fs::read_dir(root.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
@@ -256,48 +257,48 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back_with_its_size() {
-        let (_root, corner) = corner();
-        corner.write("a/b.bin", b"\xff\x00").unwrap();
+        let (_root, scenario_dir) = scenario_dir();
+        scenario_dir.write("a/b.bin", b"\xff\x00").unwrap();
         let state = FileState { exists: true, size: Some(2), content: Some(vec![0xff, 0]) };
-        assert_eq!(corner.read("a/b.bin", 2).unwrap(), state);
-        assert_eq!(corner.read("a/b.bin", 1).unwrap(), FileState { content: None, ..state });
-        corner.remove("a/b.bin").unwrap();
-        corner.remove("a/b.bin").unwrap();
-        assert_eq!(corner.read("a/b.bin", 9).unwrap(), FileState::default());
-        assert_eq!(corner.read("nowhere/b", 9).unwrap(), FileState::default());
+        assert_eq!(scenario_dir.read("a/b.bin", 2).unwrap(), state);
+        assert_eq!(scenario_dir.read("a/b.bin", 1).unwrap(), FileState { content: None, ..state });
+        scenario_dir.remove("a/b.bin").unwrap();
+        scenario_dir.remove("a/b.bin").unwrap();
+        assert_eq!(scenario_dir.read("a/b.bin", 9).unwrap(), FileState::default());
+        assert_eq!(scenario_dir.read("nowhere/b", 9).unwrap(), FileState::default());
     }
 
     #[test]
     fn no_path_leads_out() {
-        let (_root, corner) = corner();
+        let (_root, scenario_dir) = scenario_dir();
         for path in ["../x", "/etc/passwd", "a/../../x", "", "a//b", "./a", "a\0b"] {
-            assert!(matches!(corner.write(path, b""), Err(SubjectError::Path { .. })), "{path:?}");
-            assert!(matches!(corner.read(path, 1), Err(SubjectError::Path { .. })), "{path:?}");
-            assert!(matches!(corner.remove(path), Err(SubjectError::Path { .. })), "{path:?}");
+            assert!(matches!(scenario_dir.write(path, b""), Err(SubjectError::Path { .. })), "{path:?}");
+            assert!(matches!(scenario_dir.read(path, 1), Err(SubjectError::Path { .. })), "{path:?}");
+            assert!(matches!(scenario_dir.remove(path), Err(SubjectError::Path { .. })), "{path:?}");
         }
     }
 
     #[test]
     fn no_link_leads_out() {
-        let (root, corner) = corner();
+        let (root, scenario_dir) = scenario_dir();
         std::fs::write(root.path().join("secret"), "s").unwrap();
-        symlink(root.path(), corner.path().join("folder")).unwrap();
-        symlink(root.path().join("secret"), corner.path().join("file")).unwrap();
+        symlink(root.path(), scenario_dir.path().join("folder")).unwrap();
+        symlink(root.path().join("secret"), scenario_dir.path().join("file")).unwrap();
         for path in ["folder/secret", "file"] {
-            assert!(matches!(corner.write(path, b""), Err(SubjectError::Path { .. })), "{path:?}");
-            assert!(matches!(corner.read(path, 9), Err(SubjectError::Path { .. })), "{path:?}");
+            assert!(matches!(scenario_dir.write(path, b""), Err(SubjectError::Path { .. })), "{path:?}");
+            assert!(matches!(scenario_dir.read(path, 9), Err(SubjectError::Path { .. })), "{path:?}");
         }
         assert_eq!(std::fs::read(root.path().join("secret")).unwrap(), b"s");
     }
 
     #[test]
-    fn a_pipe_is_no_file_and_hangs_nobody_and_of_a_folder_it_is_told_that_it_is_there() {
-        let (_root, corner) = corner();
-        let made = std::process::Command::new("mkfifo").arg(corner.path().join("pipe")).status().unwrap();
+    fn a_pipe_is_no_file_and_hangs_nobody_and_of_a_folder_it_is_reported_that_it_is_there() {
+        let (_root, scenario_dir) = scenario_dir();
+        let made = std::process::Command::new("mkfifo").arg(scenario_dir.path().join("pipe")).status().unwrap();
         assert!(made.success());
-        std::fs::create_dir(corner.path().join("folder")).unwrap();
-        assert!(matches!(corner.read("pipe", 9), Err(SubjectError::Path { .. })));
-        assert_eq!(corner.read("folder", 9).unwrap(), FileState { exists: true, ..FileState::default() });
-        assert!(corner.write("pipe", b"x").is_err());
+        std::fs::create_dir(scenario_dir.path().join("folder")).unwrap();
+        assert!(matches!(scenario_dir.read("pipe", 9), Err(SubjectError::Path { .. })));
+        assert_eq!(scenario_dir.read("folder", 9).unwrap(), FileState { exists: true, ..FileState::default() });
+        assert!(scenario_dir.write("pipe", b"x").is_err());
     }
 }

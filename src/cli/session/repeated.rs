@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::config::{Isolation, SubjectSpec};
 use crate::judge::{Blame, Cause, Depends, Played, Repro, ScenarioResult, ScenarioStatus, SubjectReport};
-use crate::play::{Cancel, Options, Run, Traces, Until, suite};
+use crate::play::{Cancel, PlayOptions, Run, StopCondition, Traces, suite};
 use crate::report::{Progress, Silent, counted};
 use crate::scenario::Plan;
 use crate::shrink::Chunks;
@@ -133,14 +133,14 @@ impl Repetition<'_> {
     async fn play(&self, ids: &[&str], isolation: Isolation, jobs: usize, deadline: Instant) -> Vec<Played> {
         let plans: Arc<[Plan]> = ids.iter().filter_map(|id| self.plans.iter().find(|p| p.id == *id)).cloned().collect();
         let spec = SubjectSpec { isolation, ..self.spec.clone() };
-        let options = Options { traces: Traces::None, snapshotter: None, ..self.run.options.clone() };
+        let options = PlayOptions { traces: Traces::None, snapshotter: None, ..self.run.options.clone() };
         let run = Run {
             options,
             jobs,
             longest_first: true,
             repeat: 1,
             retries: 1,
-            until: Until::AllPlayed,
+            until: StopCondition::AllPlayed,
             ..self.run.clone()
         };
         let cut = Cancel::default();

@@ -9,7 +9,7 @@ use jiff::Zoned;
 use crate::cli::Terminal;
 use crate::config::{EditionChoice, SubjectSpec};
 use crate::judge::{Baseline, ScenarioStatus, SnapshotResult};
-use crate::play::{FailedTraces, Snapshotter, Wanted};
+use crate::play::{FailedTraceOptions, FailedTraces, Snapshotter};
 use crate::scenario::Plan;
 use crate::snapshot::{Snapshot, SnapshotOutcome, compare, unreferenced};
 use crate::trace::{NormalisationFacts, Normaliser, Strength};
@@ -63,9 +63,9 @@ pub fn new_failed_traces() -> Arc<FailedTraces> {
 }
 
 /// Which traces of a subject are to be kept: those of failures that the baseline does not list.
-pub fn wanted_traces(failed_traces: &Arc<FailedTraces>, baseline: &Baseline) -> Wanted {
+pub fn wanted_traces(failed_traces: &Arc<FailedTraces>, baseline: &Baseline) -> FailedTraceOptions {
     let (baseline, today) = (baseline.clone(), Zoned::now().date());
-    Wanted {
+    FailedTraceOptions {
         kept: failed_traces.clone(),
         is_new: Arc::new(move |plan, play| {
             let listed = |id| baseline.lookup(id, &plan.id, today).is_some();

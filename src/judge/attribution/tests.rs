@@ -1,8 +1,9 @@
 use serde_json::{Map, json};
 
-use super::*;
 use crate::protocol::{Due, NOTHING_KNOWN, Section};
 use crate::trace::End;
+
+use super::*;
 
 const fn requirement(id: &'static str) -> Requirement {
     let source = Section { document: "", section: "" };
@@ -71,7 +72,7 @@ fn seen_at(requirement: RequirementId, index: u64, path: &str) -> RawFinding {
 }
 
 fn missed(requirement: RequirementId, way: MissKind, index: Option<u64>, places: &[&str]) -> RawFinding {
-    let missed = Missed {
+    let missed = MissedExpectation {
         kind: "response",
         selectors: Map::from_iter([("to".to_owned(), json!("one"))]),
         conn: Some("main".to_owned()),
@@ -85,18 +86,18 @@ fn missed(requirement: RequirementId, way: MissKind, index: Option<u64>, places:
 }
 
 /// The requirements that are violated, and those that are blocked, each with its cause.
-type Told = (Vec<RequirementId>, Vec<(RequirementId, RequirementId)>);
+type ChargedAndBlocked = (Vec<RequirementId>, Vec<(RequirementId, RequirementId)>);
 
-fn told(found: Vec<RawFinding>) -> Told {
-    told_by(&attributed(1, found))
+fn charged_and_blocked(found: Vec<RawFinding>) -> ChargedAndBlocked {
+    charged_and_blocked_ids(&attributed(1, found))
 }
 
-fn attributed(position: u64, found: Vec<RawFinding>) -> Attributed {
+fn attributed(position: u64, found: Vec<RawFinding>) -> AttributedFindings {
     attributed_beside(&[], position, found)
 }
 
-fn attributed_beside(absences: &[Absence], position: u64, found: Vec<RawFinding>) -> Attributed {
-    let context = Context {
+fn attributed_beside(absences: &[Absence], position: u64, found: Vec<RawFinding>) -> AttributedFindings {
+    let context = AttributionContext {
         position,
         attribution: &ATTRIBUTION,
         catalogue: &CATALOGUE,
@@ -109,20 +110,23 @@ fn attributed_beside(absences: &[Absence], position: u64, found: Vec<RawFinding>
     context.attribute(found)
 }
 
-fn told_by(attributed: &Attributed) -> Told {
+fn charged_and_blocked_ids(attributed: &AttributedFindings) -> ChargedAndBlocked {
     let violated = attributed.findings.iter().filter_map(|found| found.requirement).collect();
     (violated, attributed.blocked.iter().filter_map(|blocked| blocked.requirement.zip(blocked.because)).collect())
 }
 
 #[test]
 fn what_did_not_come_breaks_that_it_comes_and_nothing_else() {
-    assert_eq!(told(vec![missed(ECHO, MissKind::Absent, None, &[])]), (vec![ANSWERED], vec![(ECHO, ANSWERED)]));
+    assert_eq!(
+        charged_and_blocked(vec![missed(ECHO, MissKind::Absent, None, &[])]),
+        (vec![ANSWERED], vec![(ECHO, ANSWERED)])
+    );
 }
 
 #[test]
 fn a_rule_at_the_place_of_the_message_beats_the_expectation() {
     let found = vec![seen_at(SHAPE, 5, "/result"), missed(ECHO, MissKind::Different, Some(5), &["/result/message"])];
-    assert_eq!(told(found), (vec![SHAPE], vec![(ECHO, SHAPE)]));
+    assert_eq!(charged_and_blocked(found), (vec![SHAPE], vec![(ECHO, SHAPE)]));
 }
 
 #[test]
@@ -131,48 +135,48 @@ fn a_rule_about_another_place_or_message_explains_nothing() {
         let found = vec![RawFinding { conn: Some("other".to_owned()), ..rule }];
         let missed = missed(ECHO, MissKind::Different, Some(6), &["/result/message"]);
         let found = found.into_iter().chain([missed]).collect();
-        assert_eq!(told(found), (vec![STREAM, ECHO], vec![]));
+        assert_eq!(charged_and_blocked(found), (vec![STREAM, ECHO], vec![]));
     }
 }
 
 #[test]
-fn the_end_of_the_process_explains_what_no_longer_came_and_is_told_once() {
+fn the_end_of_the_process_explains_what_no_longer_came_and_is_reported_once() {
     let found = vec![seen(DIED, 4), seen(DIED, 9), missed(ECHO, MissKind::Absent, None, &[])];
-    assert_eq!(told(found), (vec![DIED], vec![(ECHO, DIED)]));
+    assert_eq!(charged_and_blocked(found), (vec![DIED], vec![(ECHO, DIED)]));
     let found = vec![seen(DIED, 9), missed(ECHO, MissKind::Different, Some(5), &["/result"])];
-    assert_eq!(told(found), (vec![DIED, ECHO], vec![]));
+    assert_eq!(charged_and_blocked(found), (vec![DIED, ECHO], vec![]));
 }
 
 #[test]
 fn a_spoilt_connection_explains_what_did_not_come_on_it_later_and_on_no_other() {
     let found = vec![seen(STREAM, 1), missed(ECHO, MissKind::Absent, None, &[])];
-    assert_eq!(told(found), (vec![STREAM], vec![(ECHO, STREAM)]));
+    assert_eq!(charged_and_blocked(found), (vec![STREAM], vec![(ECHO, STREAM)]));
     let elsewhere = RawFinding { conn: Some("other".to_owned()), ..seen(STREAM, 1) };
     let found = vec![elsewhere, missed(ECHO, MissKind::Absent, None, &[])];
-    assert_eq!(told(found), (vec![STREAM, ANSWERED], vec![(ECHO, ANSWERED)]));
+    assert_eq!(charged_and_blocked(found), (vec![STREAM, ANSWERED], vec![(ECHO, ANSWERED)]));
 }
 
 #[test]
 fn what_a_rule_sees_because_of_something_else_is_blocked_by_that() {
-    assert_eq!(told(vec![seen(ECHO, 5), seen(SHAPE, 4)]), (vec![SHAPE], vec![(ECHO, SHAPE)]));
-    assert_eq!(told(vec![seen(ECHO, 5), seen(STREAM, 4)]), (vec![ECHO, STREAM], vec![]));
+    assert_eq!(charged_and_blocked(vec![seen(ECHO, 5), seen(SHAPE, 4)]), (vec![SHAPE], vec![(ECHO, SHAPE)]));
+    assert_eq!(charged_and_blocked(vec![seen(ECHO, 5), seen(STREAM, 4)]), (vec![ECHO, STREAM], vec![]));
 }
 
 #[test]
 fn what_the_other_end_did_explains_nothing() {
     let theirs = RawFinding { fault: FaultOwner::End(End::Client), ..seen_at(SHAPE, 5, "/result") };
     let found = vec![theirs, missed(ECHO, MissKind::Different, Some(5), &["/result/message"])];
-    assert_eq!(told(found), (vec![SHAPE, ECHO], vec![]));
+    assert_eq!(charged_and_blocked(found), (vec![SHAPE, ECHO], vec![]));
 }
 
 #[test]
 fn what_is_refused_at_a_later_contact_is_charged_to_what_is_about_that() {
     let refused = || vec![missed(FIRST, MissKind::Failure, Some(5), &[])];
-    assert_eq!(told(refused()).0, [FIRST]);
-    assert_eq!(told_by(&attributed(2, refused())).0, [AGAIN]);
+    assert_eq!(charged_and_blocked(refused()).0, [FIRST]);
+    assert_eq!(charged_and_blocked_ids(&attributed(2, refused())).0, [AGAIN]);
     let mut absent = missed(FIRST, MissKind::Absent, None, &[]);
     absent.missed.as_mut().unwrap().kind = "opened";
-    assert_eq!(told_by(&attributed(2, vec![absent])).0, [FIRST]);
+    assert_eq!(charged_and_blocked_ids(&attributed(2, vec![absent])).0, [FIRST]);
 }
 
 #[test]
@@ -192,17 +196,17 @@ fn what_does_not_come_after_a_refusal_is_blocked_by_that() {
         event
     };
     let refused = || missed(FIRST, MissKind::Failure, Some(5), &["/status"]);
-    assert_eq!(told(vec![refused(), event(MissKind::Absent)]), (vec![FIRST], vec![(ECHO, FIRST)]));
-    assert_eq!(told(vec![refused(), event(MissKind::Unwanted)]), (vec![FIRST, ECHO], vec![]));
+    assert_eq!(charged_and_blocked(vec![refused(), event(MissKind::Absent)]), (vec![FIRST], vec![(ECHO, FIRST)]));
+    assert_eq!(charged_and_blocked(vec![refused(), event(MissKind::Unwanted)]), (vec![FIRST, ECHO], vec![]));
     let response = missed(ECHO, MissKind::Absent, None, &[]);
-    assert_eq!(told(vec![refused(), response]).0, [FIRST, ANSWERED]);
+    assert_eq!(charged_and_blocked(vec![refused(), response]).0, [FIRST, ANSWERED]);
 }
 
 #[test]
 fn what_did_not_come_proves_nothing_where_what_came_cannot_be_used() {
     let beside = |conn: &str, index| {
         let absence = Absence { requirement: ECHO, conn: Some(conn.to_owned()), since: 3 };
-        told_by(&attributed_beside(&[absence], 1, vec![seen(STREAM, index)]))
+        charged_and_blocked_ids(&attributed_beside(&[absence], 1, vec![seen(STREAM, index)]))
     };
     assert_eq!(beside("main", 5), (vec![STREAM], vec![(ECHO, STREAM)]));
     assert_eq!(beside("main", 2), (vec![STREAM], vec![]), "it came before");

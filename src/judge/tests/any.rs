@@ -1,4 +1,4 @@
-//! Whatever was played: nothing is green without evidence.
+//! Whatever was played: nothing is green without evidence, and reports of shards are judged as that of one run.
 
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ pub fn any_play() -> impl Strategy<Value = Play> {
     )
 }
 
-pub fn any_given() -> impl Strategy<Value = Given> {
+pub fn any_input() -> impl Strategy<Value = JudgeInput> {
     let scopes = prop::sample::select(vec![Scope::Full, Scope::Partial, Scope::CutShort]);
     let entries = prop::collection::vec(
         (
@@ -37,12 +37,12 @@ pub fn any_given() -> impl Strategy<Value = Given> {
         ),
         0..3,
     );
-    (scopes, any::<bool>(), entries, any::<bool>()).prop_map(|(scope, strict, entries, missing)| Given {
+    (scopes, any::<bool>(), entries, any::<bool>()).prop_map(|(scope, strict, entries, missing)| JudgeInput {
         scope,
         strict,
         baseline: Baseline { entries: entries.into_iter().flat_map(|(id, s, u)| known(id, s, u).entries).collect() },
         missing: if missing { vec!["diagnostics".to_owned()] } else { vec![] },
-        ..Given::default()
+        ..JudgeInput::default()
     })
 }
 
@@ -51,12 +51,12 @@ proptest! {
 
     #[test]
     fn nothing_is_green_without_evidence_or_against_it(
-        given in any_given(),
+        input in any_input(),
         plays in prop::collection::vec(prop::collection::vec(any_play(), 0..3), 0..4),
     ) {
         let played: Vec<Played> = plays.into_iter().enumerate()
             .map(|(i, plays)| scenario(&format!("s/{i}"), &[MUST, OTHER], plays)).collect();
-        let report = given.judge(&played);
+        let report = input.judge(&played);
         let standing = report.standing();
         let green = standing == GREEN;
 
@@ -65,8 +65,8 @@ proptest! {
             let level = CATALOGUE.iter().find(|r| r.id == id).unwrap().level;
             let today = "2026-11-21".parse().unwrap();
             f.fault == FaultOwner::End(End::Server)
-                && (level == Level::Must || given.strict && level == Level::Should)
-                && given.baseline.lookup(id, &p.id, today).is_none()
+                && (level == Level::Must || input.strict && level == Level::Should)
+                && input.baseline.lookup(id, &p.id, today).is_none()
         }));
         let unexplained = played.iter().flat_map(|p| &p.plays)
             .any(|p| p.status == ScenarioStatus::Failed && p.findings.is_empty());
@@ -77,7 +77,7 @@ proptest! {
         prop_assert!(judged > 0 || !green, "nothing was judged");
         prop_assert!(report.counts.error == 0 || !green);
         if matches!(report.verdict, Verdict::Conforms | Verdict::ConformsExcept) {
-            prop_assert_eq!(given.scope, Scope::Full);
+            prop_assert_eq!(input.scope, Scope::Full);
             let mut open = report.requirements.iter().filter(|r| r.level == Level::Must && r.status == Status::NotAssessed);
             // But for what only violations that are known keep from being judged.
             let is_known = |id: &String| report.findings.iter().all(|f| f.requirement != *id || f.baseline.is_some());
@@ -88,5 +88,107 @@ proptest! {
         let counts = report.counts;
         let total = counts.passed + counts.failed + counts.skipped + counts.error + counts.expected_failures;
         prop_assert_eq!(total as usize, played.len());
+    }
+}
+
+/// The reports of all shards of a run, one for each shard that has a scenario.
+fn shards(input: &JudgeInput, played: &[Played], of: usize) -> Vec<ShardReport> {
+    let selection = Selection { scenarios: played.len(), whole: input.selection.whole };
+    let suite = Suite::of([], &CATALOGUE);
+    let part = |index| {
+        let shard = Shard { index, of };
+        let mine: Vec<Played> =
+            played.iter().enumerate().filter(|(n, _)| shard.takes(*n)).map(|(_, p)| p.clone()).collect();
+        let scope = match mine.iter().any(|p| p.plays.is_empty()) {
+            true => Scope::CutShort,
+            false if mine.len() == played.len() && selection.whole => Scope::Full,
+            false => Scope::Partial,
+        };
+        let input = JudgeInput { scope, selection, ..input.clone() };
+        let subjects = if mine.is_empty() { vec![] } else { vec![input.judge(&mine)] };
+        let options = RunOptions { strict: input.strict, filter: None, shard: Some(shard) };
+        ShardReport {
+            file: format!("{index}.json"),
+            report: Report::of(suite.clone(), vec![], subjects).with_options(options, vec![]),
+        }
+    };
+    (1..=of).map(part).collect()
+}
+
+/// A subject's report as JSON; the order of notes is free.
+fn as_json(report: &SubjectReport) -> String {
+    let mut report = report.clone();
+    report.notes.sort();
+    serde_json::to_string_pretty(&report).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn shards_together_are_judged_as_one_run_is(
+        input in any_input(),
+        plays in prop::collection::vec(prop::collection::vec(any_play(), 0..3), 1..6),
+        of in 1..5usize,
+        whole in any::<bool>(),
+        turn in any::<bool>(),
+    ) {
+        let played: Vec<Played> = plays.into_iter().enumerate()
+            .map(|(i, plays)| scenario(&format!("s/{i}"), &[MUST, OTHER], plays)).collect();
+        let scope = match played.iter().any(|p| p.plays.is_empty()) {
+            true => Scope::CutShort,
+            false if whole => Scope::Full,
+            false => Scope::Partial,
+        };
+        let selection = Selection { scenarios: played.len(), whole };
+        let input = JudgeInput { scope, selection, ..input };
+        let mut parts = shards(&input, &played, of);
+        if turn {
+            parts.reverse();
+        }
+        let merged = merge(&parts).unwrap();
+        prop_assert_eq!(as_json(&merged.subjects[0]), as_json(&input.judge(&played)));
+        prop_assert_eq!(merged.standing(), input.judge(&played).standing());
+    }
+}
+
+#[test]
+fn a_subject_that_one_shard_could_not_judge_is_incomplete_and_keeps_what_the_others_found() {
+    let mut played = complete();
+    played.push(scenario("ping/echo", &[MUST], vec![passed(&[MUST])]));
+    let input = JudgeInput { selection: Selection { scenarios: 2, whole: true }, ..JudgeInput::default() };
+    let mut parts = shards(&input, &played, 2);
+    assert_eq!(merge(&parts).unwrap().standing(), GREEN);
+    parts[1].report.subjects.clear();
+    assert_eq!(
+        merge(&parts).unwrap_err()[0].message,
+        "2.json says nothing of it (amp-server, edition cli), only of no subject"
+    );
+    let (name, role) = ("it".to_owned(), "amp-server".to_owned());
+    parts[1].report.unjudged.push(Unjudged { name, role, edition: "auto".to_owned(), reason: "it died".to_owned() });
+    let merged = merge(&parts).unwrap();
+    assert_eq!(
+        (merged.verdict, merged.standing()),
+        (Verdict::Incomplete, Standing { unjudged: true, incomplete: true, ..GREEN })
+    );
+    played[0].plays = vec![broken(MUST)];
+    parts[0] = shards(&input, &played, 2).remove(0);
+    assert_eq!(merge(&parts).unwrap().standing(), Standing { failed: true, unjudged: true, ..GREEN });
+}
+
+#[test]
+fn what_no_scenario_refers_to_is_drift_once_all_shards_are_together() {
+    let unused = |file: &str| SnapshotResult { file: file.to_owned(), status: "unreferenced".to_owned() };
+    let mut played = complete();
+    played.push(scenario("ping/echo", &[MUST], vec![passed(&[MUST])]));
+    for (whole, drift) in [(true, true), (false, false)] {
+        let selection = Selection { scenarios: 2, whole };
+        let mut input = JudgeInput { selection, snapshots: vec![unused("a.snap")], ..JudgeInput::default() };
+        let parts = shards(&input, &played, 2);
+        assert!(parts.iter().all(|part| !part.report.standing().drift));
+        input.scope = if whole { Scope::Full } else { Scope::Partial };
+        let merged = merge(&parts).unwrap();
+        assert_eq!(as_json(&merged.subjects[0]), as_json(&input.judge(&played)));
+        assert_eq!(merged.standing().drift, drift);
     }
 }

@@ -1,27 +1,28 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::*;
 use crate::config::own;
 use crate::diagnostic::{Source, SourceSpan, Span};
 use crate::protocol::protocols;
 use crate::protocol::words::VERBS;
 use crate::scenario::{Step, StepKind};
 
+use super::*;
+
 /// Holds up the thread of each play until another one has begun.
-struct Meeting {
-    told: Sender<()>,
-    heard: Mutex<Receiver<()>>,
+struct ConcurrencyProbe {
+    sender: Sender<()>,
+    receiver: Mutex<Receiver<()>>,
     met: AtomicBool,
     first: AtomicBool,
 }
 
-impl Progress for Meeting {
+impl Progress for ConcurrencyProbe {
     fn scenario_started(&self, _: &str) {
         if self.first.swap(false, Ordering::SeqCst) {
-            let heard = lock(&self.heard).recv_timeout(Duration::from_secs(60));
-            self.met.store(heard.is_ok(), Ordering::SeqCst);
+            let receiver = lock(&self.receiver).recv_timeout(Duration::from_secs(60));
+            self.met.store(receiver.is_ok(), Ordering::SeqCst);
         } else {
-            let _ = self.told.send(());
+            let _ = self.sender.send(());
         }
     }
 }
@@ -36,7 +37,7 @@ fn plan(name: &str) -> Plan {
         role,
         edition: protocols()[0].editions[0].id,
         requires: vec!["stimulus:none-such".to_owned()],
-        process: Process::Shared,
+        process: ProcessSharing::Shared,
         vars: serde_json::Map::new(),
         workspace: vec![],
         steps: [].into(),
@@ -54,7 +55,7 @@ fn what_waits_longest_comes_first_and_then_what_has_a_process_of_its_own() {
     let wait = |time: &str| step(StepKind::Act { verb: pause, params: time.into() });
     let plans = [
         plan("short"),
-        Plan { process: Process::Own, ..plan("own") },
+        Plan { process: ProcessSharing::Own, ..plan("own") },
         Plan { steps: [wait("30ms")].into(), ..plan("some") },
         Plan { steps: [step(StepKind::Repeat { times: 2, steps: vec![wait("20ms")] })].into(), ..plan("most") },
         Plan { steps: [step(StepKind::Repeat { times: u64::MAX, steps: vec![wait("9h")] })].into(), ..plan("ever") },
@@ -66,12 +67,16 @@ fn what_waits_longest_comes_first_and_then_what_has_a_process_of_its_own() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
-    let (told, heard) = channel();
-    let meeting =
-        Arc::new(Meeting { told, heard: Mutex::new(heard), met: AtomicBool::new(false), first: AtomicBool::new(true) });
+    let (sender, receiver) = channel();
+    let probe = Arc::new(ConcurrencyProbe {
+        sender,
+        receiver: Mutex::new(receiver),
+        met: AtomicBool::new(false),
+        first: AtomicBool::new(true),
+    });
     let protocol = protocols()[0];
     let spec = own(protocol, &protocol.roles[0], protocol.editions[0].id, &[], crate::config::Described::default());
-    let options = Options {
+    let options = PlayOptions {
         patience: Duration::from_secs(1),
         longest: None,
         traces: Traces::None,
@@ -83,13 +88,13 @@ async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
         jobs: 2,
         repeat: 1,
         retries: 0,
-        until: Until::AllPlayed,
+        until: StopCondition::AllPlayed,
         weigh_every: None,
         longest_first: true,
     };
     let plans: Arc<[Plan]> = ["one", "two", "three"].map(plan).into();
-    let played = suite(&spec, plans, &run, None, meeting.clone(), &Cancel::default()).await.unwrap();
-    assert!(meeting.met.load(Ordering::SeqCst), "the second play waited for the first");
+    let played = suite(&spec, plans, &run, None, probe.clone(), &Cancel::default()).await.unwrap();
+    assert!(probe.met.load(Ordering::SeqCst), "the second play waited for the first");
     let ids: Vec<&str> = played.iter().map(|p| p.id.as_str()).collect();
     assert_eq!(ids, ["one", "two", "three"]);
     assert!(played.iter().all(|p| p.plays.len() == 1 && p.plays[0].status == ScenarioStatus::Skipped));

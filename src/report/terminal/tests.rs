@@ -196,7 +196,7 @@ pub(crate) fn example() -> Report {
         edition: "auto".to_owned(),
         reason: "it ended before it was ready".to_owned(),
     };
-    Report::of(suite, notes, vec![subject]).asked(run_options, vec![unjudged])
+    Report::of(suite, notes, vec![subject]).with_options(run_options, vec![unjudged])
 }
 
 #[test]

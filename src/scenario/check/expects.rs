@@ -1,19 +1,19 @@
-//! `expect` and `never`: what must come, and what must not.
+//! `expect` and `never`: what must come, what must not, and which requirements that proves.
 
 use serde_json::Map;
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Span, nearest};
-use crate::protocol::{ObservationKind, Shape};
+use crate::protocol::{ObservationKind, Requirement, RequirementId, Shape};
 use crate::scenario::language::{self, CONNECTION, EXPECT, MAIN, NEVER, PART};
-use crate::scenario::{Expectation, Outcome, Part, StepKind, StreamEnd, Until};
+use crate::scenario::{Expectation, ExpectedOutcome, Part, StepKind, StreamEnd, Until};
 
 use super::scope::VariableType;
-use super::shapes::begin;
-use super::{Check, spot, unknown, wrong_type};
+use super::shapes::start_of;
+use super::{Check, spot, unknown, unknown_word, wrong_type};
 
 /// A part that was read, with the variables it sets.
-pub(super) struct ReadPart {
+pub(super) struct PartKeys {
     pub(super) part: Part,
     pub(super) captures: Vec<String>,
 }
@@ -24,7 +24,7 @@ impl Check<'_> {
         let map = self.map(entry, "a map with an observation")?;
         let outcomes = self.outcomes(map, entry.key_span);
         let kinds: Vec<_> = outcomes.iter().flat_map(|(o, _)| &o.parts).map(|p| p.kind).collect();
-        let proves = self.proves(find(map, "proves"), &kinds);
+        let proves = self.proves(find_entry(map, "proves"), &kinds);
         let within = self.time(map, "within");
         self.set_by_outcomes(&outcomes, entry.key_span);
         let any_of = outcomes.into_iter().map(|(outcome, _)| outcome).collect();
@@ -32,7 +32,7 @@ impl Check<'_> {
     }
 
     /// What an expectation sets: what all of its outcomes set for sure, what some set perhaps.
-    fn set_by_outcomes(&mut self, outcomes: &[(Outcome, Vec<String>)], span: Span) {
+    fn set_by_outcomes(&mut self, outcomes: &[(ExpectedOutcome, Vec<String>)], span: Span) {
         for name in outcomes.iter().flat_map(|(_, names)| names).cloned().collect::<std::collections::BTreeSet<_>>() {
             let everywhere = outcomes.iter().all(|(_, names)| names.contains(&name));
             if everywhere || !self.scope.vars.contains_key(&name) {
@@ -41,7 +41,7 @@ impl Check<'_> {
         }
     }
 
-    fn outcomes(&mut self, map: &[Entry], key: Span) -> Vec<(Outcome, Vec<String>)> {
+    fn outcomes(&mut self, map: &[Entry], key: Span) -> Vec<(ExpectedOutcome, Vec<String>)> {
         let Some(entry) = self.the_observation(map, EXPECT, &["all_of", "any_of"], key) else { return vec![] };
         if entry.key != "any_of" {
             return self.outcome(entry, None).into_iter().collect();
@@ -50,10 +50,10 @@ impl Check<'_> {
         let mut out = vec![];
         for item in items {
             let Kind::Map(map) = &item.kind else {
-                self.wrong_type(item, begin(item), "a map with an observation or `all_of`");
+                self.wrong_type(item, start_of(item), "a map with an observation or `all_of`");
                 continue;
             };
-            let note = match find(map, "note").map(|e| (e, &e.value.kind)) {
+            let note = match find_entry(map, "note").map(|e| (e, &e.value.kind)) {
                 Some((_, Kind::String(text))) => Some(text.clone()),
                 Some((e, _)) => {
                     self.wrong_type(&e.value, e.key_span, "a string");
@@ -62,31 +62,31 @@ impl Check<'_> {
                 None => None,
             };
             let words = [language::Keyword { name: "all_of", doc: "" }, language::Keyword { name: "note", doc: "" }];
-            if let Some(entry) = self.the_observation(map, &words, &["all_of"], begin(item)) {
+            if let Some(entry) = self.the_observation(map, &words, &["all_of"], start_of(item)) {
                 out.extend(self.outcome(entry, note));
             }
         }
         out
     }
 
-    fn outcome(&mut self, entry: &Entry, note: Option<String>) -> Option<(Outcome, Vec<String>)> {
+    fn outcome(&mut self, entry: &Entry, note: Option<String>) -> Option<(ExpectedOutcome, Vec<String>)> {
         let mut read = vec![];
         if entry.key == "all_of" {
             for item in self.items(entry)? {
                 match &item.kind {
                     Kind::Map(map) => {
-                        if let Some(entry) = self.the_observation(map, &[], &[], begin(item)) {
+                        if let Some(entry) = self.the_observation(map, &[], &[], start_of(item)) {
                             read.extend(self.part(entry));
                         }
                     }
-                    _ => self.wrong_type(item, begin(item), "a map with an observation"),
+                    _ => self.wrong_type(item, start_of(item), "a map with an observation"),
                 }
             }
         } else {
             read.extend(self.part(entry));
         }
         let captures = read.iter().flat_map(|r| r.captures.clone()).collect();
-        Some((Outcome { parts: read.into_iter().map(|r| r.part).collect(), note }, captures))
+        Some((ExpectedOutcome { parts: read.into_iter().map(|r| r.part).collect(), note }, captures))
     }
 
     /// The one entry of a map that names an observation or one of `groups`; the other keys must be among `words`.
@@ -156,7 +156,7 @@ impl Check<'_> {
     }
 
     /// Reads an observation with its selectors and fields.
-    pub(super) fn part(&mut self, entry: &Entry) -> Option<ReadPart> {
+    pub(super) fn part(&mut self, entry: &Entry) -> Option<PartKeys> {
         let kind = self.kinds().find(|k| k.name == entry.key)?;
         if let Some(need) = language::needs_of_observation(kind.name) {
             self.need(need);
@@ -174,7 +174,7 @@ impl Check<'_> {
             place: self.source.place(entry.key_span),
         };
         for selector in kind.selectors {
-            match find(map, selector.name) {
+            match find_entry(map, selector.name) {
                 Some(entry) => {
                     self.shape(&selector.shape, &entry.value, entry.key_span);
                     part.selectors.insert(entry.key.clone(), entry.value.to_json());
@@ -188,14 +188,14 @@ impl Check<'_> {
             captures.extend(read.captures);
             part.fields.insert(entry.key.clone(), read.json);
         }
-        Some(ReadPart { part, captures })
+        Some(PartKeys { part, captures })
     }
 
     fn connection(&mut self, map: &[Entry], kind: &ObservationKind, key: Span) -> Option<String> {
         if !kind.on_connection {
             return None;
         }
-        match find(map, "on") {
+        match find_entry(map, "on") {
             Some(entry) => {
                 self.shape(&Shape::Bound(CONNECTION), &entry.value, entry.key_span);
                 entry.value.as_str().map(str::to_owned)
@@ -208,7 +208,7 @@ impl Check<'_> {
     }
 
     fn exact(&mut self, map: &[Entry]) -> bool {
-        match find(map, "exact").map(|e| (e, &e.value.kind)) {
+        match find_entry(map, "exact").map(|e| (e, &e.value.kind)) {
             Some((_, Kind::Bool(exact))) => *exact,
             Some((e, _)) => {
                 self.wrong_type(&e.value, e.key_span, "true or false");
@@ -223,7 +223,7 @@ impl Check<'_> {
         let map = self.map(entry, "a map with an observation and `until`")?;
         let observation = self.the_observation(map, NEVER, &[], entry.key_span);
         let read = observation.and_then(|e| self.part(e));
-        let until = match find(map, "until") {
+        let until = match find_entry(map, "until") {
             Some(e) => self.until(e),
             None => {
                 self.until_missing(entry.key_span);
@@ -231,7 +231,7 @@ impl Check<'_> {
             }
         };
         let proves =
-            self.proves(find(map, "proves"), &read.as_ref().map(|r| r.part.kind).into_iter().collect::<Vec<_>>());
+            self.proves(find_entry(map, "proves"), &read.as_ref().map(|r| r.part.kind).into_iter().collect::<Vec<_>>());
         let read = read?;
         if let Some(name) = read.captures.first() {
             let message = format!("`{name}` cannot be captured from what must not come");
@@ -284,7 +284,7 @@ impl Check<'_> {
 
     /// A time under a key that may be left out.
     pub(super) fn time(&mut self, map: &[Entry], key: &str) -> Option<std::time::Duration> {
-        let entry = find(map, key)?;
+        let entry = find_entry(map, key)?;
         match &entry.value.kind {
             Kind::String(text) => match self.duration(text, entry.value.span)? {
                 time if time.is_zero() => {
@@ -303,6 +303,107 @@ impl Check<'_> {
 }
 
 /// The entry of this key.
-pub(super) fn find<'n>(map: &'n [Entry], key: &str) -> Option<&'n Entry> {
+pub(super) fn find_entry<'n>(map: &'n [Entry], key: &str) -> Option<&'n Entry> {
     map.iter().find(|e| e.key == key)
+}
+
+impl Check<'_> {
+    /// What `proves` names in this edition; without it, what stands for observations of this kind.
+    pub(super) fn proves(&mut self, entry: Option<&Entry>, kinds: &[&'static ObservationKind]) -> Vec<RequirementId> {
+        let mut found = vec![];
+        match entry {
+            Some(entry) => self.proves_entry(entry, &mut found),
+            None => {
+                for short in kinds.iter().filter_map(|k| k.default_proves) {
+                    found.extend(self.requirement(short).map(|r| r.id));
+                }
+            }
+        }
+        found.dedup();
+        for id in &found {
+            if !self.proved.contains(id) {
+                self.proved.push(id);
+            }
+        }
+        found
+    }
+
+    fn proves_entry(&mut self, entry: &Entry, found: &mut Vec<RequirementId>) {
+        let Kind::Map(editions) = &entry.value.kind else {
+            return self.proves_node(&entry.value, entry.key_span, found);
+        };
+        for edition in editions.iter().filter(|e| !self.editions.contains(&e.key.as_str())) {
+            let fault = unknown(
+                self.source,
+                "scenario/unknown-edition",
+                "edition",
+                edition,
+                self.editions,
+                " here: the scenario is not played in it",
+            );
+            self.report(fault);
+        }
+        match editions.iter().find(|e| e.key == self.edition) {
+            Some(edition) => self.proves_node(&edition.value, edition.key_span, found),
+            None => {
+                let message = format!("`proves` does not say what is proved in the edition `{}`", self.edition);
+                let fault = super::fault(self.source, "scenario/missing-key", message, entry.key_span, "");
+                self.report(fault.help(format!("add `{}: area/slug`, or `[]` where nothing is", self.edition)));
+            }
+        }
+    }
+
+    fn proves_node(&mut self, node: &Node, key: Span, found: &mut Vec<RequirementId>) {
+        match &node.kind {
+            Kind::String(name) => self.named(name, node.span, found),
+            Kind::List(items) => items.iter().for_each(|item| match &item.kind {
+                Kind::String(name) => self.named(name, item.span, found),
+                _ => self.wrong_type(item, start_of(item), "a requirement as `area/slug`"),
+            }),
+            _ => self.wrong_type(node, key, "a requirement as `area/slug`, a list of them, or a map of editions"),
+        }
+    }
+
+    fn named(&mut self, name: &str, span: Span, found: &mut Vec<RequirementId>) {
+        let all = (self.protocol.requirements)();
+        // A whole id may be of another edition in which this scenario is played, too.
+        let elsewhere = all.iter().find(|r| r.id == name).map(Requirement::edition);
+        if elsewhere.is_some_and(|e| e != self.edition && self.editions.contains(&e)) {
+            return;
+        }
+        match self.requirement(name) {
+            Some(requirement) if requirement.binds == self.role.subject => found.push(requirement.id),
+            Some(requirement) => {
+                let message =
+                    format!("`{name}` binds the other end, so that nothing about the subject is proved by it");
+                let fault = super::fault(self.source, "scenario/unknown-requirement", message, span, "");
+                self.report(fault.note(format!("it says: {}", requirement.statement)));
+            }
+            None => {
+                let mine: Vec<&Requirement> = all.iter().filter(|r| r.edition() == self.edition).collect();
+                let area = name.split_once('/').map_or(name, |(area, _)| area);
+                let same: Vec<&str> = mine.iter().filter(|r| r.area() == area).map(|r| r.short()).collect();
+                let shorts: Vec<&str> = mine.iter().map(|r| r.short()).collect();
+                let word = (name, span);
+                let code = "scenario/unknown-requirement";
+                let mut fault = unknown_word(self.source, code, "requirement", word, &shorts, "");
+                fault.notes = vec![match same.as_slice() {
+                    [] => "`wirecert requirements` lists them all".to_owned(),
+                    same if same.len() > 10 => {
+                        format!("`{area}` has {} requirements: see `wirecert requirements`", same.len())
+                    }
+                    same => format!("`{area}` has: {}", same.join(", ")),
+                }];
+                self.report(fault);
+            }
+        }
+    }
+
+    /// The requirement of this edition that a name stands for.
+    fn requirement(&self, name: &str) -> Option<&'static Requirement> {
+        let all = (self.protocol.requirements)();
+        // The end of the id is compared first, since it differs for nearly all, and the parts have to be searched for.
+        let is_meant = |r: &&Requirement| r.edition() == self.edition && (r.short() == name || r.id == name);
+        all.iter().filter(|r| r.id.ends_with(name)).find(is_meant)
+    }
 }

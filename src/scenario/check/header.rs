@@ -6,18 +6,18 @@ use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span};
 use crate::protocol::{self, Protocol, Role};
 use crate::scenario::language::{self, TOP, VERSION};
-use crate::scenario::{Plan, Process};
+use crate::scenario::{Plan, ProcessSharing};
 
-use super::expects::find;
+use super::expects::find_entry;
 use super::scope::Scope;
-use super::shapes::begin;
+use super::shapes::start_of;
 use super::{Check, MAX_FAULTS, fault, unknown_word, wrong_type};
 
 /// The most cases that one file may have.
 const MAX_CASES: usize = 1000;
 
 /// A plan without its id, which depends on where its file lies.
-pub(in crate::scenario) struct Play {
+pub(in crate::scenario) struct PlanOfCase {
     /// The plan; its id is empty.
     pub(in crate::scenario) plan: Plan,
     /// The case, where the file has cases.
@@ -25,21 +25,21 @@ pub(in crate::scenario) struct Play {
 }
 
 /// The plans of a file, one for each edition and case; none where anything is wrong with it. And what is wrong with it.
-pub(in crate::scenario) fn plays(source: &Source, root: &Node) -> (Vec<Play>, Vec<Diagnostic>) {
-    let mut header = Header { source, faults: vec![] };
+pub(in crate::scenario) fn checked_plans(source: &Source, root: &Node) -> (Vec<PlanOfCase>, Vec<Diagnostic>) {
+    let mut header = HeaderReader { source, faults: vec![] };
     let played = header.read(root);
     let mut faults = header.faults;
     let mut plays = vec![];
     if let Some(file) = played {
-        let mut told = FaultsByEdition::default();
+        let mut by_edition = FaultsByEdition::default();
         for edition in &file.editions {
             for case in &file.cases {
-                let (plan, found) = one(source, &file, edition, *case);
-                plays.extend(plan.map(|plan| Play { plan, case: case.map(|c| c.key.clone()) }));
-                told.add(found, edition, case.map(|c| c.key.as_str()));
+                let (plan, found) = plan_of_case(source, &file, edition, *case);
+                plays.extend(plan.map(|plan| PlanOfCase { plan, case: case.map(|c| c.key.clone()) }));
+                by_edition.add(found, edition, case.map(|c| c.key.as_str()));
             }
         }
-        faults.extend(told.finish(&file));
+        faults.extend(by_edition.finish(&file));
     }
     faults.sort_by_key(|f| f.labels.first().map(|l| l.place.span.start));
     if faults.len() > MAX_FAULTS {
@@ -51,8 +51,8 @@ pub(in crate::scenario) fn plays(source: &Source, root: &Node) -> (Vec<Play>, Ve
     if faults.is_empty() { (plays, faults) } else { (vec![], faults) }
 }
 
-/// What the top level says before any step is looked at.
-struct File<'a> {
+/// The top level of a file, before any step is checked.
+struct FileHeader<'a> {
     entries: &'a [Entry],
     protocol: &'static Protocol,
     role: &'static Role,
@@ -62,17 +62,17 @@ struct File<'a> {
     title: String,
 }
 
-struct Header<'a> {
+struct HeaderReader<'a> {
     source: &'a Source,
     faults: Vec<Diagnostic>,
 }
 
-impl Header<'_> {
+impl HeaderReader<'_> {
     fn fault(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
         self.faults.push(fault(self.source, code, message, span, ""));
     }
 
-    fn read<'n>(&mut self, root: &'n Node) -> Option<File<'n>> {
+    fn read<'n>(&mut self, root: &'n Node) -> Option<FileHeader<'n>> {
         let entries = match &root.kind {
             Kind::Map(entries) => entries.as_slice(),
             Kind::Null => {
@@ -81,7 +81,7 @@ impl Header<'_> {
                 return None;
             }
             _ => {
-                self.faults.push(wrong_type(self.source, root, begin(root), "a scenario, which is a map"));
+                self.faults.push(wrong_type(self.source, root, start_of(root), "a scenario, which is a map"));
                 return None;
             }
         };
@@ -95,12 +95,12 @@ impl Header<'_> {
         self.text(entries, "description", first, false);
         let role = self.role(entries, first);
         let cases = self.cases(entries);
-        if find(entries, "steps").is_none() {
+        if find_entry(entries, "steps").is_none() {
             self.missing(entries, "steps", first);
         }
         let (protocol, role) = role?;
         let editions = self.editions(entries, protocol, first)?;
-        Some(File { entries, protocol, role, editions, cases: cases?, title: title.unwrap_or_default() })
+        Some(FileHeader { entries, protocol, role, editions, cases: cases?, title: title.unwrap_or_default() })
     }
 
     fn missing(&mut self, entries: &[Entry], key: &str, span: Span) {
@@ -113,7 +113,7 @@ impl Header<'_> {
     }
 
     fn version(&mut self, entries: &[Entry], first: Span) {
-        match find(entries, "wirecert") {
+        match find_entry(entries, "wirecert") {
             None => self.missing(entries, "wirecert", first),
             Some(e) => match &e.value.kind {
                 Kind::Number(n) if n.as_u64() == Some(VERSION) => {}
@@ -127,7 +127,7 @@ impl Header<'_> {
     }
 
     fn text(&mut self, entries: &[Entry], key: &str, first: Span, required: bool) -> Option<String> {
-        match find(entries, key) {
+        match find_entry(entries, key) {
             None => {
                 if required {
                     self.missing(entries, key, first);
@@ -149,7 +149,7 @@ impl Header<'_> {
     }
 
     fn role(&mut self, entries: &[Entry], first: Span) -> Option<(&'static Protocol, &'static Role)> {
-        let Some(e) = find(entries, "role") else {
+        let Some(e) = find_entry(entries, "role") else {
             self.missing(entries, "role", first);
             return None;
         };
@@ -167,7 +167,7 @@ impl Header<'_> {
     }
 
     fn editions(&mut self, entries: &[Entry], protocol: &Protocol, first: Span) -> Option<Vec<&'static str>> {
-        let Some(e) = find(entries, "edition") else {
+        let Some(e) = find_entry(entries, "edition") else {
             self.missing(entries, "edition", first);
             return None;
         };
@@ -186,7 +186,7 @@ impl Header<'_> {
         let mut editions = vec![];
         for node in names {
             let Kind::String(name) = &node.kind else {
-                self.faults.push(wrong_type(self.source, node, begin(node), "the name of an edition"));
+                self.faults.push(wrong_type(self.source, node, start_of(node), "the name of an edition"));
                 continue;
             };
             match known.iter().find(|k| *k == name) {
@@ -206,7 +206,7 @@ impl Header<'_> {
     }
 
     fn cases<'n>(&mut self, entries: &'n [Entry]) -> Option<Vec<Option<&'n Entry>>> {
-        let Some(e) = find(entries, "cases") else { return Some(vec![None]) };
+        let Some(e) = find_entry(entries, "cases") else { return Some(vec![None]) };
         let Kind::Map(cases) = &e.value.kind else {
             self.faults.push(wrong_type(self.source, &e.value, e.key_span, "a map from names to variables"));
             return None;
@@ -233,9 +233,9 @@ impl Header<'_> {
 }
 
 /// The plan of one edition and case.
-fn one(
+fn plan_of_case(
     source: &Source,
-    file: &File<'_>,
+    file: &FileHeader<'_>,
     edition: &'static str,
     case: Option<&Entry>,
 ) -> (Option<Plan>, Vec<Diagnostic>) {
@@ -245,9 +245,9 @@ fn one(
         role: file.role,
         edition,
         editions: &file.editions,
-        own: false,
+        own_process: false,
         scope: Scope::new(),
-        given: Map::new(),
+        initial_vars: Map::new(),
         needs: vec![],
         proved: vec![],
         expectations: 0,
@@ -259,29 +259,29 @@ fn one(
 }
 
 impl Check<'_> {
-    fn plan(&mut self, file: &File<'_>, case: Option<&Entry>) -> Plan {
+    fn plan(&mut self, file: &FileHeader<'_>, case: Option<&Entry>) -> Plan {
         let entries = file.entries;
-        let own = find(entries, "isolation").is_some_and(|e| self.isolation(e));
-        // A client is started by each scenario, whatever is said.
-        self.own = own || self.role.is_client();
-        if self.own {
+        let own = find_entry(entries, "isolation").is_some_and(|e| self.isolation(e));
+        // A client is started by each scenario, whatever `isolation` is.
+        self.own_process = own || self.role.is_client();
+        if self.own_process {
             self.need("process");
         }
         let timeout = self.time(entries, "timeout");
         let vars = self.all_variables(entries, case);
-        self.given.clone_from(&vars);
-        if let Some(e) = find(entries, "requires") {
+        self.initial_vars.clone_from(&vars);
+        if let Some(e) = find_entry(entries, "requires") {
             self.requires(e);
         }
-        let workspace = find(entries, "workspace").map(|e| self.workspace(e)).unwrap_or_default();
-        let steps = find(entries, "steps").map(|e| {
+        let workspace = find_entry(entries, "workspace").map(|e| self.workspace(e)).unwrap_or_default();
+        let steps = find_entry(entries, "steps").map(|e| {
             if e.value.as_list().is_some_and(<[_]>::is_empty) {
                 self.fault("scenario/empty", "there are no steps: nothing would be played", e.key_span, "");
             }
             self.steps(e)
         });
-        let finally = find(entries, "finally").map(|e| self.steps(e)).unwrap_or_default();
-        if let (0, Some(e)) = (self.expectations, find(entries, "steps"))
+        let finally = find_entry(entries, "finally").map(|e| self.steps(e)).unwrap_or_default();
+        if let (0, Some(e)) = (self.expectations, find_entry(entries, "steps"))
             && e.value.as_list().is_some_and(|l| !l.is_empty())
         {
             let message = "nothing is expected: a scenario without an expectation proves nothing";
@@ -295,7 +295,7 @@ impl Check<'_> {
             role: self.role.name,
             edition: self.edition,
             requires: std::mem::take(&mut self.needs),
-            process: if own { Process::Own } else { Process::Shared },
+            process: if own { ProcessSharing::Own } else { ProcessSharing::Shared },
             vars,
             workspace,
             steps: steps.unwrap_or_default().into(),
@@ -320,13 +320,15 @@ impl Check<'_> {
 
     fn all_variables(&mut self, entries: &[Entry], case: Option<&Entry>) -> Map<String, Value> {
         let mut vars = Map::new();
-        if let Some(map) = find(entries, "vars").and_then(|e| self.map(e, "a map of variables")) {
+        if let Some(map) = find_entry(entries, "vars").and_then(|e| self.map(e, "a map of variables")) {
             self.variables(map, &mut vars);
         }
-        if let Some(map) = find(entries, "by_edition").and_then(|e| self.map(e, "a map from editions to variables")) {
+        if let Some(map) =
+            find_entry(entries, "by_edition").and_then(|e| self.map(e, "a map from editions to variables"))
+        {
             let played = self.editions;
             self.known_keys(map, played, " here: the scenario is not played in this edition");
-            if let Some(map) = find(map, self.edition).and_then(|e| self.map(e, "a map of variables")) {
+            if let Some(map) = find_entry(map, self.edition).and_then(|e| self.map(e, "a map of variables")) {
                 self.variables(map, &mut vars);
             }
         }
@@ -362,7 +364,7 @@ impl<'a> FaultsByEdition<'a> {
     }
 
     /// The faults; where one is found in some editions or cases only, it says in which.
-    fn finish(self, file: &File<'_>) -> impl Iterator<Item = Diagnostic> {
+    fn finish(self, file: &FileHeader<'_>) -> impl Iterator<Item = Diagnostic> {
         let (editions, cases) = (file.editions.len(), file.cases.iter().flatten().count());
         self.faults.into_iter().map(move |(mut fault, in_editions, in_cases)| {
             if in_editions.len() < editions && !fault.message.contains("edition") {

@@ -1,14 +1,20 @@
-//! Holding values against the shapes of a descriptor.
+//! Values of a file, checked against the shapes of a descriptor; and patterns, compiled when the file is read. Their faults
+//! have a place in the file.
+
+use serde_json::{Map, Value};
 
 use crate::diagnostic::Span;
 use crate::diagnostic::yaml::{Entry, Kind, Node};
+use crate::matcher::template::{Piece, pieces, variables};
+use crate::matcher::{Pattern, PatternError};
 use crate::protocol::{Field, Shape, parse_duration, parse_hex};
 use crate::scenario::language::{CONNECTION, MAIN};
 
-use super::{Check, spot, unknown, unknown_word};
+use super::scope::VariableType;
+use super::{Check, fault, spot, unknown, unknown_word};
 
 /// The longest time that a scenario may name, in seconds.
-const LONGEST: u64 = 3600;
+const MAX_SECONDS: u64 = 3600;
 
 impl Check<'_> {
     /// Reports everything in which a value is not of its shape. `key` is where the value's key stands.
@@ -36,7 +42,7 @@ impl Check<'_> {
                 _ => self.wrong_type(node, key, "a map"),
             },
             Shape::List(shape) => match &node.kind {
-                Kind::List(items) => items.iter().for_each(|item| self.shape(shape, item, begin(item))),
+                Kind::List(items) => items.iter().for_each(|item| self.shape(shape, item, start_of(item))),
                 _ => self.wrong_type(node, key, "a list"),
             },
             scalar => self.scalar(scalar, node, key),
@@ -83,14 +89,14 @@ impl Check<'_> {
     /// A time, if it is one.
     pub(super) fn duration(&mut self, text: &str, span: Span) -> Option<std::time::Duration> {
         match parse_duration(text) {
-            Ok(time) if time.as_secs() <= LONGEST => return Some(time),
+            Ok(time) if time.as_secs() <= MAX_SECONDS => return Some(time),
             Ok(_) => self.fault("scenario/bad-duration", "an hour is the longest time there is", span, ""),
             Err(reason) => self.fault("scenario/bad-duration", reason, span, ""),
         }
         None
     }
 
-    /// A path that stays in the scenario's corner of the workspace.
+    /// A path that stays in the scenario's own folder of the workspace.
     pub(super) fn path(&mut self, text: &str, span: Span) {
         let reason = if text.is_empty() {
             "a path cannot be empty"
@@ -112,7 +118,7 @@ impl Check<'_> {
     fn any(&mut self, node: &Node, key: Span) {
         match &node.kind {
             Kind::String(text) => self.text(text, spot(node, key), false),
-            Kind::List(items) => items.iter().for_each(|item| self.any(item, begin(item))),
+            Kind::List(items) => items.iter().for_each(|item| self.any(item, start_of(item))),
             Kind::Map(entries) => {
                 for entry in entries {
                     self.plain_key(entry);
@@ -143,8 +149,8 @@ impl Check<'_> {
                 None => self.left_out(field, key),
             }
         }
-        let given: Vec<&Entry> = entries.iter().filter(|e| exactly_one.contains(&e.key.as_str())).collect();
-        match (exactly_one, given.as_slice()) {
+        let present: Vec<&Entry> = entries.iter().filter(|e| exactly_one.contains(&e.key.as_str())).collect();
+        match (exactly_one, present.as_slice()) {
             ([], _) | (_, [_]) => {}
             (words, []) => {
                 let message = format!("one of {} is needed", words.join(", "));
@@ -207,7 +213,7 @@ impl Check<'_> {
 }
 
 /// Where an item of a list begins.
-pub(super) fn begin(node: &Node) -> Span {
+pub(super) fn start_of(node: &Node) -> Span {
     Span { start: node.span.start, end: node.span.end.max(node.span.start + 1) }
 }
 
@@ -265,4 +271,124 @@ pub(in crate::scenario) fn describe(shape: &Shape) -> &'static str {
 fn is_drive(text: &str) -> bool {
     let below = |rest: &[u8]| cfg!(windows) || matches!(rest, [b'/' | b'\\', ..]);
     matches!(text.as_bytes(), [letter, b':', rest @ ..] if letter.is_ascii_alphabetic() && below(rest))
+}
+
+/// A pattern that was read.
+#[derive(Default)]
+pub(super) struct CheckedPattern {
+    /// The pattern as JSON, with variables that stand for patterns replaced.
+    pub(super) json: Value,
+    /// The variables that it sets.
+    pub(super) captures: Vec<String>,
+}
+
+/// The matchers whose argument is a value, in which a variable cannot stand for a pattern.
+const VALUES: [&str; 2] = ["$equals", "$literal"];
+
+impl Check<'_> {
+    /// Reads a pattern, and reports everything that is wrong with it.
+    pub(super) fn pattern(&mut self, node: &Node, key: Span) -> CheckedPattern {
+        self.pattern_variables(node, key, true);
+        let json = self.put_in(&node.to_json());
+        match Pattern::compile(&json, &self.protocol.schemas(self.edition)) {
+            Ok(pattern) => CheckedPattern { json, captures: pattern.captures().to_vec() },
+            Err(errors) => {
+                for error in errors {
+                    self.pattern_error(node, key, &error);
+                }
+                CheckedPattern { json, captures: vec![] }
+            }
+        }
+    }
+
+    pub(super) fn pattern_error(&mut self, node: &Node, key: Span, error: &PatternError) {
+        let span = locate(node, key, &error.pointer, error.on_key);
+        let fault = fault(self.source, "scenario/bad-pattern", error.message.clone(), span, "");
+        self.report(match &error.suggestion {
+            Some(word) if word.contains(' ') => fault.help(word.clone()),
+            Some(word) => fault.help(format!("did you mean `{word}`?")),
+            None => fault,
+        });
+    }
+
+    fn pattern_variables(&mut self, node: &Node, key: Span, as_pattern: bool) {
+        match &node.kind {
+            Kind::String(text) => {
+                let span = spot(node, key);
+                if as_pattern {
+                    self.text(text, span, true);
+                    self.variables_of_pattern(text, span);
+                } else if pieces(text).is_ok() {
+                    self.text(text, span, false);
+                }
+            }
+            Kind::List(items) => items.iter().for_each(|i| self.pattern_variables(i, start_of(i), as_pattern)),
+            Kind::Map(entries) => {
+                for entry in entries {
+                    self.plain_key(entry);
+                    let inside = as_pattern && !VALUES.contains(&entry.key.as_str());
+                    self.pattern_variables(&entry.value, entry.key_span, inside);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A variable that stands for a pattern may itself use variables: they must have values where it is used.
+    fn variables_of_pattern(&mut self, text: &str, span: Span) {
+        if let Some(VariableType::Pattern(pattern)) = only_variable(text).and_then(|name| self.scope.vars.get(&name)) {
+            for name in variables(pattern) {
+                self.variable(&name, span, false);
+            }
+        }
+    }
+
+    /// The pattern with the variables that stand for patterns put in.
+    pub(super) fn put_in(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => match only_variable(text).and_then(|name| self.scope.vars.get(&name)) {
+                Some(VariableType::Pattern(pattern)) => pattern.clone(),
+                _ => value.clone(),
+            },
+            Value::Array(items) => items.iter().map(|item| self.put_in(item)).collect(),
+            Value::Object(map) => Value::Object(
+                map.iter()
+                    .map(|(key, v)| {
+                        (key.clone(), if VALUES.contains(&key.as_str()) { v.clone() } else { self.put_in(v) })
+                    })
+                    .collect::<Map<String, Value>>(),
+            ),
+            plain => plain.clone(),
+        }
+    }
+}
+
+/// The name, where a string is nothing but one variable without parts.
+fn only_variable(text: &str) -> Option<String> {
+    match pieces(text).ok()?.as_slice() {
+        [Piece::Variable(path)] if path.len() == 1 => Some(path[0].clone()),
+        _ => None,
+    }
+}
+
+/// Where a JSON pointer leads in a tree, as far as it does.
+fn locate(node: &Node, key: Span, pointer: &str, on_key: bool) -> Span {
+    let (mut node, mut key) = (node, key);
+    let mut reached = true;
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        let next = match &node.kind {
+            Kind::Map(_) => node.get(&part).map(|entry| (&entry.value, entry.key_span)),
+            Kind::List(items) => part.parse().ok().and_then(|i: usize| items.get(i)).map(|n| (n, start_of(n))),
+            _ => None,
+        };
+        match next {
+            Some((value, span)) => (node, key) = (value, span),
+            None => {
+                reached = false;
+                break;
+            }
+        }
+    }
+    if on_key && reached { key } else { spot(node, key) }
 }

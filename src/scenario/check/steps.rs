@@ -1,14 +1,17 @@
-//! Steps.
+//! Steps, and `collect`: a stream and the rules for it.
+
+use serde_json::Value;
 
 use crate::diagnostic::Span;
 use crate::diagnostic::yaml::{Entry, Kind, Node};
-use crate::protocol::{Field, Shape, Verb};
-use crate::scenario::language::{self, CONNECTION, MAIN, MAX_TIMES, STEPS};
-use crate::scenario::{Step, StepKind};
+use crate::matcher::template::is_name;
+use crate::protocol::{Field, ObservationKind, Shape, Verb};
+use crate::scenario::language::{self, COLLECT, CONNECTION, MAIN, MAX_TIMES, STEPS};
+use crate::scenario::{Collect, Step, StepKind};
 
-use super::expects::find;
+use super::expects::find_entry;
 use super::scope::VariableType;
-use super::shapes::begin;
+use super::shapes::start_of;
 use super::{Check, unknown};
 
 impl Check<'_> {
@@ -25,12 +28,12 @@ impl Check<'_> {
 
     fn step(&mut self, node: &Node) -> Option<Step> {
         let Kind::Map(entries) = &node.kind else {
-            self.wrong_type(node, begin(node), "a step, which is a map of one key");
+            self.wrong_type(node, start_of(node), "a step, which is a map of one key");
             return None;
         };
         match entries.as_slice() {
             [] => {
-                self.fault("scenario/empty", "a step must say what to do", begin(node), "");
+                self.fault("scenario/empty", "a step must say what to do", start_of(node), "");
                 None
             }
             [entry] => self.one_step(entry),
@@ -91,7 +94,7 @@ impl Check<'_> {
     fn act(&mut self, verb: &'static Verb, entry: &Entry) -> Option<StepKind> {
         if let Some(need) = language::needs_of_verb(verb.name) {
             self.need(need);
-            if need == "process" && !self.own {
+            if need == "process" && !self.own_process {
                 let message = format!("`{}` needs a process of its own", verb.name);
                 let fault = super::fault(self.source, "scenario/needs-isolation", message, entry.key_span, "");
                 self.report(fault.help("add `isolation: own` at the top of the file"));
@@ -123,7 +126,7 @@ impl Check<'_> {
         for field in fields {
             let Shape::Described(below, _) = field.shape else { continue };
             let Some(word) = params.get(field.name).and_then(|entry| entry.value.as_str()) else { continue };
-            let value = crate::matcher::template::resolve(&word.into(), &self.given).ok();
+            let value = crate::matcher::template::resolve(&word.into(), &self.initial_vars).ok();
             if let Some(word) = value.as_ref().and_then(serde_json::Value::as_str) {
                 self.need(format!("described:{below}.{word}"));
             }
@@ -160,7 +163,7 @@ impl Check<'_> {
     fn barrier(&mut self, entry: &Entry) -> Option<StepKind> {
         let map = self.map(entry, "a map (`{}` for the connection `main`)")?;
         self.known_keys(map, &["on"], " of `barrier`");
-        let conn = match find(map, "on") {
+        let conn = match find_entry(map, "on") {
             Some(on) => {
                 self.shape(&Shape::Bound(CONNECTION), &on.value, on.key_span);
                 Some(on.value.as_str()?.to_owned())
@@ -198,14 +201,14 @@ impl Check<'_> {
     fn repeat(&mut self, entry: &Entry) -> Option<StepKind> {
         let map = self.map(entry, "a map with `times` and `steps`")?;
         self.known_keys(map, &["times", "steps"], " of `repeat`");
-        for key in ["times", "steps"].into_iter().filter(|key| find(map, key).is_none()) {
+        for key in ["times", "steps"].into_iter().filter(|key| find_entry(map, key).is_none()) {
             let message = format!("the key `{key}` is missing");
             self.fault("scenario/missing-key", message, entry.key_span, "");
         }
-        let times = find(map, "times").and_then(|e| self.times(e));
+        let times = find_entry(map, "times").and_then(|e| self.times(e));
         self.scope.vars.insert("n".to_owned(), VariableType::Value);
         self.repeats += 1;
-        let steps = find(map, "steps").map(|e| {
+        let steps = find_entry(map, "steps").map(|e| {
             if e.value.as_list().is_some_and(<[_]>::is_empty) {
                 self.fault("scenario/empty", "there is nothing to repeat", e.key_span, "");
             }
@@ -230,6 +233,125 @@ impl Check<'_> {
             },
             _ => {
                 self.wrong_type(&entry.value, entry.key_span, "a whole number");
+                None
+            }
+        }
+    }
+}
+
+impl Check<'_> {
+    pub(super) fn collect(&mut self, entry: &Entry) -> Option<StepKind> {
+        self.expectations += 1;
+        let map = self.map(entry, "a map with an observation and `until`")?;
+        let observation = self.the_observation(map, COLLECT, &[], entry.key_span);
+        let read = observation.and_then(|e| self.part(e));
+        if let (Some(read), Some(observation)) = (&read, observation)
+            && let Some((field, _)) = read.part.fields.iter().next()
+        {
+            let span = observation.value.get(field).map_or(observation.key_span, |e| e.key_span);
+            let message = format!("`{field}` cannot be matched here: `collect` takes all that its selectors choose");
+            let fault = super::fault(self.source, "scenario/misplaced-pattern", message, span, "");
+            self.report(fault.help("match the items with `each`, `first` or `last`"));
+        }
+        let until = match find_entry(map, "until") {
+            Some(e) => self.stream_end(e),
+            None => {
+                self.until_missing(entry.key_span);
+                None
+            }
+        };
+        let kind = read.as_ref().map(|r| r.part.kind);
+        let each = self.item_pattern(map, "each", kind);
+        let first = self.item_pattern(map, "first", kind);
+        let last = self.item_pattern(map, "last", kind);
+        let count = find_entry(map, "count").map(|e| self.captured(e));
+        let join = find_entry(map, "join").and_then(|e| self.join(e, kind));
+        let bind = find_entry(map, "as").and_then(|e| self.variable_to_set(e));
+        let proves = self.proves(find_entry(map, "proves"), &kind.into_iter().collect::<Vec<_>>());
+        let within = self.time(map, "within");
+        if ["each", "first", "last", "count", "join"].iter().all(|key| find_entry(map, key).is_none()) {
+            let fault = super::fault(
+                self.source,
+                "scenario/proves-nothing",
+                "nothing is expected of this stream",
+                entry.key_span,
+                "",
+            );
+            self.report(fault.help("say what it must be like with `each`, `first`, `last`, `count` or `join`"));
+        }
+        let (until, captures) = until?;
+        for name in captures {
+            self.define(&name, entry.key_span, VariableType::Value);
+        }
+        let part = read?.part;
+        Some(StepKind::Collect(Box::new(Collect { part, until, each, first, last, count, join, bind, proves, within })))
+    }
+
+    /// A pattern for the fields of an item: a map of fields, unless it is a matcher.
+    fn item_pattern(&mut self, map: &[Entry], key: &str, kind: Option<&'static ObservationKind>) -> Option<Value> {
+        let entry = find_entry(map, key)?;
+        if let (Kind::Map(fields), Some(kind)) = (&entry.value.kind, kind)
+            && !fields.iter().any(|f| f.key.starts_with('$'))
+        {
+            let known: Vec<&str> = kind.fields.iter().map(|f| f.name).collect();
+            self.known_keys(fields, &known, &format!(" of `{}`", kind.name));
+        }
+        Some(self.captured(entry))
+    }
+
+    /// A pattern in a stream, where nothing can be captured.
+    fn captured(&mut self, entry: &Entry) -> Value {
+        let read = self.pattern(&entry.value, entry.key_span);
+        if let Some(name) = read.captures.first() {
+            let message = format!("`{name}` cannot be captured here");
+            let fault = super::fault(self.source, "scenario/misplaced-capture", message, entry.key_span, "");
+            self.report(fault.help("`as: NAME` sets a variable to the list of all items"));
+        }
+        read.json
+    }
+
+    fn join(&mut self, entry: &Entry, kind: Option<&'static ObservationKind>) -> Option<(String, Value)> {
+        let map = self.map(entry, "a map with `path` and `is`")?;
+        self.known_keys(map, &["path", "is"], " of `join`");
+        let is = find_entry(map, "is").map(|e| self.captured(e));
+        let path = find_entry(map, "path");
+        if path.is_none() || is.is_none() {
+            self.fault("scenario/missing-key", "`join` needs both `path` and `is`", entry.key_span, "");
+        }
+        let path = path?;
+        let Kind::String(text) = &path.value.kind else {
+            self.wrong_type(&path.value, path.key_span, "a JSON pointer such as `/data/text`");
+            return None;
+        };
+        let field = text.strip_prefix('/').and_then(|rest| rest.split('/').next());
+        let known: Vec<&str> = kind.iter().flat_map(|k| k.fields).map(|f| f.name).collect();
+        match field {
+            Some(field) if known.is_empty() || known.contains(&field) => {}
+            Some(field) => {
+                let word = (field, path.value.span);
+                let fault =
+                    super::unknown_word(self.source, "scenario/unknown-key", "field", word, &known, " in this pointer");
+                self.report(fault);
+            }
+            None => {
+                self.fault("scenario/bad-pointer", "a JSON pointer begins with `/`", path.value.span, "");
+            }
+        }
+        Some((text.clone(), is?))
+    }
+
+    fn variable_to_set(&mut self, entry: &Entry) -> Option<String> {
+        match &entry.value.kind {
+            Kind::String(name) if is_name(name) => {
+                self.define(name, entry.value.span, VariableType::Value);
+                Some(name.clone())
+            }
+            Kind::String(name) => {
+                self.variable_name(name, entry.value.span);
+                None
+            }
+            _ => {
+                self.wrong_type(&entry.value, entry.key_span, "the name of a variable");
                 None
             }
         }

@@ -1,7 +1,8 @@
-use super::*;
 use crate::diagnostic::{Style, render};
 use crate::protocol::Section;
 use crate::trace::End;
+
+use super::*;
 
 const fn requirement(id: &'static str, level: Level) -> Requirement {
     Requirement {
@@ -20,7 +21,7 @@ static ECHO: Requirement = requirement("amp/cli/ping/echo", Level::Must);
 static SOON: Requirement = requirement("amp/cli/ping/soon", Level::Should);
 
 fn means(filter: &str, id: &str, requirements: &[&Requirement]) -> bool {
-    Filter::parse(filter).unwrap().matches(Candidate { id, requirements })
+    Filter::parse(filter).unwrap().matches(FilterCandidate { id, requirements })
 }
 
 fn complaint(filter: &str) -> String {

@@ -1,15 +1,16 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Tree, write};
 use crate::diagnostic::Source;
+
+use super::{Tree, write};
 
 fn read(text: &str) -> Tree {
     Tree::parse(&Source::new("t.yaml", text)).unwrap_or_else(|faults| panic!("{}\n{text}", faults[0].message))
 }
 
 #[test]
-fn a_scenario_is_written_the_way_that_people_write_it_and_remarks_stay_where_they_belong() {
+fn a_scenario_is_written_the_way_that_people_write_it_and_comments_stay_where_they_belong() {
     let text = r#"# What it is about.
 # More of it.
 
@@ -72,7 +73,7 @@ steps:
 }
 
 #[test]
-fn a_remark_goes_with_the_step_that_it_belongs_to() {
+fn a_comment_goes_with_the_step_that_it_belongs_to() {
     let mut tree = read("steps:\n  # one\n  - a: {} # beside one\n  # two\n  - b: {}\n");
     tree.get_mut(&[0]).unwrap().retain(|n| n != 0);
     assert_eq!(write(&tree), "steps:\n  # two\n  - b: {}\n");

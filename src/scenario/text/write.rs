@@ -16,7 +16,7 @@ const WORDS: &[&str] = &["true", "false", "null"];
 /// The YAML text of a scenario. Reading it again gives the same tree.
 pub fn write(tree: &Tree) -> String {
     let mut out = String::new();
-    remarks(&mut out, 0, tree);
+    write_comments(&mut out, 0, tree);
     match &tree.branch {
         Branch::Map(entries) if !entries.is_empty() => {
             for (key, value) in entries {
@@ -35,7 +35,7 @@ fn pad(out: &mut String, indent: usize) {
     out.extend(std::iter::repeat_n(' ', indent));
 }
 
-fn remarks(out: &mut String, indent: usize, tree: &Tree) {
+fn write_comments(out: &mut String, indent: usize, tree: &Tree) {
     for line in &tree.above {
         pad(out, indent);
         out.push_str(format!("# {line}").trim_end());
@@ -44,18 +44,18 @@ fn remarks(out: &mut String, indent: usize, tree: &Tree) {
 }
 
 fn end_line(out: &mut String, tree: &Tree) {
-    if let Some(said) = &tree.beside {
+    if let Some(comment) = &tree.beside {
         out.push_str(" # ");
-        out.push_str(said);
+        out.push_str(comment);
     }
     out.push('\n');
 }
 
-/// An entry of a map, with its remarks, indented by so much.
+/// An entry of a map, with its comments, indented by `indent`.
 fn entry(out: &mut String, indent: usize, key: &str, tree: &Tree, spread: bool) {
-    remarks(out, indent, tree);
+    write_comments(out, indent, tree);
     let key = text(key);
-    let spread = spread || reads_better_spread(tree) || has_remarks_inside(tree);
+    let spread = spread || reads_better_spread(tree) || has_comments_inside(tree);
     let one_line = (!spread).then(|| match tree.text() {
         // Outside of brackets, more of them need no quotation marks.
         Some(words) if is_bare(words, " _-./$,;()'?!+%") => words.to_owned(),
@@ -99,8 +99,8 @@ fn entry(out: &mut String, indent: usize, key: &str, tree: &Tree, spread: bool) 
 fn item(out: &mut String, indent: usize, tree: &Tree) {
     let of_one_key = tree.entries().is_some_and(|entries| entries.len() == 1);
     let line = flow(tree);
-    if !of_one_key && !has_remarks_inside(tree) && indent + 2 + line.len() <= WIDTH {
-        remarks(out, indent, tree);
+    if !of_one_key && !has_comments_inside(tree) && indent + 2 + line.len() <= WIDTH {
+        write_comments(out, indent, tree);
         pad(out, indent);
         out.push_str("- ");
         out.push_str(&line);
@@ -130,8 +130,8 @@ fn item(out: &mut String, indent: usize, tree: &Tree) {
             vec![]
         }
     };
-    remarks(out, indent, tree);
-    remarks(out, indent, &Tree { above, ..Tree::from(Value::Null) });
+    write_comments(out, indent, tree);
+    write_comments(out, indent, &Tree { above, ..Tree::from(Value::Null) });
     pad(out, indent);
     out.push_str("- ");
     out.push_str(inner.get(indent + 2..).unwrap_or_default());
@@ -146,13 +146,13 @@ fn reads_better_spread(tree: &Tree) -> bool {
     }
 }
 
-fn has_remarks_inside(tree: &Tree) -> bool {
+fn has_comments_inside(tree: &Tree) -> bool {
     (0..tree.children())
         .filter_map(|n| tree.child(n))
-        .any(|inner| !inner.above.is_empty() || inner.beside.is_some() || has_remarks_inside(inner))
+        .any(|inner| !inner.above.is_empty() || inner.beside.is_some() || has_comments_inside(inner))
 }
 
-/// In one line, without remarks.
+/// The node in one line, without comments.
 fn flow(tree: &Tree) -> String {
     match &tree.branch {
         Branch::Leaf(Value::String(words)) => text(words),

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{pids, refusal, run_dir, server, sh, start, with};
-use crate::subject::testing::{Trace, spec};
+use crate::subject::testing::{TestTrace, spec};
 use crate::subject::{Running, Start, tree};
 use crate::trace::Exited;
+
+use super::{pids, refusal, run_dir, server, sh, start, with};
 
 #[tokio::test]
 async fn one_that_ignores_sigterm_is_killed() {
     let spec = with(server(&["deaf"]), |launch| launch.stop.within = Duration::from_millis(50));
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     let pid = running.pid().unwrap();
     let stopped = running.stop().await;
@@ -23,7 +24,7 @@ async fn one_that_ignores_sigterm_is_killed() {
 #[tokio::test]
 async fn one_that_was_halted_is_stopped_all_the_same() {
     let spec = server(&[]);
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     running.signal("STOP").unwrap();
     let stopped = running.stop().await;
@@ -34,7 +35,7 @@ async fn one_that_was_halted_is_stopped_all_the_same() {
 #[tokio::test]
 async fn a_daemon_that_left_session_parent_and_environment_is_found_and_killed() {
     let spec = server(&["daemon"]);
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     let daemons = pids(&run_dir);
     assert!(daemons.iter().all(|pid| tree::is_alive(*pid)));
@@ -47,7 +48,7 @@ async fn a_daemon_that_left_session_parent_and_environment_is_found_and_killed()
 #[tokio::test]
 async fn a_swarm_of_sessions_is_killed_to_the_last() {
     let spec = server(&["swarm"]);
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     let stopped = running.stop().await;
     let swarm = pids(&run_dir);
@@ -58,7 +59,7 @@ async fn a_swarm_of_sessions_is_killed_to_the_last() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn one_that_puts_itself_into_the_background_is_told_so_and_leaves_nothing() {
+async fn one_that_puts_itself_into_the_background_is_reported_so_and_leaves_nothing() {
     let (error, trace) = refusal(&sh("setsid sleep 600 & exit 0")).await;
     assert_eq!(error.to_string(), "the subject ended before it was ready: exit code 0");
     let note = &error.diagnostic().notes[0];
@@ -72,7 +73,7 @@ async fn one_that_puts_itself_into_the_background_is_told_so_and_leaves_nothing(
 async fn a_flood_of_output_hinders_nothing_and_fills_nothing() {
     let mut spec = server(&["flood"]);
     spec.limits.output = 10_000;
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     let stopped = running.stop().await;
     assert!(stopped.clean);
@@ -83,7 +84,7 @@ async fn a_flood_of_output_hinders_nothing_and_fills_nothing() {
 #[tokio::test]
 async fn dropping_it_kills_it() {
     let spec = server(&["deaf"]);
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     let pid = running.pid().unwrap();
     drop(running);
@@ -93,7 +94,7 @@ async fn dropping_it_kills_it() {
 #[tokio::test]
 async fn giving_up_a_start_kills_it() {
     let spec = sh("echo $$ > pids; sleep 600");
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let file = run_dir.workspace().join("pids");
     let written = async {
         let mut ticks = tokio::time::interval(Duration::from_millis(5));
@@ -109,9 +110,9 @@ async fn giving_up_a_start_kills_it() {
 }
 
 #[tokio::test]
-async fn an_end_that_nobody_asked_for_is_marked_so() {
+async fn an_end_that_was_not_requested_is_marked_so() {
     let spec = server(&["crash"]);
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     std::fs::write(run_dir.workspace().join("crash"), "").unwrap();
     let exited = running.wait(Duration::from_secs(30)).await.unwrap();
@@ -128,7 +129,7 @@ async fn an_end_that_nobody_asked_for_is_marked_so() {
 async fn it_is_started_again_in_the_same_place_with_another_environment() {
     let spec = server(&["env", "messy"]);
     let run_dir = run_dir(&spec);
-    let (first, second) = (Trace::new(), Trace::new());
+    let (first, second) = (TestTrace::new(), TestTrace::new());
     let before = start(&spec, &run_dir, &first).await.unwrap();
     let stale = before.lockfile_path().unwrap().to_owned();
     before.stop().await;
@@ -145,7 +146,7 @@ async fn it_is_started_again_in_the_same_place_with_another_environment() {
 #[tokio::test]
 async fn output_goes_to_the_trace_that_is_current() {
     let spec = server(&[]);
-    let (run_dir, first, second) = (run_dir(&spec), Trace::new(), Trace::new());
+    let (run_dir, first, second) = (run_dir(&spec), TestTrace::new(), TestTrace::new());
     let running = start(&spec, &run_dir, &first).await.unwrap();
     running.record_to(second.recorder());
     running.stop().await;
@@ -153,12 +154,12 @@ async fn output_goes_to_the_trace_that_is_current() {
 }
 
 #[tokio::test]
-async fn what_a_subject_says_last_tells_no_secret_that_it_is_described_with() {
+async fn what_a_subject_says_last_reveals_no_secret_that_it_is_described_with() {
     let mut spec = spec(&["sh", "-c", "echo the key is hush-hush; exit 3"]);
     let secrets = BTreeMap::from([("KEY".to_owned(), "hush-hush".to_owned())]);
     spec.described = crate::config::Described::new(serde_json::Map::new(), secrets);
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let error = start(&spec, &run_dir, &trace).await.err().unwrap();
-    let told = format!("{error:?}");
-    assert!(told.contains("the key is ") && !told.contains("hush-hush"), "{told}");
+    let debug = format!("{error:?}");
+    assert!(debug.contains("the key is ") && !debug.contains("hush-hush"), "{debug}");
 }

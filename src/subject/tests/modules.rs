@@ -1,4 +1,4 @@
-//! Subjects that are JavaScript modules: how they answer, and what is told where they cannot be loaded.
+//! Subjects that are JavaScript modules: how they answer, and what is reported where they cannot be loaded.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,10 +8,11 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{run_dir, start, with};
 use crate::config::SubjectSpec;
-use crate::subject::testing::{Trace, module_spec};
+use crate::subject::testing::{TestTrace, module_spec};
 use crate::subject::{RunDir, Running, SubjectError};
+
+use super::{run_dir, start, with};
 
 /// A module in a folder of its own.
 struct File {
@@ -40,9 +41,9 @@ impl File {
         module_spec(self.path(), settings)
     }
 
-    async fn start(&self, settings: Option<Value>) -> (Running, RunDir, Trace) {
+    async fn start(&self, settings: Option<Value>) -> (Running, RunDir, TestTrace) {
         let spec = self.spec(settings);
-        let (run_dir, trace) = (run_dir(&spec), Trace::new());
+        let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
         let running = start(&spec, &run_dir, &trace).await.unwrap_or_else(|e| panic!("{}: {e}", self.name));
         (running, run_dir, trace)
     }
@@ -169,7 +170,7 @@ async fn a_provider_from_npm_is_loaded() {
     let path = PathBuf::from(installed).join("@openctx/provider-linear-issues/dist/bundle.js");
     assert!(path.exists(), "what the tests need is not installed: run tests/interop/setup");
     let spec = module_spec(path, None);
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     let meta = ask(&running, json!({"method": "meta", "params": {}})).await;
     assert_eq!(meta, json!({"result": {"name": "Linear Issues", "mentions": {}}}));
@@ -219,7 +220,7 @@ async fn what_a_module_has_no_answer_to_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_module_that_cannot_be_loaded_is_told_with_what_to_do() {
+async fn a_module_that_cannot_be_loaded_is_reported_with_what_to_do() {
     for (name, text, problem, help) in [
         ("half.mjs", "export default {", "it is no JavaScript that Node understands: ", "correct it, or compile it"),
         ("none.mjs", "export const provider = 1", "it has no default export", "export the provider: `export default"),
@@ -249,13 +250,13 @@ async fn a_module_that_cannot_be_loaded_is_told_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn the_line_that_is_no_javascript_is_told() {
+async fn the_line_that_is_no_javascript_is_reported() {
     let (_, _, output) = File::new("wrong.mjs", "const a = 1;\nexport default {{;\n").refusal().await;
     assert!(output.iter().any(|line| line.ends_with("wrong.mjs:2")), "{output:?}");
 }
 
 #[tokio::test]
-async fn a_module_that_is_not_there_is_told() {
+async fn a_module_that_is_not_there_is_reported() {
     let file = File::new("gone.mjs", "");
     std::fs::remove_file(file.path()).unwrap();
     let (problem, help, _) = file.refusal().await;
@@ -264,7 +265,7 @@ async fn a_module_that_is_not_there_is_told() {
 }
 
 #[tokio::test]
-async fn without_node_it_is_told_that_node_is_needed() {
+async fn without_node_it_is_reported_that_node_is_needed() {
     let file = File::new("sound.mjs", "export default { meta: () => ({ name: '' }) }");
     let spec = with(file.spec(None), |launch| {
         launch.env = BTreeMap::from([("PATH".to_owned(), Some("/nowhere".to_owned()))]);
@@ -275,7 +276,7 @@ async fn without_node_it_is_told_that_node_is_needed() {
 }
 
 #[tokio::test]
-async fn a_module_that_takes_too_long_to_load_is_told() {
+async fn a_module_that_takes_too_long_to_load_is_reported() {
     let file = File::new("slow.mjs", "await new Promise((resolve) => setTimeout(resolve, 600_000))");
     let spec = with(file.spec(None), |launch| launch.ready.within = std::time::Duration::from_millis(50));
     let (problem, help, _) = refusal(&spec).await;

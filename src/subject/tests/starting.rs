@@ -1,4 +1,4 @@
-//! Starting: what is found, and what is told where nothing is.
+//! Starting and attaching: what is found, and what is reported where nothing is.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{refusal, run_dir, server, sh, start, with};
-use crate::config::{EditionChoice, Launch, SeedFile, SubjectSpec};
-use crate::subject::testing::{Trace, launch, spec};
+use crate::config::{Access, EditionChoice, Launch, SeedFile, SubjectSpec, Target};
+use crate::subject::testing::{TestTrace, launch, spec};
 use crate::subject::{RunDir, Running, Start, SubjectError, tree};
 use crate::trace::{EventKind, Exited};
 
+use super::{refusal, run_dir, server, sh, start, with};
+
 #[tokio::test]
 async fn a_server_is_started_found_and_stopped_as_it_wishes() {
-    let (spec, trace) = (server(&[]), Trace::new());
+    let (spec, trace) = (server(&[]), TestTrace::new());
     let run_dir = run_dir(&spec);
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     assert_eq!(running.lock().unwrap().token, "hush-hush");
@@ -43,7 +44,7 @@ async fn a_server_lives_in_a_run_directory_and_knows_it() {
         launch.home = vec![SeedFile { path: ".config/x/init".to_owned(), content: b"set".to_vec() }];
         launch.files = vec![SeedFile { path: "src/a.txt".to_owned(), content: b"text".to_vec() }];
     });
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let env =
         BTreeMap::from([("FROM_SCENARIO".to_owned(), "scenario".to_owned()), ("PATHX".to_owned(), String::new())]);
     let recorder = trace.recorder();
@@ -98,7 +99,7 @@ async fn a_server_lives_in_a_run_directory_and_knows_it() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_not_there_is_told_with_what_to_do() {
+async fn a_command_that_is_not_there_is_reported_with_what_to_do() {
     let (error, trace) = refusal(&spec(&["no-such-editor", "a b"])).await;
     assert!(error.to_string().starts_with("could not start the subject with `no-such-editor 'a b'`: "), "{error}");
     assert_eq!(error.diagnostic().help, ["install `no-such-editor`, or give its path: it is in no folder of PATH"]);
@@ -106,7 +107,7 @@ async fn a_command_that_is_not_there_is_told_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn one_that_ends_at_once_is_told_with_its_exit_code_and_last_lines() {
+async fn one_that_ends_at_once_is_reported_with_its_exit_code_and_last_lines() {
     let (error, trace) = refusal(&sh("echo no licence >&2; exit 3")).await;
     assert_eq!(error.to_string(), "the subject ended before it was ready: exit code 3");
     assert_eq!(error.diagnostic().notes, ["it wrote last:\nno licence"]);
@@ -114,7 +115,7 @@ async fn one_that_ends_at_once_is_told_with_its_exit_code_and_last_lines() {
 }
 
 #[tokio::test]
-async fn a_file_named_from_where_wirecert_is_but_not_the_subject_is_told() {
+async fn a_file_named_from_where_wirecert_is_but_not_the_subject_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("server.sh"), "exit 0").unwrap();
     let spec = SubjectSpec { config_dir: folder.path().to_owned(), ..spec(&["sh", "server.sh"]) };
@@ -127,7 +128,7 @@ async fn a_file_named_from_where_wirecert_is_but_not_the_subject_is_told() {
 }
 
 #[tokio::test]
-async fn one_that_never_becomes_ready_is_told_with_where_was_looked_and_leaves_nothing() {
+async fn one_that_never_becomes_ready_is_reported_with_where_was_looked_and_leaves_nothing() {
     let spec = with(spec(&["sleep", "600"]), |launch| launch.ready.within = Duration::from_millis(50));
     let (error, trace) = refusal(&spec).await;
     let text = error.to_string();
@@ -135,8 +136,8 @@ async fn one_that_never_becomes_ready_is_told_with_where_was_looked_and_leaves_n
     assert!(text.ends_with("/home/.local/share/test/ide"), "{text}");
     let named = |error: &SubjectError| error.diagnostic().help.iter().any(|help| help.contains("`--edition one` or"));
     assert!(named(&error), "{:?}", error.diagnostic().help);
-    let (told, _) = refusal(&SubjectSpec { edition: EditionChoice::Given("one"), ..spec.clone() }).await;
-    assert!(!named(&told), "which edition it is was said");
+    let (error, _) = refusal(&SubjectSpec { edition: EditionChoice::Given("one"), ..spec.clone() }).await;
+    assert!(!named(&error), "which edition it is was said");
     let [EventKind::Launched(launched), EventKind::Exited(exited)] = &trace.events()[..] else {
         panic!("{}", trace.kinds())
     };
@@ -145,7 +146,7 @@ async fn one_that_never_becomes_ready_is_told_with_where_was_looked_and_leaves_n
 }
 
 #[tokio::test]
-async fn useless_lockfiles_are_told_each_with_its_reason_and_kept_for_the_rules() {
+async fn useless_lockfiles_are_reported_each_with_its_reason_and_kept_for_the_rules() {
     let script = r#"
         cd "$XDG_DATA_HOME"; mkdir -p test/ide; cd test/ide
         printf '{"port":' > 1.json
@@ -192,14 +193,14 @@ async fn the_right_lockfile_is_found_among_hundreds_of_stale_ones_and_a_newer_de
             })
             .collect();
     });
-    let (run_dir, trace) = (run_dir(&spec), Trace::new());
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     assert_eq!(running.lock().unwrap().token, "hush-hush");
     running.stop().await;
 }
 
 #[test]
-fn a_run_directory_that_cannot_be_made_is_told_with_what_to_do() {
+fn a_run_directory_that_cannot_be_made_is_reported_with_what_to_do() {
     let file = tempfile::NamedTempFile::new().unwrap();
     for place in [Path::new("/proc"), file.path()] {
         let launch = Launch { run_dir: Some(place.to_owned()), ..launch(&["true"]) };
@@ -234,8 +235,8 @@ fn a_run_directory_that_is_renewed_is_as_if_it_were_fresh() {
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::write(elsewhere.path().join("precious"), "").unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), run_dir.workspace().join("leads-out")).unwrap();
-    let corner = run_dir.corner("play").unwrap();
-    corner.write("c.txt", b"").unwrap();
+    let scenario_dir = run_dir.scenario_dir("play").unwrap();
+    scenario_dir.write("c.txt", b"").unwrap();
 
     run_dir.renew(&launch).unwrap();
     let names = |folder: &Path| {
@@ -251,5 +252,57 @@ fn a_run_directory_that_is_renewed_is_as_if_it_were_fresh() {
     assert_eq!(std::fs::read(run_dir.home().join(".config/a.json")).unwrap(), b"seeded");
     assert!(elsewhere.path().join("precious").exists());
     assert!(!link.exists() && run_dir.workspace_by_link().unwrap().exists());
-    assert_ne!(run_dir.corner("play").unwrap().path(), corner.path());
+    assert_ne!(run_dir.scenario_dir("play").unwrap().path(), scenario_dir.path());
+}
+
+fn attached(target: Target) -> SubjectSpec {
+    SubjectSpec { access: Access::Attach { target, workspace: None }, ..spec(&["true"]) }
+}
+
+#[tokio::test]
+async fn one_that_runs_already_is_found_and_left_alone() {
+    let spec = server(&[]);
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
+    let running = start(&spec, &run_dir, &trace).await.unwrap();
+    let url = format!("ws://127.0.0.1:{}?secret=hush-hush", running.lock().unwrap().port);
+    let lockfile = running.lockfile_path().unwrap().to_owned();
+    for target in [Target::Url(url), Target::Lockfile(lockfile), Target::DataHome(run_dir.data_home())] {
+        let trace = TestTrace::new();
+        let other = Running::attach(&attached(target.clone()), trace.recorder()).await.unwrap();
+        assert_eq!(
+            (other.lock().unwrap().port, other.lock().unwrap().token.as_str()),
+            (running.lock().unwrap().port, "hush-hush")
+        );
+        assert!(!other.is_ours() && other.alive().await && other.workspace().is_none());
+        assert!(other.signal("TERM").is_err());
+        other.stop().await;
+        assert!(running.alive().await, "{target:?}");
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_attached_to_is_reported_with_what_was_seen() {
+    async fn error(target: Target) -> SubjectError {
+        Running::attach(&attached(target), TestTrace::new().recorder()).await.err().unwrap()
+    }
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("test/ide");
+    std::fs::create_dir_all(&folder).unwrap();
+    let none = error(Target::DataHome(home.path().to_owned())).await;
+    assert_eq!(none.to_string(), format!("could not attach: no live lockfile in {}", folder.display()));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    for name in ["a.json", "b.json"] {
+        std::fs::write(folder.join(name), format!(r#"{{"port":{port}}}"#)).unwrap();
+    }
+    let two = error(Target::DataHome(home.path().to_owned())).await;
+    assert_eq!(two.to_string(), format!("could not attach: 2 of them run in {}", folder.display()));
+    assert_eq!(two.diagnostic().help, ["choose one with `--lockfile FILE`"]);
+    let dead = error(Target::Url("ws://127.0.0.1:1?secret=x".to_owned())).await;
+    assert_eq!(dead.to_string(), "could not attach: nothing accepts connections at port 1 of this machine");
+    let torn = folder.join("torn.json");
+    std::fs::write(&torn, "{").unwrap();
+    let torn = error(Target::Lockfile(torn)).await;
+    assert!(torn.to_string().contains("torn.json is of no use: it is no JSON"), "{torn}");
 }

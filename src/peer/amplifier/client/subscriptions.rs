@@ -182,8 +182,13 @@ impl AmplifierClient {
         });
         let read = step.read.unwrap_or(true);
         let again = Some((HttpUrl { target: request.target.clone(), ..url.clone() }, request_for_other_url(&request)));
-        let sending =
-            OutgoingRequest { read, awaited: false, watch: Some(watch), again, ..OutgoingRequest::new(step.label.clone(), request) };
+        let sending = OutgoingRequest {
+            read,
+            awaited: false,
+            watch: Some(watch),
+            again,
+            ..OutgoingRequest::new(step.label.clone(), request)
+        };
         step.label.iter().for_each(|label| drop(self.sockets.remove(label)));
         self.sender.send(call.verb, &url.address, sending).await
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::peer::asking::{Resend, HttpStep, Proves, RequestSender, OutgoingRequest, address};
+use crate::peer::asking::{HttpStep, OutgoingRequest, Proves, RequestSender, Resend, address};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};

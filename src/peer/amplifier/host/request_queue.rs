@@ -10,7 +10,7 @@ use crate::peer::amplifier::server::context::ServerContext;
 use crate::peer::amplifier::server::model::{EndpointRequest, Feed, FeedEnd, Model, Refusal, Workspace};
 use crate::peer::amplifier::server::quirks::Quirks;
 use crate::peer::amplifier::server::script::{Script, example};
-use crate::peer::hosting::{DropMode, PendingRequest, OutgoingResponse, PendingRequests, line};
+use crate::peer::hosting::{DropMode, OutgoingResponse, PendingRequest, PendingRequests, line};
 use crate::protocol::amplifier::{Endpoint, Route};
 use crate::trace::{HttpRequest, Message, StreamEvent};
 use crate::wire::http::{Content, EventWriter, Handler, OnHead, Received, Responder, Response};

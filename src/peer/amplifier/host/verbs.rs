@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::peer::hosting::{DropStep, StopMode, DropMode, Port, RespondStep, OutgoingResponse, StopStep, Treatment};
+use crate::peer::hosting::{DropMode, DropStep, OutgoingResponse, Port, RespondStep, StopMode, StopStep, Treatment};
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::trace::End;
