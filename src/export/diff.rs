@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use anstyle::{AnsiColor, Color, Style};
 
 use crate::protocol::{Protocol, Reach};
-use crate::trace::{Direction, Event, EventKind, HandshakeNormaliser, NormalisationFacts, ReadError, TraceFacts};
+use crate::trace::{Direction, Event, EventKind, NormalisationFacts, ReadError, TraceFacts, ValueNormaliser};
 
 use super::html::{ComparisonCounts, DiffStatus};
 use super::label::Labels;
@@ -66,7 +66,7 @@ impl DiffSide<'_> {
     ///
     /// # Errors
     /// The trace cannot be read.
-    pub fn normaliser(&self) -> Result<HandshakeNormaliser, ReadError> {
+    pub fn normaliser(&self) -> Result<ValueNormaliser, ReadError> {
         let (mut learnt, mut known) = (TraceFacts::default(), NormalisationFacts::default());
         for event in self.source.reader()? {
             let event = event?;
@@ -78,7 +78,7 @@ impl DiffSide<'_> {
                 }
             }
         }
-        Ok(HandshakeNormaliser::new(&known, learnt))
+        Ok(ValueNormaliser::new(&known, learnt))
     }
 
     /// The folders that a server says it has open, where this is what it says.
@@ -97,7 +97,7 @@ impl DiffSide<'_> {
         lock.map(|lock| lock.folders).unwrap_or_default()
     }
 
-    fn items(&self, normaliser: &HandshakeNormaliser) -> Result<BTreeMap<DiffColumn, Vec<DiffItem>>, ReadError> {
+    fn items(&self, normaliser: &ValueNormaliser) -> Result<BTreeMap<DiffColumn, Vec<DiffItem>>, ReadError> {
         let mut itemizer = Itemizer::new(self.protocol, self.edition, normaliser);
         let mut lanes: BTreeMap<DiffColumn, Vec<DiffItem>> = BTreeMap::new();
         for event in self.source.reader()? {
@@ -136,8 +136,8 @@ impl DiffSide<'_> {
 /// # Errors
 /// One of them cannot be read.
 pub fn compare(
-    a: (&DiffSide<'_>, &HandshakeNormaliser),
-    b: (&DiffSide<'_>, &HandshakeNormaliser),
+    a: (&DiffSide<'_>, &ValueNormaliser),
+    b: (&DiffSide<'_>, &ValueNormaliser),
 ) -> Result<Differences, ReadError> {
     let (ours, mut theirs) = (a.0.items(a.1)?, b.0.items(b.1)?);
     let mut placed: Vec<((u64, u64), DiffStep)> = vec![];

@@ -7,7 +7,7 @@ mod proof;
 mod run;
 
 pub use proof::{
-    AlternativeFindings, Case, CaseKind, CaseResult, Modified, PAIRS_DISTINGUISHED, PairOutcome, Proof, cases,
+    Case, CaseKind, CaseResult, Modified, PAIRS_DISTINGUISHED, PairOutcome, Proof, ViolationStatistics, cases,
     modified, pairs,
 };
 pub use run::{Extent, ProveError, Prover, prove};

@@ -191,7 +191,7 @@ pub struct Proof {
 
 /// How many requirements the flaws of a proof were seen to violate, where the whole suite was played.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct AlternativeFindings {
+pub struct ViolationStatistics {
     /// The median.
     pub median: usize,
     /// The mean.
@@ -223,14 +223,14 @@ impl Modified {
 
 impl Proof {
     /// How many requirements a flaw violates; none where no flaw was played against wholly.
-    pub fn spread(&self) -> Option<AlternativeFindings> {
+    pub fn spread(&self) -> Option<ViolationStatistics> {
         let flaws = self.results.iter().filter(|r| r.whole);
         let mut counts: Vec<usize> = flaws.map(|r| r.violated.len()).collect();
         counts.sort_unstable();
         let median = *counts.get(counts.len() / 2)?;
         let mean = counts.iter().sum::<usize>() as f64 / counts.len() as f64;
         let above_three = counts.iter().filter(|n| **n > 3).count();
-        Some(AlternativeFindings { median, mean, above_three, flaws: counts.len() })
+        Some(ViolationStatistics { median, mean, above_three, flaws: counts.len() })
     }
 
     /// What was caught of flaws with modifiers; none where there are none.

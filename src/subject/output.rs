@@ -1,11 +1,12 @@
 //! What a process writes: read without end, kept within bounds.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::trace::{EventKind, Mark, Output, Payload, Recorder};
+use crate::trace::{EventKind, FileChange, Mark, Output, Payload, Recorder};
 
 /// The longest piece of a line that becomes one event.
 const MAX_PIECE: usize = 4096;
@@ -50,6 +51,16 @@ impl ProcessTap {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let state = TapState { recorder: Some(recorder), limit, streams: Default::default(), recent: VecDeque::new() };
         Self(Arc::new(Mutex::new(state)))
+    }
+
+    /// Records that a file was found, or not found, where the subject announces itself.
+    pub(super) fn record_file(&self, path: &Path, change: &str, content: Option<&[u8]>) {
+        let content = content.map(Payload::from);
+        self.record(EventKind::File(FileChange {
+            path: path.display().to_string(),
+            change: change.to_owned(),
+            content,
+        }));
     }
 
     /// A tap of a process whose output goes into no trace.

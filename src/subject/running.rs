@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::config::{Access, Launch, StopHow, SubjectSpec};
 use crate::protocol::{Lock, Reach};
-use crate::trace::{EventKind, Exited, FileChange, Payload, Recorder, Stimulus};
+use crate::trace::{EventKind, Exited, Recorder, Stimulus};
 
 use super::lockfile::LockfileState;
 use super::output::ProcessTap;
@@ -98,14 +98,14 @@ impl Running {
                 // Of those that name a process which runs and is none of the subject's, it is not the author.
                 let others = |pid: u32| tree::is_alive(pid) && !process.tree().contains(pid);
                 for (path, content) in watcher.contents(|pid| !others(pid)) {
-                    record_file(&tap, path, "read", content);
+                    tap.record_file(path, "read", content);
                 }
                 process.finish().await;
                 return Err(error);
             }
         };
         start.recorder.add_secret(&found.lock.token);
-        record_file(&tap, &found.path, "read", Some(&found.content));
+        tap.record_file(&found.path, "read", Some(&found.content));
         Ok(Self {
             spec: start.spec.clone(),
             surroundings,
@@ -247,7 +247,7 @@ impl Running {
         recorder.add_secret(&found.lock.token);
         let tap = ProcessTap::new(recorder, spec.limits.output);
         if let Some((path, content)) = &found.file {
-            record_file(&tap, path, "read", Some(content));
+            tap.record_file(path, "read", Some(content));
         }
         Ok(Self {
             surroundings: Surroundings::of_attached(spec, workspace.as_deref(), found.lock.port),
@@ -421,9 +421,9 @@ impl Running {
         let exited = exit.borrow().clone();
         if let Some(path) = &self.lockfile {
             match lockfile::read_bounded(path) {
-                Ok((content, _)) => record_file(&self.tap, path, "read", Some(&content)),
-                Err(_) if path.exists() => record_file(&self.tap, path, "read", None),
-                Err(_) => record_file(&self.tap, path, "absent", None),
+                Ok((content, _)) => self.tap.record_file(path, "read", Some(&content)),
+                Err(_) if path.exists() => self.tap.record_file(path, "read", None),
+                Err(_) => self.tap.record_file(path, "absent", None),
             }
         }
         StopResult { exited, graceful, left, clean }
@@ -477,9 +477,4 @@ impl Running {
             Some(problem) => Err(SubjectError::Stimulus { name, command: line, problem, output: outcome.output }),
         }
     }
-}
-
-fn record_file(tap: &ProcessTap, path: &Path, change: &str, content: Option<&[u8]>) {
-    let content = content.map(Payload::from);
-    tap.record(EventKind::File(FileChange { path: path.display().to_string(), change: change.to_owned(), content }));
 }

@@ -114,7 +114,14 @@ fn is_small(what: &EventKind) -> bool {
         }
         EventKind::Body(body) => body.bytes.as_bytes().len() <= SMALL && body.trailers.is_empty(),
         EventKind::Frame(frame) => frame.payload.as_bytes().len() <= SMALL,
-        EventKind::Told(client_event) => room_after(&client_event.data, SMALL).is_some(),
+        EventKind::Told(client_event) => {
+            let subscription = client_event.subscription.as_ref();
+            SMALL
+                .checked_sub(client_event.event.len())
+                .and_then(|room| room_after(&client_event.data, room))
+                .and_then(|room| subscription.map_or(Some(room), |subscription| room_after(subscription, room)))
+                .is_some()
+        }
         EventKind::Message(message) => {
             message.json.as_ref().is_none_or(|json| room_after(json, SMALL).is_some())
                 && message.payload.as_ref().is_none_or(|payload| payload.as_bytes().len() <= SMALL)

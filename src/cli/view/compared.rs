@@ -7,7 +7,7 @@ use crate::cli::{CliError, Exit, Terminal};
 use crate::export::diff::{Change, DiffSide, DiffStep, DiffText, Differences, changes, compare};
 use crate::export::html::{DiffStatus, Meta, Page, PageEntry};
 use crate::export::{NewFile, Source};
-use crate::trace::{Event, HandshakeNormaliser};
+use crate::trace::{Event, ValueNormaliser};
 
 use super::{Args, SurveyedTrace, failed, unreadable, unwritable};
 
@@ -21,7 +21,7 @@ const MAX_PAIRED: usize = 50_000;
 struct Pair<'a> {
     first: DiffSide<'a>,
     second: DiffSide<'a>,
-    neutrals: (HandshakeNormaliser, HandshakeNormaliser),
+    neutrals: (ValueNormaliser, ValueNormaliser),
 }
 
 /// Compares.

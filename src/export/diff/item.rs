@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::export::TraceSurvey;
 use crate::export::label::Labels;
 use crate::protocol::Protocol;
-use crate::trace::{Direction, Event, EventKind, HandshakeNormaliser, exchange_number, write_event};
+use crate::trace::{Direction, Event, EventKind, ValueNormaliser, exchange_number, write_event};
 
 /// An event, as far as it matters for finding its counterpart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,12 +53,12 @@ pub struct Itemizer<'a> {
     protocol: Option<&'static Protocol>,
     edition: String,
     labels: Labels,
-    normaliser: &'a HandshakeNormaliser,
+    normaliser: &'a ValueNormaliser,
 }
 
 impl<'a> Itemizer<'a> {
     /// For a trace.
-    pub fn new(protocol: Option<&'static Protocol>, edition: &str, normaliser: &'a HandshakeNormaliser) -> Self {
+    pub fn new(protocol: Option<&'static Protocol>, edition: &str, normaliser: &'a ValueNormaliser) -> Self {
         Self { protocol, edition: edition.to_owned(), labels: Labels::new(protocol, edition), normaliser }
     }
 
@@ -100,7 +100,7 @@ fn counts(event: &Event, survey: &TraceSurvey) -> bool {
 }
 
 /// What is compared of an event, as JSON.
-pub fn comparable<'e>(event: &'e Event, normaliser: &HandshakeNormaliser) -> Cow<'e, Value> {
+pub fn comparable<'e>(event: &'e Event, normaliser: &ValueNormaliser) -> Cow<'e, Value> {
     let head = |start: &str, headers: &[(String, String)]| {
         let mut lines = Map::new();
         for (name, value) in headers {
@@ -149,7 +149,7 @@ pub fn comparable<'e>(event: &'e Event, normaliser: &HandshakeNormaliser) -> Cow
 
 /// Takes in a value as it counts: keys in any order, volatile values as placeholders. `id`: the value that only tells
 /// to which request something belongs.
-fn hash(value: &Value, key: &str, id: Option<&Value>, normaliser: &HandshakeNormaliser, out: &mut DefaultHasher) {
+fn hash(value: &Value, key: &str, id: Option<&Value>, normaliser: &ValueNormaliser, out: &mut DefaultHasher) {
     if id.is_some_and(|id| std::ptr::eq(id, value)) {
         json_type(value).hash(out);
         return;
@@ -202,7 +202,7 @@ pub struct Change {
 }
 
 /// A trace's side of a comparison: what it needs to see an event as it is compared.
-pub type ViewContext<'a> = (Option<&'static Protocol>, &'a str, &'a HandshakeNormaliser);
+pub type ViewContext<'a> = (Option<&'static Protocol>, &'a str, &'a ValueNormaliser);
 
 /// What is different in two events.
 pub fn changes(a: (&Event, ViewContext<'_>), b: (&Event, ViewContext<'_>)) -> Vec<Change> {
@@ -217,7 +217,7 @@ pub fn changes(a: (&Event, ViewContext<'_>), b: (&Event, ViewContext<'_>)) -> Ve
 }
 
 struct Walk<'a> {
-    neutrals: (&'a HandshakeNormaliser, &'a HandshakeNormaliser),
+    neutrals: (&'a ValueNormaliser, &'a ValueNormaliser),
     /// Where the values stand that only tell to which request something belongs.
     ids: (Option<usize>, Option<usize>),
     found: Vec<Change>,
@@ -263,7 +263,7 @@ impl Walk<'_> {
         }
     }
 
-    fn leaf(&self, value: &Value, key: &str, normaliser: &HandshakeNormaliser) -> (&'static str, String) {
+    fn leaf(&self, value: &Value, key: &str, normaliser: &ValueNormaliser) -> (&'static str, String) {
         let text = match value {
             Value::String(text) => normaliser.text(key, text),
             Value::Number(number) => normaliser.number(key, number),

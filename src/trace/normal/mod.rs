@@ -14,6 +14,6 @@ mod tests;
 mod volatile;
 
 pub use connection::exchange_number;
-pub use normaliser::{HandshakeNormaliser, NormalisationFacts, Normaliser, Strength, normalise};
+pub use normaliser::{NormalisationFacts, Normaliser, Strength, ValueNormaliser, normalise};
 pub use volatile::TraceFacts;
 pub(super) use volatile::{Volatile, VolatilePiece};

@@ -1,4 +1,4 @@
-//! [`Normaliser`]: gathers a trace and gives its normalised text. [`HandshakeNormaliser`]: the same for single values.
+//! [`Normaliser`]: gathers a trace and gives its normalised text. [`ValueNormaliser`]: the same for single values.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -109,9 +109,9 @@ const HANDSHAKE_KEYS: [&str; 2] = ["sec-websocket-key", "sec-websocket-accept"];
 
 /// Gives values a form in which those that mean the same in two traces are equal: each UUID, time, port, process,
 /// secret and run directory becomes a placeholder without a number.
-pub struct HandshakeNormaliser(Volatile);
+pub struct ValueNormaliser(Volatile);
 
-impl HandshakeNormaliser {
+impl ValueNormaliser {
     /// A normaliser for a trace with these facts.
     pub fn new(known: &NormalisationFacts, learnt: TraceFacts) -> Self {
         Self(Volatile::with(known, learnt))
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_differs_from_run_to_run_becomes_equal_and_nothing_else_does() {
-        let normaliser = HandshakeNormaliser::new(&NormalisationFacts::default(), TraceFacts::default());
+        let normaliser = ValueNormaliser::new(&NormalisationFacts::default(), TraceFacts::default());
         let of = |text| normaliser.text("k", text);
         assert_eq!(of("id 503d5041-b0ee-418a-a9dc-8311037acfa3"), of("id be4a8884-1c67-45ec-a051-8419b2f0c9aa"));
         assert_eq!(of("file:///tmp/wirecert-28KaeP/a.txt"), of("file:///tmp/wirecert-XXk3f9/a.txt"));
