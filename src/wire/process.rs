@@ -13,16 +13,16 @@ const PLAY_COMMANDS: [&str; 4] = ["certify", "run", "prove", "fuzz"];
 /// How many processes that were found are tried first.
 const MAX_RECENT: usize = 8;
 
-/// The id of the process that opened a connection which we accepted; any one of several. None where the system
-/// does not tell: Linux does for processes of the same user.
+/// The id of the process that opened a connection which we accepted; of several that have it open, the one that started
+/// the others. None where the system does not tell: Linux does for processes of the same user.
 pub async fn client_pid(stream: &TcpStream) -> Option<u32> {
     let (client, server) = (stream.peer_addr().ok()?, stream.local_addr().ok()?);
     // Searching the open files of all processes takes milliseconds and must not block other tasks.
     tokio::task::spawn_blocking(move || process_with_socket(diagnosis::inode(client, server)?)).await.ok()?
 }
 
-/// The id of the process that listens at a port of the loopback interface; any one of several. None where the
-/// system does not tell, or no process listens.
+/// The id of the process that listens at a port of the loopback interface; of several, the one that started the others.
+/// None where the system does not tell, or no process listens.
 pub async fn listener_pid(port: u16) -> Option<u32> {
     let inode = listener(port)?;
     tokio::task::spawn_blocking(move || process_with_socket(inode)).await.ok()?
@@ -70,8 +70,8 @@ fn runs(pid: u32, name: &str, commands: &[&str]) -> bool {
     comm.trim_end() == name && commands.iter().any(|word| word.as_bytes() == command)
 }
 
-/// The process that has this socket open. To search the open files of all processes costs a system call for each file, so
-/// the processes that were found before are tried first.
+/// The process that has this socket open; of a process and those that it started, the first. To search the open files of all
+/// processes costs a system call for each file, so the processes that were found before are tried first, then the newest.
 fn process_with_socket(inode: u32) -> Option<u32> {
     static RECENT: Mutex<VecDeque<u32>> = Mutex::new(VecDeque::new());
     let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -80,12 +80,22 @@ fn process_with_socket(inode: u32) -> Option<u32> {
     }
     let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let mut pids: Vec<u32> = numbers.collect();
-    pids.sort_unstable();
-    let found = pids.into_iter().find(|pid| has_socket(*pid, inode))?;
+    pids.sort_unstable_by(|one, other| other.cmp(one));
+    let mut found = pids.into_iter().find(|pid| has_socket(*pid, inode))?;
+    while let Some(parent) = parent(found).filter(|parent| has_socket(*parent, inode)) {
+        found = parent;
+    }
     let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
     recent.push_front(found);
     recent.truncate(MAX_RECENT);
     Some(found)
+}
+
+/// The process that started this one.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program stands in parentheses and may hold any character; the state and the parent follow.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Whether this process has this socket open.
@@ -209,6 +219,12 @@ mod tests {
             assert_eq!(client_pid(&accepted).await, Some(std::process::id()), "{host}");
             drop(client);
         }
+    }
+
+    #[test]
+    fn the_parent_of_a_process_is_known() {
+        assert_eq!(parent(std::process::id()), Some(std::os::unix::process::parent_id()));
+        assert_eq!(parent(u32::MAX), None);
     }
 
     #[tokio::test]
