@@ -42,6 +42,9 @@ const OF_DATA: [&str; 10] =
 /// Crates that do.
 const OF_THE_WORLD: [&str; 4] = ["tokio", "tokio_tungstenite", "rustix", "futures_util"];
 
+/// What of them computes a value and reaches nothing.
+const PURE_FUNCTIONS: [&str; 1] = ["tokio_tungstenite::tungstenite::handshake::derive_accept_key"];
+
 /// Modules that are pure: what they say depends on what they are given alone.
 const PURE: [&str; 3] = ["matcher", "protocol", "judge"];
 
@@ -106,7 +109,7 @@ impl SourceFile {
         let parts = name.trim_end_matches(".rs").split('/');
         let module: Vec<String> =
             parts.filter(|part| !["mod", "lib", "main"].contains(part)).map(str::to_owned).collect();
-        let in_test = module.iter().any(|part| part == "tests" || part == "testing");
+        let in_test = module.iter().any(|part| ["tests", "testing", "cited"].contains(&part.as_str()));
         let mut paths = Paths { module, in_test, found: vec![] };
         paths.visit_file(&tree);
         Self { name, paths: paths.found }
@@ -289,7 +292,8 @@ fn modules_of_data_use_no_network_and_pure_ones_no_files_and_no_clock() {
     for source in sources() {
         let module = source.module().to_owned();
         for used in source.paths.iter().filter(|used| !used.in_test) {
-            let of_the_world = OF_THE_WORLD.iter().any(|name| starts_with(&used.path, name));
+            let of_the_world = OF_THE_WORLD.iter().any(|name| starts_with(&used.path, name))
+                && !PURE_FUNCTIONS.contains(&used.path.as_str());
             let not_pure = NOT_PURE.iter().any(|name| starts_with(&used.path, name));
             if of_the_world && OF_DATA.contains(&module.as_str()) || not_pure && PURE.contains(&module.as_str()) {
                 wrong.insert(format!("{} uses {}", source.name, used.path));
