@@ -170,7 +170,7 @@ impl Mirror {
             Err(_) => (content, None, None),
         };
         let name = name.unwrap_or_else(|| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
-        let copy = self.own.join(name);
+        let copy = self.free_copy(&path, &name);
         if let Some(before) = before.filter(|before| *before != copy) {
             let _ = fs::remove_file(before);
         }
@@ -186,6 +186,15 @@ impl Mirror {
                 self.seen.insert(path, MirroredLockfile { stamp, copy: None, proxy });
             }
         }
+    }
+
+    /// Where a copy of this name goes. Two data homes may have a file of the same name.
+    fn free_copy(&self, path: &Path, name: &str) -> PathBuf {
+        let taken =
+            |copy: &PathBuf| self.seen.iter().any(|(other, seen)| other != path && seen.copy.as_ref() == Some(copy));
+        let numbered = (1..).map(|n| self.own.join(format!("{n}-{name}")));
+        let mut candidates = std::iter::once(self.own.join(name)).chain(numbered);
+        candidates.find(|copy| !taken(copy)).unwrap_or_else(|| self.own.join(name))
     }
 
     /// Whether a server belongs to the workspace. A server that names no folder may.
@@ -389,6 +398,7 @@ fn link_entries(from: &Path, to: &Path, but: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::trace_writer::{PassedTraffic, TraceWriter};
     use super::*;
 
     #[test]
@@ -434,5 +444,24 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let overlay = HomeOverlay::make(&dir.path().join("none"), &dir.path().join("ours"), "a/b").unwrap();
         assert!(overlay.own().is_dir());
+    }
+
+    #[tokio::test]
+    async fn lockfiles_of_one_name_in_two_data_homes_are_both_copied() {
+        let dir = tempfile::tempdir().unwrap();
+        let (homes, own) = (["a", "b"].map(|home| dir.path().join(home)), dir.path().join("own"));
+        let reach = &crate::protocol::role("amp-server").unwrap().1.reach;
+        fs::create_dir_all(&own).unwrap();
+        for home in &homes {
+            fs::create_dir_all(home.join("amp/ide")).unwrap();
+            fs::write(home.join("amp/ide/8000.json"), home.display().to_string()).unwrap();
+        }
+        let recorder = Recorder::new(crate::trace::Clock::start(), vec![]);
+        let (_writer, tap) = TraceWriter::start(&recorder, PassedTraffic::WebSocket).unwrap();
+        let mut mirror = Mirror::new(reach, "cli", &homes, &own, None, recorder, tap).unwrap();
+        mirror.scan().await;
+        let copies = fs::read_dir(&own).unwrap().map(|copy| fs::read_to_string(copy.unwrap().path()).unwrap());
+        let sources: std::collections::BTreeSet<String> = homes.iter().map(|home| home.display().to_string()).collect();
+        assert_eq!(copies.collect::<std::collections::BTreeSet<_>>(), sources);
     }
 }
