@@ -1,5 +1,6 @@
 //! What a command ends with: [`Exit`], the whole contract of exit codes, and [`CliError`], which carries one.
 
+use crate::certification::SessionError;
 use crate::diagnostic::Diagnostic;
 use crate::judge::Standing;
 
@@ -91,6 +92,17 @@ impl From<Vec<Diagnostic>> for CliError {
 impl From<Diagnostic> for CliError {
     fn from(diagnostic: Diagnostic) -> Self {
         vec![diagnostic].into()
+    }
+}
+
+impl From<SessionError> for CliError {
+    fn from(error: SessionError) -> Self {
+        let exit = match error {
+            SessionError::Usage(_) => Exit::USAGE,
+            SessionError::Unjudged(_) => Exit::UNJUDGED,
+            SessionError::Interrupted => Exit::INTERRUPTED,
+        };
+        Self { diagnostics: error.diagnostics(), exit }
     }
 }
 

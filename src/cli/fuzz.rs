@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::certification::{SessionError, default_jobs};
 use crate::config::{EditionChoice, SubjectSpec, own};
 use crate::fuzz::{Case, Generator, Memory, Traffic};
 use crate::judge::{FaultOwner, Play, ScenarioStatus};
@@ -140,7 +141,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     run.options.strict = args.strict;
     run.retries = 1;
     run.weigh_every = WEIGH_EVERY;
-    run.jobs = args.jobs.map_or_else(|| super::session::default_jobs(spec.role), NonZeroUsize::get);
+    run.jobs = args.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get);
     let fuzz = FuzzRun { args: &args, spec, run, seed, cancel: cancel.clone() };
     let outcome = runtime.block_on(async {
         super::session::watch_for_interrupts(cancel.clone());
@@ -236,7 +237,7 @@ impl FuzzRun<'_> {
             done += cases.len() as u64;
             let played = suite(&self.spec, plans, &self.run, None, tally.memory.clone(), &self.cancel).await;
             tally.memory.settle();
-            let played = played.map_err(|SuiteError::Subject(error)| super::session::unjudged(&error))?;
+            let played = played.map_err(|SuiteError::Subject(error)| SessionError::from(error))?;
             for (case, played) in cases.into_iter().zip(played) {
                 let Some(play) = played.plays.last() else { continue };
                 for play in &played.plays {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::certification::{catalogue, load_baseline};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::protocol::{Protocol, Reach, Role, protocols};
 use crate::record::{Client, LiveJudge, Lockfiles, RecordError, Recording, Rendezvous, edition_of};
@@ -98,7 +99,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let homes = data_home_folders(&args, role)?;
     let edition = edition(&args, protocol, role, &homes)?;
     let rendezvous = rendezvous(&args, role, homes)?;
-    let known = deliver::load_baseline(args.baseline.as_deref())?;
+    let known = load_baseline(args.baseline.as_deref())?;
     let header = Header::new(protocol.name, edition);
     let (sink, written) = FileSink::create(&args.out, &header).map_err(|e| CliError::usage(e.to_string()))?;
     let color = terminal.output().color;
@@ -137,7 +138,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             deliver::deliver(&report, &[], terminal);
         } else {
             let verbose = terminal.output().verbosity > 0;
-            terminal.aside(&report::terminal(&report, &deliver::catalogue(), verbose));
+            terminal.aside(&report::terminal(&report, &catalogue(), verbose));
         }
         exit = Exit::of(report.standing(), false, exit == Exit::USAGE);
     }

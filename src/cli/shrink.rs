@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use crate::certification;
 use crate::diagnostic::yaml;
 use crate::play::Cancel;
 use crate::protocol::parse_bound;
@@ -98,7 +99,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             .help("give the command that starts the subject after `--`, or describe it with --subject"));
     };
     let chosen =
-        |plan: &Plan| filter.as_ref().is_none_or(|f| super::session::matches(f, plan, (spec.protocol.requirements)()));
+        |plan: &Plan| filter.as_ref().is_none_or(|f| certification::matches(f, plan, (spec.protocol.requirements)()));
     let plans: Vec<Plan> = loaded.plans.into_iter().filter(chosen).collect();
     if plans.is_empty() {
         return Err(CliError::usage("nothing in the file is left by what was asked for").help("drop `--filter`"));

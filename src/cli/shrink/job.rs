@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::certification::SessionError;
 use crate::cli::{CliError, Exit, Terminal, options};
 use crate::config::SubjectSpec;
 use crate::judge::{FaultOwner, Play, RawFinding, Repro};
@@ -230,7 +231,7 @@ impl ShrinkJob {
     /// The outcome of a scenario that does not fail: it passes, or it could not be judged.
     fn passing_outcome(&self, seen: PlayedRuns) -> Result<ShrinkOutcome, CliError> {
         if let Some(error) = seen.launch_error {
-            return Err(crate::cli::session::unjudged(&error));
+            return Err(SessionError::from(error).into());
         }
         let (judged, plays) = (seen.judged(), seen.plays.len());
         if judged == 0 {
