@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use crate::config::{Access, EditionChoice, SubjectSpec, Target};
-use crate::diagnostic::Diagnostic;
 use crate::judge::Note;
 use crate::peer;
-use crate::play::{Cancel, contact, serves, start};
+use crate::play::{Cancel, RunError, contact, serves, start};
 use crate::report::Progress;
 use crate::subject::{RunDir, Running};
 use crate::trace::{Clock, Recorder};
-
-use super::SessionError;
 
 /// A subject that was started for first contact, and is kept for the plays.
 pub(super) type StartedSubject = (Option<RunDir>, Running);
@@ -22,23 +19,22 @@ pub async fn detect(
     patience: Duration,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Result<(&'static str, String, StartedSubject), SessionError> {
+) -> Result<(&'static str, String, StartedSubject), RunError> {
     let recorder = Recorder::with_secret_keys(Clock::start(), spec.protocol.secret_keys, vec![]);
     let started = tokio::select! {
         started = start(spec, None, recorder.clone(), progress) => started,
-        () = cancel.cancelled() => return Err(SessionError::Interrupted),
+        () = cancel.cancelled() => return Err(RunError::Interrupted),
     };
     let first = started?;
     let probe = peer::kind(spec.role.name)
         .and_then(|kind| kind.probe.as_ref())
-        .ok_or_else(|| SessionError::usage(format!("the edition of a {} cannot be detected", spec.role.name)))?;
-    let lock =
-        first.1.lock().cloned().ok_or_else(|| SessionError::usage("the edition of a client cannot be detected"))?;
+        .ok_or_else(|| RunError::usage(format!("the edition of a {} cannot be detected", spec.role.name)))?;
+    let lock = first.1.lock().cloned().ok_or_else(|| RunError::usage("the edition of a client cannot be detected"))?;
     let detected = tokio::select! {
         detected = (probe.detect)(lock, patience, recorder) => detected,
         () = cancel.cancelled() => {
             first.1.stop().await;
-            return Err(SessionError::Interrupted);
+            return Err(RunError::Interrupted);
         }
     };
     Ok((detected.edition, detected.how, first))
@@ -52,12 +48,11 @@ pub(super) async fn contact_client(
     progress: &dyn Progress,
     notes: &mut Vec<Note>,
     cancel: &Cancel,
-) -> Result<&'static str, SessionError> {
+) -> Result<&'static str, RunError> {
     let unclear = || {
         let known: Vec<&str> = spec.protocol.editions.iter().map(|e| e.id).collect();
-        SessionError::usage("it cannot be told which edition the client speaks: it made no request")
+        RunError::usage("it cannot be told which edition the client speaks: it made no request")
             .help(format!("say `--edition`: {}", known.join(" or ")))
-            .into()
     };
     let given = match spec.edition {
         EditionChoice::Given(edition) => Some(edition),
@@ -73,7 +68,7 @@ pub(super) async fn contact_client(
     let first = spec.protocol.editions.first().map_or("", |e| e.id);
     let met = tokio::select! {
         met = contact(spec, given.unwrap_or(first), patience) => met,
-        () = cancel.cancelled() => return Err(SessionError::Interrupted),
+        () = cancel.cancelled() => return Err(RunError::Interrupted),
     };
     let met = met?;
     if let Some(edition) = given {
@@ -95,7 +90,7 @@ pub(super) async fn check_access(
     first: Option<StartedSubject>,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Result<Option<StartedSubject>, SessionError> {
+) -> Result<Option<StartedSubject>, RunError> {
     let Access::Attach { target: Target::Url(_), .. } = &spec.access else { return Ok(first) };
     let tried = async {
         let first = match first {
@@ -106,14 +101,13 @@ pub(super) async fn check_access(
             }
         };
         serves(spec, edition, &first.1, patience).await.map_err(|error| {
-            let message = format!("the subject at the URL does not serve us: {error}");
-            let help = "check the token in the URL, or give --lockfile FILE, which has the right one";
-            SessionError::Unjudged(Diagnostic::error("subject", message).help(help))
+            RunError::unjudged(format!("the subject at the URL does not serve us: {error}"))
+                .help("check the token in the URL, or give --lockfile FILE, which has the right one")
         })?;
         Ok(Some(first))
     };
     tokio::select! {
         first = tried => first,
-        () = cancel.cancelled() => Err(SessionError::Interrupted),
+        () = cancel.cancelled() => Err(RunError::Interrupted),
     }
 }

@@ -4,13 +4,12 @@
 //! plays the evidence of its findings once more. It prints nothing: progress goes to a [`Progress`](crate::report::Progress).
 
 mod edition;
-mod error;
 mod repetition;
 mod selection;
 mod session;
 mod storage;
+mod unjudged;
 
 pub use edition::detect;
-pub use error::SessionError;
 pub use selection::matches;
 pub use session::{Session, SessionOptions, SessionOutcome, catalogue, default_jobs, load_baseline};

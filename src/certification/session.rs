@@ -15,18 +15,19 @@ use crate::judge::{
     Baseline, Note, Played, Report, Repro, RunOptions, Scope, Shard, SnapshotResult, SubjectReport, SubjectRun, Suite,
     judge_subject,
 };
-use crate::play::{Cancel, FailedTraces, KeptTraces, PlayOptions, Run, StopCondition, SuiteError, Traces, suite};
+use crate::play::{
+    Cancel, FailedTraces, KeptTraces, PlayOptions, Run, RunError, StopCondition, SuiteError, Traces, suite,
+};
 use crate::protocol::{Requirement, Role, protocols};
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan};
 use crate::trace::Strength;
 
-use super::SessionError;
 use super::edition::{check_access, contact_client, detect};
-use super::error::UnjudgedSubject;
 use super::repetition::{MIN_TIME, Repetition};
 use super::selection::SelectedPlans;
 use super::storage::{SnapshotComparison, TraceStorage, folders, wanted_traces};
+use super::unjudged::UnjudgedSubject;
 
 /// The default maximum of servers that are started side by side.
 const SERVERS: usize = 4;
@@ -102,7 +103,7 @@ impl Session {
         &self,
         progress: &Arc<dyn Progress>,
         cancel: &Cancel,
-        mut on_error: impl FnMut(&SessionError),
+        mut on_error: impl FnMut(&RunError),
     ) -> SessionOutcome {
         let failed = Arc::<FailedTraces>::default();
         let (subjects, options) = (&self.subjects, &self.options);
@@ -138,7 +139,7 @@ impl Session {
             })
             .await;
         reports.sort_by_key(|(n, _)| *n);
-        let misused = not_judged.iter().any(|(_, why)| matches!(why.error, Some(SessionError::Usage(_))));
+        let misused = not_judged.iter().any(|(_, why)| matches!(why.error, Some(RunError::Usage(_))));
         let unjudged = not_judged.iter().filter_map(|(n, why)| why.to_report(&subjects[*n])).collect();
         let files = self.files.iter().map(|(name, text)| (name.as_str(), text.as_slice()));
         let mut notes = vec![];
@@ -182,9 +183,9 @@ impl Session {
         if let Access::Attach { workspace: Some(dir), .. } = &spec.access
             && !dir.is_dir()
         {
-            let error = SessionError::usage(format!("the workspace {} is no folder", dir.display()))
+            let error = RunError::usage(format!("the workspace {} is no folder", dir.display()))
                 .help("give the folder that the subject has open with --workspace, or leave that out");
-            return Err(SessionError::from(error).into());
+            return Err(error.into());
         }
         let patience = self.options.patience.unwrap_or(spec.timeouts.expect);
         let mut notes = vec![];
@@ -209,9 +210,9 @@ impl Session {
                 (None, None) => format!("there are no scenarios for the role {} in edition {edition}", spec.role.name),
                 _ => format!("no scenario for {} in edition {edition} is left by what was asked for", spec.role.name),
             };
-            let error = SessionError::usage(what).help("`--list` shows what there is; drop `--filter` or `--shard`");
+            let error = RunError::usage(what).help("`--list` shows what there is; drop `--filter` or `--shard`");
             // Where other shards have some, nothing is left open by this one.
-            return Err(UnjudgedSubject { error: Some(error.into()), open: selected.all_shards.is_empty() });
+            return Err(UnjudgedSubject { error: Some(error), open: selected.all_shards.is_empty() });
         }
         let first = check_access(spec, edition, patience, first, progress.as_ref(), cancel).await?;
         let title = format!("{} ({}, {edition})", spec.name, spec.role.name);
@@ -240,7 +241,7 @@ impl Session {
         let played = suite(spec, plans, &run, first, progress.clone(), cancel).await;
         let took = begun.elapsed();
         progress.suite_finished();
-        let played = played.map_err(|SuiteError::Subject(error)| SessionError::from(error))?;
+        let played = played.map_err(|SuiteError::Subject(error)| RunError::from(error))?;
         let (compared, errors) = snapshots.finish(&selected.all_shards);
         notes.extend(errors.into_iter().map(|text| Note { requirement: None, text }));
         let mut report = self.judge(spec, edition, &played, &selected, notes, compared, &baseline, cancel);
@@ -301,12 +302,11 @@ pub fn default_jobs(role: &Role) -> usize {
 }
 
 /// Makes the folder for traces, and makes sure that files can be written there before anything is played.
-fn usable(dir: &Path) -> Result<(), SessionError> {
+fn usable(dir: &Path) -> Result<(), RunError> {
     let tried = std::fs::create_dir_all(dir).and_then(|()| tempfile::tempfile_in(dir).map(drop));
     tried.map_err(|e| {
-        SessionError::usage(format!("cannot keep traces in {}: {e}", dir.display()))
+        RunError::usage(format!("cannot keep traces in {}: {e}", dir.display()))
             .help("give --trace-dir a folder that can be written")
-            .into()
     })
 }
 
@@ -319,7 +319,7 @@ pub fn catalogue() -> Vec<&'static Requirement> {
 ///
 /// # Errors
 /// Every fault of the file: it cannot be read, or names a requirement that there is not.
-pub fn load_baseline(path: Option<&Path>) -> Result<Baseline, SessionError> {
+pub fn load_baseline(path: Option<&Path>) -> Result<Baseline, RunError> {
     let Some(path) = path else { return Ok(Baseline::default()) };
     let source = yaml::read(path)?;
     Ok(Baseline::parse(&source, catalogue().iter().map(|r| r.id))?)

@@ -1,8 +1,8 @@
 //! What a command ends with: [`Exit`], the whole contract of exit codes, and [`CliError`], which carries one.
 
-use crate::certification::SessionError;
 use crate::diagnostic::Diagnostic;
 use crate::judge::Standing;
+use crate::play::RunError;
 
 /// What the process ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,12 +95,12 @@ impl From<Diagnostic> for CliError {
     }
 }
 
-impl From<SessionError> for CliError {
-    fn from(error: SessionError) -> Self {
+impl From<RunError> for CliError {
+    fn from(error: RunError) -> Self {
         let exit = match error {
-            SessionError::Usage(_) => Exit::USAGE,
-            SessionError::Unjudged(_) => Exit::UNJUDGED,
-            SessionError::Interrupted => Exit::INTERRUPTED,
+            RunError::Usage(_) => Exit::USAGE,
+            RunError::Unjudged(_) => Exit::UNJUDGED,
+            RunError::Interrupted => Exit::INTERRUPTED,
         };
         Self { diagnostics: error.diagnostics(), exit }
     }

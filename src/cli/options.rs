@@ -13,7 +13,7 @@ use crate::config::{EditionChoice, SubjectSpec};
 use crate::diagnostic::nearest;
 use crate::judge::{Repro, Shard};
 use crate::play::{Cancel, PlayOptions, Run, StopCondition, Traces};
-use crate::protocol::{Level, RequirementId, parse_bound, parse_duration};
+use crate::protocol::{parse_bound, parse_duration};
 use crate::report::{ReportKind, Silent};
 use crate::scenario::Filter;
 use crate::trace::Strength;
@@ -311,12 +311,6 @@ pub async fn edition(
             Ok(edition)
         }
     }
-}
-
-/// The level of a requirement; what proves nothing binds as well.
-pub fn level(spec: &SubjectSpec, requirement: Option<RequirementId>) -> Level {
-    let catalogue = (spec.protocol.requirements)();
-    requirement.and_then(|id| catalogue.iter().find(|r| r.id == id)).map_or(Level::Must, |r| r.level)
 }
 
 /// A report to be written: `junit=out/junit.xml`. The path `-` is stdout.

@@ -1,20 +1,15 @@
-//! What the commands that play have in common: the runtime, interrupts, and a session with its reports.
+//! A session with its reports: what `certify` and `run` have in common.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
-
-use crate::certification::{Session, SessionError};
-use crate::play::{Cancel, KeptTraces};
+use crate::certification::Session;
+use crate::play::{Cancel, KeptTraces, RunError};
 use crate::report::Progress;
 
 use super::deliver::{deliver, progress};
+use super::signals::run_cancellable;
 use super::{CliError, Exit, SharedOptions, Terminal};
-
-/// How long what still runs may take to end when a session is over.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Runs a session, writes the reports, and gives the exit code. With `--list`, lists the scenarios instead.
 ///
@@ -31,21 +26,19 @@ pub fn run_session(session: &Session, options: &SharedOptions, terminal: &mut Te
             false => Ok(Exit::OK),
         };
     }
-    let runtime = runtime()?;
     let cancel = Cancel::default();
     remove_last_traces();
     let progress = progress(options.progress, terminal);
-    let outcome = runtime.block_on(async {
-        watch_for_interrupts(cancel.clone());
-        let on_error = |error: &SessionError| terminal.diagnostics(&error.diagnostics());
-        reporting_interrupts(session.run(&progress, &cancel, on_error), progress.as_ref(), &cancel).await
-    });
-    cancel.nothing_runs();
-    let written = deliver(&outcome.report, &options.reports, terminal);
-    let exit = Exit::of(outcome.report.standing(), cancel.is_cancelled(), !written || outcome.misused);
-    note_failed_traces(outcome.failed_traces, terminal);
-    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
-    Ok(exit)
+    run_cancellable(&cancel, async || {
+        let on_error = |error: &RunError| terminal.diagnostics(&error.diagnostics());
+        let session = session.run(&progress, &cancel, on_error);
+        let outcome = reporting_interrupts(session, progress.as_ref(), &cancel).await;
+        // From here on a signal ends the process.
+        cancel.nothing_runs();
+        let written = deliver(&outcome.report, &options.reports, terminal);
+        note_failed_traces(outcome.failed_traces, terminal);
+        Ok(Exit::of(outcome.report.standing(), cancel.is_cancelled(), !written || outcome.misused))
+    })
 }
 
 /// The folder of the traces of the last session of this process: with `--watch` there are several.
@@ -78,20 +71,6 @@ fn note_failed_traces(failed_traces: KeptTraces, terminal: &mut Terminal) {
     *LAST_TRACES.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
 }
 
-/// What runs everything that waits for sockets, processes and time.
-pub fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| CliError::unjudged(format!("the asynchronous runtime could not be started: {e}")))?;
-    let context = runtime.enter();
-    // Writing beyond a limit on the size of files is to be an error like a full disk, not the end of us. Where that
-    // cannot be had, it stays as it is. What is listened for once stays so.
-    drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())));
-    drop(context);
-    Ok(runtime)
-}
-
 /// Waits for something, and says so at once where the run is ended meanwhile: stopping subjects takes its time.
 async fn reporting_interrupts<T>(work: impl Future<Output = T>, progress: &dyn Progress, cancel: &Cancel) -> T {
     tokio::pin!(work);
@@ -107,24 +86,4 @@ async fn reporting_interrupts<T>(work: impl Future<Output = T>, progress: &dyn P
         }
     }
     work.await
-}
-
-/// Cancels the run at Ctrl-C, SIGTERM or SIGHUP.
-///
-/// While subjects run, a second one changes nothing: stopping them is bounded in time. Once none is left, it ends
-/// the process: a report may go to a pipe that nobody reads.
-pub fn watch_for_interrupts(cancel: Cancel) {
-    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-        // Registered at once, so that no moment is left in which it would end us with subjects running.
-        let Ok(mut signals) = signal(kind) else { continue };
-        let cancel = cancel.clone();
-        tokio::spawn(async move {
-            while signals.recv().await.is_some() {
-                if cancel.is_cancelled() && !cancel.something_runs() {
-                    std::process::exit(Exit::INTERRUPTED.0.into());
-                }
-                cancel.cancel();
-            }
-        });
-    }
 }

@@ -26,7 +26,7 @@ pub use attribution::{Aspect, Attribution, Base, Due, NOTHING_KNOWN, is_at_or_ab
 pub use descriptor::{Edition, EditionSchemas, Lock, PATIENCE, Protocol, Reach, Role};
 pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use observation::{MessageSort, MessageSummary, Observation, Observer};
-pub use requirement::{Level, Requirement, RequirementId, Section, area, short};
+pub use requirement::{Level, Requirement, RequirementId, Section, area, level_of, short};
 pub use rule::{Judgements, Part, Rule, Use, Violation, ViolationDetail};
 pub use vocabulary::{Field, ObservationKind, Pick, Shape, Verb};
 
