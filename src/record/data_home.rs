@@ -2,16 +2,17 @@
 //! lockfiles, with the ports of our proxy.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tokio::net::TcpListener;
 
+use crate::atomic_file::{self, Readable, create_private_folder};
 use crate::protocol::{Lock, Protocol, Reach};
 use crate::subject::read_bounded;
 use crate::trace::{EventKind, FileChange, Mark, Payload, Recorder};
@@ -174,7 +175,7 @@ impl Mirror {
         if let Some(before) = before.filter(|before| *before != copy) {
             let _ = fs::remove_file(before);
         }
-        match write_atomically(&copy, &text) {
+        match atomic_file::write(&copy, &text, Readable::ByOwner) {
             Ok(()) => {
                 if let Some((port, proxy)) = &proxy {
                     self.record_mark("offered", format!("the server at port {port} is offered at {}", proxy.local()));
@@ -285,16 +286,6 @@ fn with_port(content: &[u8], key: &str, port: u16) -> Vec<u8> {
     }
 }
 
-/// Writes a file atomically, readable by its owner only.
-fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    create_private_dir(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
-}
-
 /// A folder that looks like another one, except for one folder below it that is our own. It has links to the entries of
 /// the real folder; the folders on the path to our own folder are ours.
 #[derive(Debug)]
@@ -314,14 +305,14 @@ impl HomeOverlay {
         let (mut ours, mut reals) = (vec![], vec![]);
         let (mut real, mut at) = (real.to_owned(), folder.to_owned());
         for name in below.split('/') {
-            create_private_dir(&at)?;
+            create_private_folder(&at)?;
             link_entries(&real, &at, name)?;
             ours.push(at.clone());
             reals.push(real.clone());
             real.push(name);
             at.push(name);
         }
-        create_private_dir(&at)?;
+        create_private_folder(&at)?;
         ours.push(at);
         reals.push(real);
         Ok(Self { ours, real: reals })
@@ -372,11 +363,6 @@ fn move_to(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Makes a folder that only its owner may read.
-fn create_private_dir(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Links every entry of a folder into another one, except for one name.
