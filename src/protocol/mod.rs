@@ -16,6 +16,7 @@ mod literal;
 mod observation;
 pub mod openctx;
 mod requirement;
+pub mod rfc6455;
 mod rule;
 pub mod sample;
 pub mod scenario_element;
@@ -29,8 +30,6 @@ pub use observation::{MessageSort, MessageSummary, Observation, Observer};
 pub use requirement::{Level, Requirement, RequirementId, Section, area, level_of, short};
 pub use rule::{Judgements, Part, Rule, Use, Violation, ViolationDetail};
 pub use vocabulary::{Field, ObservationKind, Pick, Shape, Verb};
-
-use requirement::sources;
 
 /// Every protocol there is.
 pub fn protocols() -> &'static [&'static Protocol] {

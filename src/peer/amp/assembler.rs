@@ -1,5 +1,6 @@
 //! Frames of the other end, judged by RFC 6455 and joined to messages.
 
+use crate::protocol::rfc6455::may_be_sent;
 use crate::trace::Frame;
 use crate::wire::websocket::opcode;
 
@@ -163,11 +164,6 @@ fn close(payload: &[u8], tolerance: &FrameTolerance) -> AssembledFrame {
         Err((_, sent)) if tolerance.tolerates(FrameFault::Close) => AssembledFrame::Close(sent),
         Err((code, _)) => AssembledFrame::Broken(code, "the close frame is malformed"),
     }
-}
-
-/// Whether a close frame may carry this code (RFC 6455 section 7.4, and the registry of codes that it set up).
-fn may_be_sent(code: u16) -> bool {
-    matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ pub mod envelope;
 pub mod lockfile;
 mod observer;
 mod requirements;
-mod rfc6455;
 mod role;
 mod rules;
 mod samples;

@@ -11,7 +11,7 @@ use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload};
 
 use super::envelope::{self, PROBE, is_probe};
-use super::rfc6455::{self, has_token, only, opcode};
+use crate::protocol::rfc6455::{self, has_token, only, opcode};
 
 /// Payloads beyond this size are not shown as hexadecimal digits.
 const HEX_LIMIT: usize = 4096;

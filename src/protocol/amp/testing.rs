@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Closed, Direction, End, Event, EventKind, FileChange, Frame, Head, Message, Payload};
 
-use super::rfc6455::{self, opcode};
 use super::rules;
+use crate::protocol::rfc6455::{self, opcode};
 
 /// The key of RFC 6455 section 1.3, and what it has to be answered with.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";

@@ -1,6 +1,6 @@
 //! The role `amplifier-client`: the words with which scenarios play the server to a client.
 
-use crate::protocol::http::words::{
+use crate::protocol::http::scenario::{
     ANSWER_TO, CHUNKED, CUT, ENCODING, ENDLESS, FILL, FILLED, HEADERS, HEX, INTERIM, JSON, LENGTH, PACE, RAW_ANSWER,
     REPEATS, TEXT, THEN, TRAILERS,
 };

@@ -1,7 +1,7 @@
 //! The role `amplifier-server`: the words with which scenarios play the client to a server.
 
 use crate::protocol::http::exchanges;
-use crate::protocol::http::words::{
+use crate::protocol::http::scenario::{
     AS, CHUNKED, CUT, FILLED, HEADERS, HEX, HOLD, JSON, LENGTH, OVER, PACE, READ, RESPONSE_TO, TEXT,
 };
 use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};

@@ -12,10 +12,3 @@ pub mod rule_context;
 pub mod scenario;
 #[cfg(test)]
 pub mod testing;
-
-// Further paths by which the folders of protocols import these modules.
-pub use content as observation_draft;
-pub use rule_context as members;
-pub use rule_context as requirement_index;
-pub use scenario as to_scenario;
-pub use scenario as words;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
+use crate::protocol::rfc6455::accept_of_key;
 use crate::trace::{
     Body, Closed, Direction, End, Event, EventKind, FileChange, Frame, Head, HttpRequest, HttpResponse, Message,
     Payload, StreamEvent,
@@ -80,7 +80,7 @@ impl SampleWriter {
             }
             Sent::Upgraded { status: 101 } => {
                 let key = self.keys.get(&turn.on).map(String::as_str).unwrap_or_default();
-                let accept = derive_accept_key(key.as_bytes());
+                let accept = accept_of_key(key);
                 let lines =
                     [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Accept", accept.as_str())];
                 self.add(on, from, EventKind::Handshake(head("HTTP/1.1 101 Switching Protocols", &lines)));

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-pub(super) use crate::protocol::sources::{http11 as http, json, rfc6455 as rfc, uri};
+pub(super) use crate::protocol::requirement::sources::{http11 as http, json, rfc6455 as rfc, uri};
 use crate::protocol::{Requirement, Section};
 
 use super::{client_connection, client_messages, connection, methods, notifications};

@@ -4,12 +4,11 @@ use std::collections::VecDeque;
 
 use serde_json::json;
 
-use crate::protocol::amp::rfc6455::opcode;
+use crate::protocol::rfc6455::{may_be_sent, opcode};
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame};
 
 use super::OVERDUE;
-use super::frames::may_be_sent;
 use super::shared::{ConnectionStates, RequirementIndex, omitting_end};
 
 /// So many pings are remembered; of more, the latest.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::protocol::amp::rfc6455::{Utf8, items, opcode};
+use crate::protocol::rfc6455::{Utf8, items, may_be_sent, opcode};
 use crate::protocol::{Judgements, Rule};
 use crate::trace::{Direction, End, Event, EventKind, Frame};
 
@@ -244,9 +244,4 @@ fn is_echo(frame: &Frame, theirs: &Frame) -> bool {
         (opcode::CLOSE, opcode::CLOSE) => true,
         _ => false,
     }
-}
-
-/// Whether a close code may be sent (RFC 6455 section 7.4, and the codes registered since).
-pub(super) fn may_be_sent(code: u16) -> bool {
-    matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::json;
 
-use crate::protocol::amp::rfc6455::{accept_key, has_token, is_key, items, only, stray_extension, stray_subprotocol};
+use crate::protocol::rfc6455::{accept_key, has_token, is_key, items, only, stray_extension, stray_subprotocol};
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, Head, Mark};
 

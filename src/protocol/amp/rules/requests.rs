@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde_json::{Value, json};
 
 use crate::protocol::amp::lockfile::is_absolute;
-use crate::protocol::amp::rfc6455::opcode;
 use crate::protocol::amp::{envelope, is_probe};
+use crate::protocol::rfc6455::opcode;
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind};
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::rfc6455::{self, opcode};
 use crate::protocol::amp::{client_role, envelope, is_probe};
+use crate::protocol::rfc6455::{self, opcode};
 use crate::protocol::scenario_element::{ScenarioElement, TraceToScenario, args, word};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Payload};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::rfc6455::opcode;
+use crate::protocol::rfc6455::opcode;
 use crate::protocol::scenario_element::hex;
 use crate::trace::{End, Frame, Message, Payload};
 

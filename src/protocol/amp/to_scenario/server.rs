@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::rfc6455::{self, opcode};
 use crate::protocol::amp::{PROBE, envelope, is_probe};
-use crate::protocol::http::to_scenario::has_secret;
+use crate::protocol::http::scenario::has_secret;
+use crate::protocol::rfc6455::{self, opcode};
 use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args, word};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload};
 use crate::uri;

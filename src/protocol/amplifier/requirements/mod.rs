@@ -16,7 +16,7 @@ mod sessions;
 
 use std::sync::LazyLock;
 
-use crate::protocol::sources::{html as sse, http11, json, rfc6455, semantics, uri};
+use crate::protocol::requirement::sources::{html as sse, http11, json, rfc6455, semantics, uri};
 use crate::protocol::{Requirement, Section};
 
 /// A table of requirements of one area and end.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::protocol::ViolationDetail;
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
 
 use super::members::BodyObject;
 use super::sessions::{PostedDecision, TracedSession, remember};

@@ -9,7 +9,7 @@ use super::members::{
 use super::traffic::Exchange;
 use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::words::{Endpoint, Route};
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
 
 const CREATE: &[Member] = &[
     ("session_id", FILLED, true, "create/session-id"),

@@ -9,7 +9,7 @@ use super::members::{
 use super::responses;
 use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::{EVENTS, STATUSES};
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
 
 /// Whether a message has the format of an error, and is no event.
 pub fn is_error(message: &Value) -> bool {

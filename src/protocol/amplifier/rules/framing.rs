@@ -2,7 +2,8 @@
 
 use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::words::{Endpoint, Route};
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
+use crate::protocol::rfc6455::accept_of_key;
 use crate::trace::{End, Frame, Head};
 
 /// How long after the last line of an event the blank line may come that ends it, in microseconds.
@@ -120,7 +121,7 @@ pub fn handshake_response(request: &Head, head: &Head, ctx: &mut RuleContext<'_>
         return;
     }
     let key = request.header("sec-websocket-key").next().map(str::trim).unwrap_or_default();
-    let wanted = tokio_tungstenite::tungstenite::handshake::derive_accept_key(key.as_bytes());
+    let wanted = accept_of_key(key);
     let actual = head.header("sec-websocket-accept").next().map(str::trim).unwrap_or_default();
     let fault =
         ViolationDetail::new("the accept value of a handshake is not right").expected(wanted.clone()).actual(actual);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::protocol::ViolationDetail;
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
 
 use super::approvals::StreamApprovals;
 use super::members::BodyObject;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-pub use crate::protocol::http::members::{BodyObject, Member, OBJECT, STRING, Type};
+pub use crate::protocol::http::rule_context::{BodyObject, Member, OBJECT, STRING, Type};
 
 pub const ANY: Type = Type { name: "any value", is: |_| true };
 pub const BOOLEAN: Type = Type { name: "a boolean", is: Value::is_boolean };

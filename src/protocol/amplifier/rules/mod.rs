@@ -21,7 +21,7 @@ use std::sync::LazyLock;
 use super::requirements;
 use crate::protocol::Rule;
 use crate::protocol::exits::CrashRule;
-use crate::protocol::http::requirement_index::RequirementIndex;
+use crate::protocol::http::rule_context::RequirementIndex;
 use crate::trace::End;
 
 /// The requirements, as the rules cite them.

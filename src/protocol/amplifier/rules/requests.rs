@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::protocol::amplifier::words::{Endpoint, Route};
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::{Judgements, ViolationDetail};
 use crate::trace::{HttpRequest, HttpResponse};
 

@@ -10,7 +10,7 @@ use crate::protocol::amplifier::CODES;
 use crate::protocol::amplifier::words::{Endpoint, Route};
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::{Use, ViolationDetail};
 use crate::trace::HttpResponse;
 

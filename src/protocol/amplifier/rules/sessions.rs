@@ -8,7 +8,7 @@ use super::members;
 use super::traffic::Exchange;
 use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::words::{Endpoint, Route};
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
 
 /// So many sessions are remembered, and of each so many prompts, decisions and options.
 const MAX_SESSIONS: usize = 20_000;

@@ -12,7 +12,7 @@ use super::{INDEX, events, framing, requests};
 use crate::protocol::amplifier::words::Route;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::{Judgements, ViolationDetail};
 use crate::trace::{Direction, Event, Head, HttpResponse, Message, StreamEvent, read_json};
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::protocol::amplifier::words::{Endpoint, Route};
 use crate::protocol::http::content::{BodyAssembler, Content};
 use crate::protocol::http::exchanges::{Exchanges, TIMELY, timely};
-use crate::protocol::http::requirement_index::RuleContext;
+use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::http::{exchanges, redirects};
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse, Payload};

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use crate::protocol::amplifier::observer::AmplifierObserver;
-use crate::protocol::http::to_scenario::{Exchanges, Whole, has_secret, raw, respond};
+use crate::protocol::http::scenario::{Exchanges, Whole, has_secret, raw, respond};
 use crate::protocol::scenario_element::{ScenarioElement, TraceToScenario, args, hex, word};
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, EventKind};

@@ -8,7 +8,7 @@ use crate::protocol::amplifier::observer::AmplifierObserver;
 use crate::protocol::amplifier::words::{EVENTS, Endpoint, Route};
 use crate::protocol::http::content::Content;
 use crate::protocol::http::redirects;
-use crate::protocol::http::to_scenario::{Exchanges, Whole, has_secret, http, raw};
+use crate::protocol::http::scenario::{Exchanges, Whole, has_secret, http, raw};
 use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args, word};
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest};

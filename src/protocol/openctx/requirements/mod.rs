@@ -13,7 +13,7 @@ mod transport;
 
 use std::sync::LazyLock;
 
-use crate::protocol::sources::{http11, json, semantics, uri};
+use crate::protocol::requirement::sources::{http11, json, semantics, uri};
 use crate::protocol::{Requirement, Section};
 
 /// A table of requirements of one area and end.

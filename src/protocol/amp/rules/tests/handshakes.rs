@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::protocol::amp::rfc6455::accept_key;
 use crate::protocol::amp::testing::{TraceBuilder, head, request_head, response_head};
+use crate::protocol::rfc6455::accept_key;
 use crate::trace::{EventKind, Head};
 
 /// The requirements broken by a response to a request.

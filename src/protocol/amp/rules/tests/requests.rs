@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::protocol::Use;
-use crate::protocol::amp::rfc6455::opcode;
 use crate::protocol::amp::testing::{TraceBuilder, request, response};
+use crate::protocol::rfc6455::opcode;
 use crate::trace::{EventKind, Mark, Message, Payload};
 
 fn requested(edition: &str) -> TraceBuilder {

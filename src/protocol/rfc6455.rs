@@ -1,5 +1,5 @@
 //! What RFC 6455 says of a WebSocket: the opcodes of frames (section 5.2), the handshake judged from its two heads
-//! (sections 4.1 and 4.2), and UTF-8 that comes in pieces.
+//! (sections 4.1 and 4.2), close codes (section 7.4), and UTF-8 that comes in pieces.
 
 use base64::Engine as _;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -27,9 +27,14 @@ pub fn is_key(key: &str) -> bool {
     base64::engine::general_purpose::STANDARD.decode(key).is_ok_and(|bytes| bytes.len() == 16)
 }
 
+/// The value of `Sec-WebSocket-Accept` that belongs to a key.
+pub fn accept_of_key(key: &str) -> String {
+    derive_accept_key(key.as_bytes())
+}
+
 /// The value that `Sec-WebSocket-Accept` has to have; none where the request has no key to compute it from.
 pub fn accept_key(request: &Head) -> Option<String> {
-    only(request, "sec-websocket-key").map(|key| derive_accept_key(key.as_bytes()))
+    only(request, "sec-websocket-key").map(accept_of_key)
 }
 
 /// Whether a response accepts the request in the way that the client has to insist on (RFC 6455 section 4.1).
@@ -91,6 +96,11 @@ pub mod opcode {
             _ => return None,
         })
     }
+}
+
+/// Whether a close frame may carry this code (section 7.4, and the codes registered since).
+pub fn may_be_sent(code: u16) -> bool {
+    matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }
 
 /// Checks text as it comes, without keeping it.
