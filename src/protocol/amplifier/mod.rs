@@ -5,6 +5,7 @@
 mod attribution;
 mod client_attribution;
 mod client_role;
+mod events;
 mod message_summary;
 mod observer;
 mod requirements;
@@ -19,7 +20,8 @@ mod words;
 
 use super::{Edition, Protocol};
 
-pub use words::{CODES, ENDPOINTS, EVENTS, Endpoint, Route, STATUSES};
+pub use events::{EVENTS, EventType, find as find_event};
+pub use words::{CODES, ENDPOINTS, Endpoint, Route, STATUSES};
 
 /// Amplifier 2025-12-09.
 pub static PROTOCOL: Protocol = Protocol {

@@ -1,4 +1,5 @@
-//! The JSON Schemas (draft-07) of the edition: `schemas/2025-12-09/<name>.json`.
+//! The JSON Schemas (draft-07) of the edition: `schemas/2025-12-09/<name>.json`, and those of events, which follow from
+//! the table of events.
 //!
 //! `<endpoint>.request` and `<endpoint>.response` are bodies, `<event>.event` are messages (with `-` for the colon of the
 //! event's name), `control` is a message of a client over a WebSocket, `error` the body of any error. They are strict
@@ -10,15 +11,19 @@ use std::sync::LazyLock;
 use include_dir::{Dir, include_dir};
 use serde_json::Value;
 
+use super::events::{EVENTS, any_schema};
+
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/protocol/amplifier/schemas/2025-12-09");
 
 /// By name. A file that is no JSON is left out, which a test forbids.
-static ALL: LazyLock<BTreeMap<&'static str, Value>> = LazyLock::new(|| {
+static ALL: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
     let named = |file: &'static include_dir::File<'static>| {
         let name = file.path().to_str()?.strip_suffix(".json")?;
-        Some((name, serde_json::from_slice(file.contents()).ok()?))
+        Some((name.to_owned(), serde_json::from_slice(file.contents()).ok()?))
     };
-    FILES.files().filter_map(named).collect()
+    let of_events = EVENTS.iter().map(|event| (event.schema_name(), event.schema()));
+    let of_events = of_events.chain([("event".to_owned(), any_schema())]);
+    FILES.files().filter_map(named).chain(of_events).collect()
 });
 
 /// The schema of this name. There is one edition.
@@ -28,7 +33,7 @@ pub fn schema(_edition: &str, name: &str) -> Option<&'static Value> {
 
 /// The names of the schemas, in alphabetical order.
 pub fn names(_edition: &str) -> Vec<&'static str> {
-    ALL.keys().copied().collect()
+    ALL.keys().map(String::as_str).collect()
 }
 
 #[cfg(test)]
@@ -37,7 +42,7 @@ mod tests {
 
     use super::*;
     use crate::matcher::Pattern;
-    use crate::protocol::amplifier::{ENDPOINTS, EVENTS, PROTOCOL};
+    use crate::protocol::amplifier::{ENDPOINTS, PROTOCOL};
 
     fn allows(name: &str, value: &Value) -> bool {
         let pattern = Pattern::compile(&json!({ "$schema": name }), &PROTOCOL.schemas("2025-12-09")).unwrap();
@@ -46,7 +51,7 @@ mod tests {
 
     #[test]
     fn every_file_is_a_draft_07_schema_with_a_title() {
-        assert_eq!(ALL.len(), FILES.files().count(), "a file is no JSON");
+        assert_eq!(ALL.len(), FILES.files().count() + EVENTS.len() + 1, "a file is not JSON");
         for (name, schema) in ALL.iter() {
             assert!(jsonschema::draft7::meta::validate(schema).is_ok(), "{name}");
             assert!(schema["title"].is_string(), "{name}");
@@ -59,7 +64,7 @@ mod tests {
             assert!(!allows(&format!("{endpoint}.response"), &json!([])), "{endpoint}");
         }
         for event in EVENTS {
-            let name = format!("{}.event", event.replace(':', "-"));
+            let (event, name) = (event.name, event.schema_name());
             assert!(!allows(&name, &json!({"event": event, "data": []})), "{event}");
             assert!(!allows(&name, &json!({"event": event, "data": {}})), "{event}: no session");
         }
