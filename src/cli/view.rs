@@ -114,7 +114,7 @@ impl Args {
         for kind in &self.kinds {
             if !KINDS.contains(&kind.as_str()) {
                 let error = CliError::usage(format!("there are no events of the kind `{kind}`"));
-                return Err(match nearest(kind, KINDS) {
+                return Err(match nearest(kind, KINDS.iter().copied()) {
                     Some(near) => error.help(format!("did you mean `{near}`?")),
                     None => error.help(format!("kinds are {}", KINDS.join(", "))),
                 });

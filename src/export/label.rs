@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::protocol::{MessageSort, Protocol};
-use crate::trace::{Body, Closed, Direction, Event, EventKind, Frame, Message, Payload, StreamEvent};
+use crate::trace::{Body, Closed, Direction, Event, EventKind, Frame, Message, Payload, StreamEvent, summary};
 
 use super::text::{self, clean, counted, cut};
 
@@ -177,7 +177,6 @@ impl Labels {
                 let what = format!("told of {}", name(&told.event));
                 carrying(LabelStyle::Harness, what, Content::Json(Cow::Borrowed(&told.data)))
             }
-            EventKind::State { state } => label(LabelStyle::Harness, format!("state {}", name(state))),
             EventKind::File(change) => {
                 let content = change.content.as_ref();
                 let content = content.map_or(Content::Nothing, |bytes| Content::Payload(Cow::Borrowed(bytes)));
@@ -191,6 +190,7 @@ impl Labels {
             EventKind::Judged(judged) => {
                 label(LabelStyle::Mark, format!("judged: {}", counted(judged.findings, "finding")))
             }
+            other => label(LabelStyle::Harness, summary(other)),
         }
     }
 

@@ -199,7 +199,7 @@ impl TestTrace {
     pub(crate) fn kinds(&self) -> String {
         let kind = |what: &EventKind| match what {
             EventKind::File(file) => format!("file:{}", file.change),
-            other => serde_json::to_value(other).unwrap().as_object().unwrap().keys().next().unwrap().clone(),
+            other => other.kind().to_owned(),
         };
         self.events().iter().map(kind).collect::<Vec<_>>().join(" ")
     }

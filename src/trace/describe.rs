@@ -24,7 +24,7 @@ pub fn describe(event: &Event) -> String {
 }
 
 /// The summary of an event, without number, time and connection.
-pub(super) fn summary(what: &EventKind) -> String {
+pub fn summary(what: &EventKind) -> String {
     match what {
         EventKind::Connected { address } => format!("connected to {}", clean(address, MAX_CHARS)),
         EventKind::Handshake(head) => head_line(head),

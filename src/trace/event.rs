@@ -3,9 +3,12 @@
 //!
 //! What crosses the wire itself is in [`traffic`](super::traffic).
 
-use schemars::JsonSchema;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::traffic::present_value;
 use super::{
@@ -61,113 +64,137 @@ pub enum End {
     Server,
 }
 
-/// The kinds of event. The name of a variant, in snake case, is the event's `kind`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EventKind {
-    /// A TCP connection was made.
-    Connected { address: String },
-    /// The head of a handshake request (to the server) or response (to the client).
-    Handshake(Head),
-    /// One WebSocket frame.
-    Frame(Frame),
-    /// One whole message, joined from its frames, or the whole body of a request or response, its content coding
-    /// undone.
-    Message(Message),
-    /// The head of an HTTP request.
-    HttpRequest(HttpRequest),
-    /// The head of an HTTP response; of one that is interim (1xx), too.
-    HttpResponse(HttpResponse),
-    /// A piece of the body of a request or response.
-    Body(Body),
-    /// An event, or other fields, of an event stream.
-    StreamEvent(StreamEvent),
-    /// Bytes that belong to no frame, head or body: half a frame, junk after the end.
-    Bytes { bytes: Payload },
-    /// The sender of this direction closed or cut its TCP stream.
-    Closed(Closed),
-    /// A process wrote a piece of text.
-    Output(Output),
-    /// A process was started.
-    Launched(Launched),
-    /// A process ended.
-    Exited(Exited),
-    /// A stimulus was given to the subject from outside.
-    Stimulus(Stimulus),
-    /// A call was made to a driven client.
-    Call(Call),
-    /// The outcome of a call.
-    Returned(Returned),
-    /// A driven client reported an event that reached its user.
-    Told(ClientEvent),
-    /// A driven client reported the state of its connection to the server: `connected`, `disconnected`, `reconnecting`,
-    /// `no_server`.
-    State { state: String },
-    /// A file of the protocol or of a scenario was created, changed or removed.
-    File(FileChange),
-    /// A mark: a scenario or step begins, a barrier is passed, a flaw is switched on.
-    Mark(Mark),
-    /// A finding of the play that the trace records.
-    Finding(Finding),
-    /// The play was judged: all findings come before this event.
-    Judged(JudgementEnd),
+/// Defines [`EventKind`]: for each kind its name in a trace file, and its fields. How they are written, read and
+/// described by a schema follows from that. A type whose value is one field has the key of that field after `in`.
+macro_rules! event_kinds {
+    ($( $(#[$doc:meta])* $name:literal: $variant:ident $fields:tt $(in $key:literal)?; )+) => {
+        /// The kinds of event, each with its fields.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum EventKind {
+            $( $(#[$doc])* $variant $fields, )+
+        }
+
+        /// The names of all kinds.
+        pub const KINDS: &[&str] = &[$($name),+];
+
+        impl EventKind {
+            /// The name of the kind, as in a trace file.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $( Self::$variant { .. } => $name, )+
+                }
+            }
+
+            /// Writes the fields as a JSON object.
+            pub(super) fn write_fields(&self, out: &mut Vec<u8>) -> serde_json::Result<()> {
+                match self {
+                    $( event_kinds!(@pattern value $variant $fields) =>
+                        event_kinds!(@write out value $fields $($key)?), )+
+                }
+            }
+
+            /// Reads the fields of a kind.
+            pub(super) fn read_fields<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<Self, D::Error> {
+                Ok(match kind {
+                    $( $name => event_kinds!(@read fields $variant $fields $($key)?), )+
+                    unknown => return Err(D::Error::unknown_variant(unknown, KINDS)),
+                })
+            }
+
+            /// The JSON Schema of the fields of each kind, with its name.
+            pub(super) fn fields_schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Value)> {
+                vec![$( ($name, event_kinds!(@schema generator $fields $($key)?)) ),+]
+            }
+        }
+    };
+    (@pattern $value:ident $variant:ident ($type:ty)) => { Self::$variant($value) };
+    (@pattern $value:ident $variant:ident { $field:ident: $type:ty }) => { Self::$variant { $field: $value } };
+    (@write $out:ident $value:ident ($type:ty)) => { serde_json::to_writer($out, $value) };
+    (@write $out:ident $value:ident ($type:ty) $key:literal) => {
+        serde_json::to_writer($out, &BTreeMap::from([($key, $value)]))
+    };
+    (@write $out:ident $value:ident { $field:ident: $type:ty }) => {
+        serde_json::to_writer($out, &BTreeMap::from([(stringify!($field), $value)]))
+    };
+    (@read $fields:ident $variant:ident ($type:ty)) => { Self::$variant(<$type>::deserialize($fields)?) };
+    (@read $fields:ident $variant:ident ($type:ty) $key:literal) => {{
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Field {
+            #[serde(rename = $key)]
+            value: $type,
+        }
+        Self::$variant(Field::deserialize($fields)?.value)
+    }};
+    (@read $fields:ident $variant:ident { $field:ident: $type:ty }) => {{
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Field {
+            $field: $type,
+        }
+        Self::$variant { $field: Field::deserialize($fields)?.$field }
+    }};
+    (@schema $generator:ident ($type:ty)) => { <$type>::json_schema($generator).to_value() };
+    (@schema $generator:ident ($type:ty) $key:literal) => { one_field::<$type>($key, $generator) };
+    (@schema $generator:ident { $field:ident: $type:ty }) => { one_field::<$type>(stringify!($field), $generator) };
 }
 
-/// The names of all kinds.
-pub const KINDS: [&str; 22] = [
-    "connected",
-    "handshake",
-    "frame",
-    "message",
-    "http_request",
-    "http_response",
-    "body",
-    "stream_event",
-    "bytes",
-    "closed",
-    "output",
-    "launched",
-    "exited",
-    "stimulus",
-    "call",
-    "returned",
-    "told",
-    "state",
-    "file",
-    "mark",
-    "finding",
-    "judged",
-];
+/// The schema of an object with one field.
+fn one_field<T: JsonSchema>(key: &str, generator: &mut SchemaGenerator) -> Value {
+    let value = generator.subschema_for::<T>().to_value();
+    json!({ "type": "object", "properties": { key: value }, "required": [key] })
+}
+
+event_kinds! {
+    /// A TCP connection was made.
+    "connected": Connected { address: String };
+    /// The head of a handshake request (to the server) or response (to the client).
+    "handshake": Handshake(Head);
+    /// One WebSocket frame.
+    "frame": Frame(Frame);
+    /// One whole message, joined from its frames, or the whole body of a request or response, its content coding
+    /// undone.
+    "message": Message(Message);
+    /// The head of an HTTP request.
+    "http_request": HttpRequest(HttpRequest);
+    /// The head of an HTTP response; of one that is interim (1xx), too.
+    "http_response": HttpResponse(HttpResponse);
+    /// A piece of the body of a request or response.
+    "body": Body(Body);
+    /// An event, or other fields, of an event stream.
+    "stream_event": StreamEvent(StreamEvent);
+    /// Bytes that belong to no frame, head or body: half a frame, junk after the end.
+    "bytes": Bytes { bytes: Payload };
+    /// The sender of this direction closed or cut its TCP stream.
+    "closed": Closed(Closed) in "how";
+    /// A process wrote a piece of text.
+    "output": Output(Output);
+    /// A process was started.
+    "launched": Launched(Launched);
+    /// A process ended.
+    "exited": Exited(Exited);
+    /// A stimulus was given to the subject from outside.
+    "stimulus": Stimulus(Stimulus);
+    /// A call was made to a driven client.
+    "call": Call(Call);
+    /// The outcome of a call.
+    "returned": Returned(Returned);
+    /// A driven client reported an event that reached its user.
+    "told": Told(ClientEvent);
+    /// A driven client reported the state of its connection to the server: `connected`, `disconnected`, `reconnecting`,
+    /// `no_server`.
+    "state": State { state: String };
+    /// A file of the protocol or of a scenario was created, changed or removed.
+    "file": File(FileChange);
+    /// A mark: a scenario or step begins, a barrier is passed, a flaw is switched on.
+    "mark": Mark(Mark);
+    /// A finding of the play that the trace records.
+    "finding": Finding(Finding);
+    /// The play was judged: all findings come before this event.
+    "judged": Judged(JudgementEnd);
+}
 
 impl EventKind {
-    /// The name of the kind, as in a trace file.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Connected { .. } => "connected",
-            Self::Handshake(_) => "handshake",
-            Self::Frame(_) => "frame",
-            Self::Message(_) => "message",
-            Self::HttpRequest(_) => "http_request",
-            Self::HttpResponse(_) => "http_response",
-            Self::Body(_) => "body",
-            Self::StreamEvent(_) => "stream_event",
-            Self::Bytes { .. } => "bytes",
-            Self::Closed(_) => "closed",
-            Self::Output(_) => "output",
-            Self::Launched(_) => "launched",
-            Self::Exited(_) => "exited",
-            Self::Stimulus(_) => "stimulus",
-            Self::Call(_) => "call",
-            Self::Returned(_) => "returned",
-            Self::Told(_) => "told",
-            Self::State { .. } => "state",
-            Self::File(_) => "file",
-            Self::Mark(_) => "mark",
-            Self::Finding(_) => "finding",
-            Self::Judged(_) => "judged",
-        }
-    }
-
     /// Whether the event is a conclusion from the trace, and not something that happened.
     pub fn is_conclusion(&self) -> bool {
         matches!(self, Self::Finding(_) | Self::Judged(_))

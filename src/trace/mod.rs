@@ -19,7 +19,7 @@ mod tail;
 mod traffic;
 
 pub use correlate::{Correlator, Find, Finder, Kind, Translation, ValueLink, ValueLocation, ValueOrigin, document};
-pub use describe::describe;
+pub use describe::{describe, summary};
 pub use event::{
     Call, ClientEvent, Direction, End, Event, EventKind, Exited, FileChange, KINDS, Launched, Mark, Output, Returned,
     Stimulus,

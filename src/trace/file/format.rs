@@ -2,7 +2,6 @@
 //!
 //! In the line of an event, the fields of the kind stand beside those of the envelope, in one flat object.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -14,11 +13,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::trace::{
-    Body, Call, ClientEvent, Closed, Direction, End, Event, EventKind, Exited, FileChange, Finding, Frame, Head,
-    HttpRequest, HttpResponse, JudgementEnd, KINDS, Launched, Mark, Message, Output, Payload, Returned, Stimulus,
-    StreamEvent,
-};
+use crate::trace::{Direction, End, Event, EventKind};
 
 /// The version of the file format that this crate writes and reads.
 pub const VERSION: u32 = 1;
@@ -178,30 +173,7 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) -> Result<(), serde_json::E
     // The fields of the kind follow in the same object: its opening brace makes room for a comma.
     out.pop();
     let body = out.len();
-    match &event.kind {
-        EventKind::Connected { address } => serde_json::to_writer(&mut *out, &BTreeMap::from([("address", address)])),
-        EventKind::Bytes { bytes } => serde_json::to_writer(&mut *out, &BTreeMap::from([("bytes", bytes)])),
-        EventKind::Closed(how) => serde_json::to_writer(&mut *out, &BTreeMap::from([("how", how)])),
-        EventKind::Handshake(head) => serde_json::to_writer(&mut *out, head),
-        EventKind::Frame(frame) => serde_json::to_writer(&mut *out, frame),
-        EventKind::Message(message) => serde_json::to_writer(&mut *out, message),
-        EventKind::HttpRequest(head) => serde_json::to_writer(&mut *out, head),
-        EventKind::HttpResponse(head) => serde_json::to_writer(&mut *out, head),
-        EventKind::Body(body) => serde_json::to_writer(&mut *out, body),
-        EventKind::StreamEvent(event) => serde_json::to_writer(&mut *out, event),
-        EventKind::Output(output) => serde_json::to_writer(&mut *out, output),
-        EventKind::Launched(launched) => serde_json::to_writer(&mut *out, launched),
-        EventKind::Exited(exited) => serde_json::to_writer(&mut *out, exited),
-        EventKind::Stimulus(stimulus) => serde_json::to_writer(&mut *out, stimulus),
-        EventKind::Call(call) => serde_json::to_writer(&mut *out, call),
-        EventKind::Returned(returned) => serde_json::to_writer(&mut *out, returned),
-        EventKind::Told(client_event) => serde_json::to_writer(&mut *out, client_event),
-        EventKind::State { state } => serde_json::to_writer(&mut *out, &BTreeMap::from([("state", state)])),
-        EventKind::File(change) => serde_json::to_writer(&mut *out, change),
-        EventKind::Mark(mark) => serde_json::to_writer(&mut *out, mark),
-        EventKind::Finding(finding) => serde_json::to_writer(&mut *out, finding),
-        EventKind::Judged(judged) => serde_json::to_writer(&mut *out, judged),
-    }?;
+    event.kind.write_fields(out)?;
     match out.get(body + 1) {
         // No fields, no comma.
         Some(b'}') => drop(out.remove(body)),
@@ -281,13 +253,13 @@ impl<'de> Visitor<'de> for LineVisitor {
         }
         let kind = kind.ok_or_else(|| A::Error::missing_field("kind"))?;
         let event_kind = if before_kind.is_empty() {
-            read_fields(&kind, MapAccessDeserializer::new(KindFields { map, fields: &mut fields }))?
+            EventKind::read_fields(&kind, MapAccessDeserializer::new(KindFields { map, fields: &mut fields }))?
         } else {
             let mut rest = KindFields { map, fields: &mut fields };
             while let Some(key) = rest.next_key::<String>()? {
                 before_kind.insert(key, rest.next_value()?);
             }
-            read_fields(&kind, MapDeserializer::new(before_kind.into_iter())).map_err(A::Error::custom)?
+            EventKind::read_fields(&kind, MapDeserializer::new(before_kind.into_iter())).map_err(A::Error::custom)?
         };
         Ok(Event {
             i: fields.i.ok_or_else(|| A::Error::missing_field("i"))?,
@@ -298,55 +270,6 @@ impl<'de> Visitor<'de> for LineVisitor {
             kind: event_kind,
         })
     }
-}
-
-/// Reads the fields of a kind of event.
-fn read_fields<'de, D: Deserializer<'de>>(kind: &str, fields: D) -> Result<EventKind, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Connected {
-        address: String,
-    }
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Bytes {
-        bytes: crate::trace::Payload,
-    }
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Closed {
-        how: crate::trace::Closed,
-    }
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct State {
-        state: String,
-    }
-    Ok(match kind {
-        "connected" => EventKind::Connected { address: Connected::deserialize(fields)?.address },
-        "handshake" => EventKind::Handshake(Deserialize::deserialize(fields)?),
-        "frame" => EventKind::Frame(Deserialize::deserialize(fields)?),
-        "message" => EventKind::Message(Deserialize::deserialize(fields)?),
-        "http_request" => EventKind::HttpRequest(Deserialize::deserialize(fields)?),
-        "http_response" => EventKind::HttpResponse(Deserialize::deserialize(fields)?),
-        "body" => EventKind::Body(Deserialize::deserialize(fields)?),
-        "stream_event" => EventKind::StreamEvent(Deserialize::deserialize(fields)?),
-        "bytes" => EventKind::Bytes { bytes: Bytes::deserialize(fields)?.bytes },
-        "closed" => EventKind::Closed(Closed::deserialize(fields)?.how),
-        "output" => EventKind::Output(Deserialize::deserialize(fields)?),
-        "launched" => EventKind::Launched(Deserialize::deserialize(fields)?),
-        "exited" => EventKind::Exited(Deserialize::deserialize(fields)?),
-        "stimulus" => EventKind::Stimulus(Deserialize::deserialize(fields)?),
-        "call" => EventKind::Call(Deserialize::deserialize(fields)?),
-        "returned" => EventKind::Returned(Deserialize::deserialize(fields)?),
-        "told" => EventKind::Told(Deserialize::deserialize(fields)?),
-        "state" => EventKind::State { state: State::deserialize(fields)?.state },
-        "file" => EventKind::File(Deserialize::deserialize(fields)?),
-        "mark" => EventKind::Mark(Deserialize::deserialize(fields)?),
-        "finding" => EventKind::Finding(Deserialize::deserialize(fields)?),
-        "judged" => EventKind::Judged(Deserialize::deserialize(fields)?),
-        unknown => return Err(D::Error::unknown_variant(unknown, &KINDS)),
-    })
 }
 
 /// The rest of a line after its `kind`: gives the fields of the kind, and stores those of the envelope.
@@ -376,8 +299,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for KindFields<'_, A> {
 pub fn schema() -> Value {
     let mut generator = SchemaSettings::draft07().into_generator();
     let mut lines = vec![generator.subschema_for::<Header>().to_value()];
-    for kind in KINDS {
-        let body = fields_schema(kind, &mut generator);
+    for (kind, body) in EventKind::fields_schemas(&mut generator) {
         lines.push(event_schema(kind, body, &mut generator));
     }
     lines.push(generator.subschema_for::<EndLine>().to_value());
@@ -388,41 +310,6 @@ pub fn schema() -> Value {
         "oneOf": lines,
         "definitions": generator.take_definitions(true),
     })
-}
-
-/// The object schema of the fields of a kind.
-fn fields_schema(kind: &str, generator: &mut SchemaGenerator) -> Value {
-    fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
-        T::json_schema(generator).to_value()
-    }
-    fn one<T: JsonSchema>(key: &str, generator: &mut SchemaGenerator) -> Value {
-        let value = generator.subschema_for::<T>().to_value();
-        json!({ "type": "object", "properties": { key: value }, "required": [key] })
-    }
-    match kind {
-        "connected" => one::<String>("address", generator),
-        "handshake" => of::<Head>(generator),
-        "frame" => of::<Frame>(generator),
-        "message" => of::<Message>(generator),
-        "http_request" => of::<HttpRequest>(generator),
-        "http_response" => of::<HttpResponse>(generator),
-        "body" => of::<Body>(generator),
-        "stream_event" => of::<StreamEvent>(generator),
-        "bytes" => one::<Payload>("bytes", generator),
-        "closed" => one::<Closed>("how", generator),
-        "output" => of::<Output>(generator),
-        "launched" => of::<Launched>(generator),
-        "exited" => of::<Exited>(generator),
-        "stimulus" => of::<Stimulus>(generator),
-        "call" => of::<Call>(generator),
-        "returned" => of::<Returned>(generator),
-        "told" => of::<ClientEvent>(generator),
-        "state" => one::<String>("state", generator),
-        "file" => of::<FileChange>(generator),
-        "finding" => of::<Finding>(generator),
-        "judged" => of::<JudgementEnd>(generator),
-        _ => of::<Mark>(generator),
-    }
 }
 
 /// The schema of an event: the fields of the envelope and of the kind in one object.

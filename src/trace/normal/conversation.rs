@@ -133,12 +133,8 @@ impl<'a> Conversation<'a> {
             EventKind::File(change) => return self.file(&change.path, &change.change, change.content.as_ref()),
             EventKind::Launched(_) => return self.surroundings.push("launched".to_owned().into()),
             EventKind::Exited(exited) => return self.surroundings.push(process_end(exited).into()),
-            EventKind::Connected { .. }
-            | EventKind::Body(_)
-            | EventKind::Output(_)
-            | EventKind::State { .. }
-            | EventKind::Mark(_) => return,
-            EventKind::Finding(_) | EventKind::Judged(_) => return,
+            // What is no part of a conversation, or depends on how it was played.
+            _ => return,
         };
         let text = text + &purpose;
         let is_awaited = self.awaited.is_none_or(|awaited| awaited.contains(&event.i));
