@@ -14,7 +14,7 @@ use crate::fuzz::{Case, Generator, Memory, Traffic};
 use crate::judge::{FaultOwner, Play, ScenarioStatus};
 use crate::peer;
 use crate::play::{Cancel, Run, SuiteError, suite};
-use crate::protocol::{Level, RequirementId, parse_bound, role};
+use crate::protocol::{Edition, Level, RequirementId, parse_bound, role};
 use crate::report::{self, ReportKind};
 use crate::scenario::Plan;
 
@@ -112,7 +112,6 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             CliError::usage(format!("a fuzz has no report of this kind for {path}")).help("there are json and text")
         );
     }
-    let editions: Vec<&'static str> = protocol.editions.iter().map(|e| e.id).collect();
     let spec = match args.target.subject(role.name, &args.command, args.own)? {
         Some(spec) => spec,
         // A list is no verdict.
@@ -121,12 +120,11 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         }
         None => {
             let requested = args.target.edition.as_deref().filter(|e| *e != "auto");
-            let edition = match requested {
-                Some(edition) => editions.iter().copied().find(|id| *id == edition),
-                None => editions.first().copied(),
+            let edition = requested.map_or(Some(protocol.default_edition()), |id| protocol.edition(id));
+            let unknown = || {
+                let ids = protocol.edition_ids().collect::<Vec<_>>().join(", ");
+                CliError::usage("there is no such edition").help(format!("editions: {ids}"))
             };
-            let unknown =
-                || CliError::usage("there is no such edition").help(format!("editions: {}", editions.join(", ")));
             own(protocol, role, edition.ok_or_else(unknown)?, &[], peer::described(role.name))
         }
     };
@@ -144,7 +142,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let fuzz = FuzzRun { args: &args, spec, run, seed, cancel: cancel.clone() };
     let outcome = runtime.block_on(async {
         super::session::watch_for_interrupts(cancel.clone());
-        fuzz.run_all(&editions, terminal).await
+        fuzz.run_all(terminal).await
     });
     cancel.nothing_runs();
     runtime.shutdown_timeout(Duration::from_secs(2));
@@ -180,11 +178,12 @@ struct FuzzCounts {
 }
 
 impl FuzzRun<'_> {
-    async fn run_all(&self, editions: &[&'static str], terminal: &mut Terminal) -> Result<Exit, CliError> {
+    async fn run_all(&self, terminal: &mut Terminal) -> Result<Exit, CliError> {
+        let protocol = self.spec.protocol;
         let edition = match (self.spec.edition, self.args.list) {
             // Nothing is started for a list.
-            (EditionChoice::Auto, true) => *editions.first().unwrap_or(&""),
-            _ => options::edition(&self.spec, editions, &self.run, &self.cancel).await?,
+            (EditionChoice::Auto, true) => protocol.default_edition(),
+            _ => options::edition(&self.spec, protocol.editions, &self.run, &self.cancel).await?,
         };
         let broken = |e: crate::fuzz::TrafficError| CliError::unjudged(e.to_string());
         let traffic = Traffic::of(self.spec.role, edition).map_err(broken)?;
@@ -280,7 +279,7 @@ impl FuzzRun<'_> {
     /// Prints the results and writes the reports; gives whether every report was written.
     fn deliver(
         &self,
-        edition: &str,
+        edition: &'static dyn Edition,
         tally: &FuzzCounts,
         saved: &BTreeMap<Option<RequirementId>, String>,
         terminal: &mut Terminal,

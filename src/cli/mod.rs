@@ -30,6 +30,7 @@ mod session;
 mod shrink;
 mod snapshot;
 mod terminal;
+mod trace;
 mod view;
 mod watch;
 

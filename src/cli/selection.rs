@@ -2,7 +2,7 @@
 
 use crate::config::{Environment, FILE, Flags, SubjectFile, SubjectSpec, resolve};
 use crate::judge::{Repro, Selection, Unjudged};
-use crate::protocol::Requirement;
+use crate::protocol::{Edition, Requirement};
 use crate::scenario::{Filter, Plan, filter};
 
 use super::session::Session;
@@ -158,7 +158,7 @@ pub struct SelectedPlans {
 
 impl SelectedPlans {
     /// Of the plans of a session, those for a subject.
-    pub fn of(session: &Session<'_>, spec: &SubjectSpec, edition: &str, filter: Option<&Filter>) -> Self {
+    pub fn of(session: &Session<'_>, spec: &SubjectSpec, edition: &dyn Edition, filter: Option<&Filter>) -> Self {
         let observed = |p: &Plan| p.requires.iter().any(|need| need == OBSERVED);
         // A client that is only watched plays what is made for that, and nothing else.
         let of_role =

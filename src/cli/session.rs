@@ -19,7 +19,7 @@ use crate::judge::{
 };
 use crate::peer;
 use crate::play::{Cancel, PlayOptions, Run, StopCondition, Traces, contact, serves, start, suite};
-use crate::protocol::{Requirement, Role};
+use crate::protocol::{Edition, Requirement, Role};
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan};
 use crate::subject::{RunDir, Running};
@@ -220,9 +220,9 @@ impl Session<'_> {
         progress: &dyn Progress,
         notes: &mut Vec<Note>,
         cancel: &Cancel,
-    ) -> Result<&'static str, CliError> {
+    ) -> Result<&'static dyn Edition, CliError> {
         let unclear = || {
-            let known: Vec<&str> = spec.protocol.editions.iter().map(|e| e.id).collect();
+            let known: Vec<&str> = spec.protocol.edition_ids().collect();
             CliError::usage("it cannot be told which edition the client speaks: it made no request")
                 .help(format!("say `--edition`: {}", known.join(" or ")))
         };
@@ -231,15 +231,14 @@ impl Session<'_> {
             EditionChoice::Auto => None,
         };
         let sole = match spec.protocol.editions {
-            [only] => Some(only.id),
+            [only] => Some(*only),
             _ => None,
         };
         if spec.observe.is_some() {
             return given.or(sole).ok_or_else(unclear);
         }
-        let first = spec.protocol.editions.first().map_or("", |e| e.id);
         let met = tokio::select! {
-            met = contact(spec, given.unwrap_or(first), self.patience(spec)) => met,
+            met = contact(spec, given.unwrap_or(spec.protocol.default_edition()), self.patience(spec)) => met,
             () = cancel.cancelled() => return Err(CliError::interrupted()),
         };
         let met = met.map_err(|error| unjudged(&error))?;
@@ -258,7 +257,7 @@ impl Session<'_> {
     async fn check_access(
         &self,
         spec: &SubjectSpec,
-        edition: &str,
+        edition: &'static dyn Edition,
         first: Option<StartedSubject>,
         progress: &dyn Progress,
         cancel: &Cancel,
@@ -289,7 +288,7 @@ impl Session<'_> {
     fn judge(
         &self,
         spec: &SubjectSpec,
-        edition: &str,
+        edition: &'static dyn Edition,
         played: &[Played],
         selected: &SelectedPlans,
         notes: Vec<Note>,
@@ -308,7 +307,7 @@ impl Session<'_> {
             name: spec.name.clone(),
             role: spec.role.name.to_owned(),
             end: spec.role.subject,
-            edition: edition.to_owned(),
+            edition: edition.id().to_owned(),
             catalogue: (spec.protocol.requirements)(),
             missing: &missing,
             baseline,
@@ -349,11 +348,12 @@ impl Session<'_> {
     fn list(&self, filter: Option<&Filter>, terminal: &mut Terminal) -> Result<Exit, CliError> {
         let mut any = false;
         for spec in &self.subjects {
-            for edition in spec.protocol.editions {
-                if !matches!(spec.edition, EditionChoice::Auto) && spec.edition.as_str() != edition.id {
-                    continue;
-                }
-                for plan in SelectedPlans::of(self, spec, edition.id, filter).plans {
+            let editions = match spec.edition {
+                EditionChoice::Given(edition) => vec![edition],
+                EditionChoice::Auto => spec.protocol.editions.to_vec(),
+            };
+            for edition in editions {
+                for plan in SelectedPlans::of(self, spec, edition, filter).plans {
                     any = true;
                     terminal.result(&format!("{}\n    {}\n", plan.id, plan.title));
                 }
@@ -383,7 +383,7 @@ pub async fn detect(
     patience: std::time::Duration,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Result<(&'static str, String, StartedSubject), CliError> {
+) -> Result<(&'static dyn Edition, String, StartedSubject), CliError> {
     let recorder = Recorder::with_secret_keys(Clock::start(), spec.protocol.secret_keys, vec![]);
     let started = tokio::select! {
         started = start(spec, None, recorder.clone(), progress) => started,

@@ -7,7 +7,7 @@ use crate::cli::{CliError, Exit, Terminal, options};
 use crate::config::SubjectSpec;
 use crate::judge::{FaultOwner, Play, RawFinding, Repro};
 use crate::play::{Cancel, Run};
-use crate::protocol::{Level, RequirementId};
+use crate::protocol::{Edition, Level, RequirementId};
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Plan, load_str};
 use crate::shrink::{FailureIdentity, Limits, PlayTrial, PlayedRuns, Shrinker, Size, Stop, narrow, reference};
@@ -40,7 +40,7 @@ impl ShrinkJob {
         out: Option<&Path>,
         terminal: &mut Terminal,
     ) -> Result<Exit, CliError> {
-        let mut editions: Vec<&'static str> = plans.iter().map(|p| p.edition).collect();
+        let mut editions: Vec<&'static dyn Edition> = plans.iter().map(|p| p.edition).collect();
         editions.dedup();
         let edition = options::edition(&self.spec, &editions, &self.run, &self.cancel).await?;
         let plans: Vec<Plan> = plans.into_iter().filter(|p| p.edition == edition).collect();
@@ -73,7 +73,7 @@ impl ShrinkJob {
         &self,
         tree: &Tree,
         plans: Vec<Plan>,
-        edition: &'static str,
+        edition: &'static dyn Edition,
         terminal: &mut Terminal,
     ) -> Result<ShrinkOutcome, CliError> {
         let began = Instant::now();
@@ -101,7 +101,7 @@ impl ShrinkJob {
         trial: &mut PlayTrial,
         tree: &Tree,
         plans: Vec<Plan>,
-        edition: &'static str,
+        edition: &'static dyn Edition,
         terminal: &mut Terminal,
     ) -> Result<ShrinkOutcome, CliError> {
         let plan = match <[Plan; 1]>::try_from(plans) {
