@@ -4,6 +4,8 @@
 //! scenarios at it, records everything that crosses the wire as one [`trace`], and judges that
 //! record against the published protocol.
 
+pub mod atomic_file;
+pub mod certification;
 pub mod cli;
 pub mod config;
 pub mod diagnostic;

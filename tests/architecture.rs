@@ -18,7 +18,8 @@ const TABLE: &[(&[&str], &[&str])] = &[
     (&["peer", "subject"], &["wire", "config", "protocol"]),
     (&["play", "record", "replay"], &["peer", "subject", "scenario"]),
     (&["prove", "fuzz", "shrink"], &["play", "judge"]),
-    (&["cli"], &["prove", "play"]),
+    (&["certification"], &["shrink"]),
+    (&["cli"], &["certification"]),
 ];
 
 /// What a module may use although it stands in the same line.

@@ -1,9 +1,10 @@
 //! `wirecert certify`: the whole suite against a subject, and a verdict.
 
+use crate::certification::Session;
 use crate::config::{Access, SubjectSpec, own};
 use crate::protocol::{Edition, protocols};
 
-use super::session::Session;
+use super::session::run_session;
 use super::watch::{WatchArguments, watch};
 use super::{CliError, Exit, SharedOptions, Terminal, embedded};
 
@@ -50,8 +51,9 @@ fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let plans = embedded::plans_of(&roles)?;
     // Our mocks are in nobody's way, and their clients mostly wait. What users bring is left alone with the machine.
     let side_by_side = if own && args.options.run_dir.is_none() { OWN } else { 1 };
-    Session { subjects, side_by_side, plans, is_complete_suite: true, files, options: &args.options, repro }
-        .run(terminal)
+    let options = args.options.session()?;
+    let session = Session { subjects, side_by_side, plans, is_complete_suite: true, files, options, repro };
+    run_session(&session, &args.options, terminal)
 }
 
 /// Our own mocks as subjects: of all roles or one, in all editions or one.

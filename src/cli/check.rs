@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use jiff::Zoned;
 
+use crate::certification::{catalogue, load_baseline};
 use crate::diagnostic::Diagnostic;
 use crate::judge::{
     Baseline, Note, Played, Recorded, Report, Repro, Scope, Selection, SubjectReport, SubjectRun, Suite, judge_subject,
@@ -53,7 +54,7 @@ struct TracedSubject {
 
 /// Runs `wirecert check`. A trace that cannot be read does not keep the others from being judged.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let baseline = deliver::load_baseline(args.baseline.as_deref())?;
+    let baseline = load_baseline(args.baseline.as_deref())?;
     let mut found: Vec<TracedSubject> = vec![];
     let mut unreadable = vec![];
     for path in &args.traces {
@@ -101,7 +102,7 @@ pub(super) fn report_of(
 
 fn report(found: &[TracedSubject], options: &JudgeOptions<'_>) -> Report {
     let reports = found.iter().map(|subject| judge(subject, options)).collect();
-    let catalogue = deliver::catalogue();
+    let catalogue = catalogue();
     Report::of(Suite::of([], catalogue.iter().copied()), vec![], reports)
 }
 

@@ -1,16 +1,15 @@
 //! What surrounds every run: the baseline, the progress display, and the delivery of reports.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use anstream::AutoStream;
 
-use crate::diagnostic::{Diagnostic, yaml};
-use crate::judge::{Baseline, Report};
-use crate::protocol::{Requirement, protocols};
+use crate::certification::catalogue;
+use crate::diagnostic::Diagnostic;
+use crate::judge::Report;
 use crate::report::{self, Lines, Progress, ReportKind, Silent, TerminalProgress};
 
-use super::{CliError, ProgressKind, ReportTarget, Terminal};
+use super::{ProgressKind, ReportTarget, Terminal};
 
 /// Prints the report and writes it to every target. Gives whether all could be written; what could not be is told,
 /// and never keeps the rest from being delivered.
@@ -54,21 +53,6 @@ pub(super) fn write_reports(
         }
     }
     all
-}
-
-/// Every requirement of every protocol.
-pub(super) fn catalogue() -> Vec<&'static Requirement> {
-    protocols().iter().flat_map(|p| (p.requirements)()).collect()
-}
-
-/// Reads a baseline; an empty one where none is named.
-///
-/// # Errors
-/// Wrong usage, with every fault of the file: it cannot be read, or names a requirement that there is not.
-pub fn load_baseline(path: Option<&Path>) -> Result<Baseline, CliError> {
-    let Some(path) = path else { return Ok(Baseline::default()) };
-    let source = yaml::read(path)?;
-    Ok(Baseline::parse(&source, catalogue().iter().map(|r| r.id))?)
 }
 
 /// The progress to show on stderr: what `--progress` says, and with `auto` a bar on a terminal that can draw one,

@@ -2,6 +2,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::judge::Standing;
+use crate::play::RunError;
 
 /// What the process ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,17 @@ impl From<Vec<Diagnostic>> for CliError {
 impl From<Diagnostic> for CliError {
     fn from(diagnostic: Diagnostic) -> Self {
         vec![diagnostic].into()
+    }
+}
+
+impl From<RunError> for CliError {
+    fn from(error: RunError) -> Self {
+        let exit = match error {
+            RunError::Usage(_) => Exit::USAGE,
+            RunError::Unjudged(_) => Exit::UNJUDGED,
+            RunError::Interrupted => Exit::INTERRUPTED,
+        };
+        Self { diagnostics: error.diagnostics(), exit }
     }
 }
 

@@ -4,32 +4,23 @@ mod results;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::config::{EditionChoice, SubjectSpec, own};
-use crate::fuzz::{Case, Generator, Memory, Traffic};
-use crate::judge::{FaultOwner, Play, ScenarioStatus};
+use crate::certification::default_jobs;
+use crate::config::{EditionChoice, own};
+use crate::fuzz::{Campaign, CaseViolation, FuzzEvent, FuzzResult, Generator, Traffic, count_in_words};
 use crate::peer;
-use crate::play::{Cancel, Run, SuiteError, suite};
+use crate::play::Cancel;
 use crate::protocol::{Edition, Level, RequirementId, parse_bound, role};
 use crate::report::{self, ReportKind};
-use crate::scenario::Plan;
 
 use super::deliver::write_reports;
 use super::options::{self, TargetOptions};
+use super::signals::run_cancellable;
 use super::{CliError, Exit, ReportTarget, Terminal};
 use results::FuzzRenderer;
-
-/// How many cases each job plays before its subject is started anew.
-const ROUND: usize = 64;
-/// How many cases each job plays before its subject is started anew where `--time` is set: the time is checked after each round.
-const SHORT_ROUND: usize = 16;
-
-/// After how many cases the memory of a subject is measured.
-const WEIGH_EVERY: Option<NonZeroU32> = NonZeroU32::new(8);
 
 /// The default number of cases.
 const CASES: u64 = 200;
@@ -132,62 +123,33 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         return Err(CliError::usage("a client that is only watched cannot be fuzzed: it has to be driven"));
     }
     let seed = args.seed.unwrap_or_else(|| RandomState::new().hash_one(0) % 1_000_000_000);
-    let runtime = super::session::runtime()?;
     let cancel = Cancel::default();
     let mut run = args.target.play(&spec);
     run.options.strict = args.strict;
     run.retries = 1;
-    run.weigh_every = WEIGH_EVERY;
-    run.jobs = args.jobs.map_or_else(|| super::session::default_jobs(spec.role), NonZeroUsize::get);
-    let fuzz = FuzzRun { args: &args, spec, run, seed, cancel: cancel.clone() };
-    let outcome = runtime.block_on(async {
-        super::session::watch_for_interrupts(cancel.clone());
-        fuzz.run_all(terminal).await
-    });
-    cancel.nothing_runs();
-    runtime.shutdown_timeout(Duration::from_secs(2));
-    outcome
+    run.jobs = args.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get);
+    let campaign = Campaign { spec, run, time: args.time, cancel: cancel.clone() };
+    let fuzz = FuzzRun { args: &args, campaign, seed };
+    run_cancellable(&cancel, async || fuzz.run_all(terminal).await)
 }
 
 struct FuzzRun<'a> {
     args: &'a Args,
-    spec: SubjectSpec,
-    run: Run,
+    campaign: Campaign,
     seed: u64,
-    cancel: Cancel,
-}
-
-/// The violation of a requirement.
-struct Violation {
-    /// The first case that showed it.
-    case: Case,
-    message: String,
-    level: Level,
-    /// How many cases showed it.
-    count: u64,
-}
-
-#[derive(Default)]
-struct FuzzCounts {
-    played: u64,
-    skipped: u64,
-    /// Cases that could not be judged: the first, and why.
-    errors: Vec<(u64, String)>,
-    found: BTreeMap<Option<RequirementId>, Violation>,
-    memory: Arc<Memory>,
 }
 
 impl FuzzRun<'_> {
     async fn run_all(&self, terminal: &mut Terminal) -> Result<Exit, CliError> {
-        let protocol = self.spec.protocol;
-        let edition = match (self.spec.edition, self.args.list) {
+        let Campaign { spec, run, cancel, .. } = &self.campaign;
+        let edition = match (spec.edition, self.args.list) {
             // Nothing is started for a list.
-            (EditionChoice::Auto, true) => protocol.default_edition(),
-            _ => options::edition(&self.spec, protocol.editions, &self.run, &self.cancel).await?,
+            (EditionChoice::Auto, true) => spec.protocol.default_edition(),
+            _ => options::edition(spec, spec.protocol.editions, run, cancel).await?,
         };
         let broken = |e: crate::fuzz::TrafficError| CliError::unjudged(e.to_string());
-        let traffic = Traffic::of(self.spec.role, edition).map_err(broken)?;
-        let generator = Generator::new(traffic, self.seed, &self.spec);
+        let traffic = Traffic::of(self.campaign.spec.role, edition).map_err(broken)?;
+        let generator = Generator::new(traffic, self.seed, &self.campaign.spec);
         let numbers = match self.args.case {
             Some(number) => number..number.saturating_add(1),
             None => 0..self.args.cases.unwrap_or(if self.args.time.is_some() { u64::MAX } else { CASES }),
@@ -198,104 +160,41 @@ impl FuzzRun<'_> {
             }
             return Ok(Exit::OK);
         }
-        terminal.progress(&format!("seed {}: {} for {} ({edition})", self.seed, counted(&numbers), self.spec.name));
-        let mut tally = FuzzCounts::default();
-        self.play(&generator, numbers, &mut tally, terminal).await?;
-        if tally.played == 0 && !self.cancel.is_cancelled() {
-            let (number, why) = tally.errors.first().cloned().unwrap_or((0, "every case was skipped".to_owned()));
+        terminal.progress(&format!(
+            "seed {}: {} for {} ({edition})",
+            self.seed,
+            count_in_words(&numbers),
+            self.campaign.spec.name
+        ));
+        let log = &mut |event: FuzzEvent| terminal.progress(&event.to_string());
+        let result = self.campaign.play(&generator, numbers, log).await?;
+        if result.played == 0 && !self.campaign.cancel.is_cancelled() {
+            let (number, why) = result.errors.first().cloned().unwrap_or((0, "every case was skipped".to_owned()));
             return Err(CliError::unjudged(format!("no case could be judged; case {number}: {why}")));
         }
-        let saved = self.save(edition, &tally, terminal).await?;
-        let all_written = self.deliver(edition, &tally, &saved, terminal);
-        let binds = |v: &Violation| v.level == Level::Must || self.args.strict && v.level == Level::Should;
+        let saved = self.save(edition, &result, terminal).await?;
+        let all_written = self.deliver(edition, &result, &saved, terminal);
+        let binds = |v: &CaseViolation| v.level == Level::Must || self.args.strict && v.level == Level::Should;
         Ok(match () {
-            () if self.cancel.is_cancelled() => Exit::INTERRUPTED,
+            () if self.campaign.cancel.is_cancelled() => Exit::INTERRUPTED,
             () if !all_written => Exit::USAGE,
-            () if tally.found.values().any(binds) => Exit::FAILED,
-            () if !tally.errors.is_empty() => Exit::UNJUDGED,
+            () if result.found.values().any(binds) => Exit::FAILED,
+            () if !result.errors.is_empty() => Exit::UNJUDGED,
             () => Exit::OK,
         })
-    }
-
-    async fn play(
-        &self,
-        generator: &Generator,
-        numbers: std::ops::Range<u64>,
-        tally: &mut FuzzCounts,
-        terminal: &mut Terminal,
-    ) -> Result<(), CliError> {
-        let began = Instant::now();
-        let round = if self.args.time.is_some() { SHORT_ROUND } else { ROUND };
-        let (total, mut done) = (counted(&numbers), 0u64);
-        let mut numbers = numbers;
-        while !numbers.is_empty() && !self.cancel.is_cancelled() && self.args.time.is_none_or(|t| began.elapsed() < t) {
-            let cases: Vec<Case> =
-                numbers.by_ref().take(self.run.jobs * round).filter_map(|n| generator.case(n)).collect();
-            let plans: Arc<[Plan]> = cases.iter().map(|case| case.plan.clone()).collect();
-            done += cases.len() as u64;
-            let played = suite(&self.spec, plans, &self.run, None, tally.memory.clone(), &self.cancel).await;
-            tally.memory.settle();
-            let played = played.map_err(|SuiteError::Subject(error)| super::session::unjudged(&error))?;
-            for (case, played) in cases.into_iter().zip(played) {
-                let Some(play) = played.plays.last() else { continue };
-                for play in &played.plays {
-                    self.findings(&case, play, tally, terminal);
-                }
-                match play.status {
-                    ScenarioStatus::Passed | ScenarioStatus::Failed | ScenarioStatus::Blocked => tally.played += 1,
-                    ScenarioStatus::Skipped => tally.skipped += 1,
-                    ScenarioStatus::Error => {
-                        let why = play.reason.clone().unwrap_or_default();
-                        terminal.progress(&format!("case {} could not be judged: {why}", case.number));
-                        tally.errors.push((case.number, why));
-                    }
-                }
-            }
-            terminal.progress(&format!("{done:>7} of {total}, {} requirements violated", tally.found.len()));
-        }
-        Ok(())
-    }
-
-    fn findings(&self, case: &Case, play: &Play, tally: &mut FuzzCounts, terminal: &mut Terminal) {
-        let subject = FaultOwner::End(self.spec.role.subject);
-        let mut seen = vec![];
-        for found in play.findings.iter().filter(|f| f.fault == subject) {
-            if seen.contains(&found.requirement) {
-                continue;
-            }
-            seen.push(found.requirement);
-            if let Some(known) = tally.found.get_mut(&found.requirement) {
-                known.count += 1;
-                continue;
-            }
-            let level = options::level(&self.spec, found.requirement);
-            let name = found.requirement.unwrap_or("an expectation without a requirement");
-            terminal.progress(&format!("case {}: {} {name}: {}", case.number, level.as_str(), found.message));
-            let violation = Violation { case: case.clone(), message: found.message.clone(), level, count: 1 };
-            tally.found.insert(found.requirement, violation);
-        }
     }
 
     /// Prints the results and writes the reports; gives whether every report was written.
     fn deliver(
         &self,
         edition: &'static dyn Edition,
-        tally: &FuzzCounts,
+        result: &FuzzResult,
         saved: &BTreeMap<Option<RequirementId>, String>,
         terminal: &mut Terminal,
     ) -> bool {
-        let about = FuzzRenderer { spec: &self.spec, edition, seed: self.seed, tally, saved };
+        let about = FuzzRenderer { spec: &self.campaign.spec, edition, seed: self.seed, result, saved };
         let text = report::plain(&about.text());
         let content = |kind| if kind == ReportKind::Json { about.json() } else { text.clone() };
         write_reports(&text, &self.args.reports, content, terminal)
-    }
-}
-
-/// How many cases these are, in words.
-fn counted(numbers: &std::ops::Range<u64>) -> String {
-    match numbers.end - numbers.start {
-        u64::MAX => "as many cases as there is time for".to_owned(),
-        1 => "1 case".to_owned(),
-        n => format!("{n} cases"),
     }
 }

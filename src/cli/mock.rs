@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncWriteExt as _, BufReader};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{RwLock, Semaphore, broadcast, mpsc};
 
 use crate::diagnostic::{Diagnostic, yaml};
@@ -21,6 +20,7 @@ use crate::protocol::{self, Protocol};
 use crate::trace::{Clock, End, FileSink, Header, Party, PartyKind, Recorder, Sink};
 use crate::wire::tcp::accept_retrying;
 
+use super::signals::{EndSignal, EndSignals, runtime};
 use super::{CliError, Exit, Terminal};
 
 /// Play a role for somebody else's client, server or tests.
@@ -145,8 +145,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Begin::Serve(start) => start,
         Begin::Drive(drive) => return driven::drive(&args, kind, drive),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|e| CliError::unjudged(format!("cannot start: {e}")))?;
+    let runtime = runtime(Some(2))?;
     let outcome = runtime.block_on(serve(args, kind, start, terminal));
     // A read of stdin that waits must not keep the process.
     runtime.shutdown_background();
@@ -155,10 +154,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 
 async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Terminal) -> Result<Exit, CliError> {
     // Before anything of ours can be seen, so that whoever sees it can end us in an orderly way.
-    let no_signal = |e: std::io::Error| CliError::unjudged(format!("cannot listen for signals: {e}"));
-    let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
-    let mut hang_up = signal(SignalKind::hangup()).map_err(no_signal)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
+    let mut signals = EndSignals::register()?;
     let control = args.control.as_deref().map(ControlSocket::bind).transpose()?;
     // Read before anything is started, as far as that can be.
     let source = args.script.as_deref().map(yaml::read).transpose()?;
@@ -215,9 +211,10 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
                 Ended::Quit => break Exit::OK,
                 Ended::Died => return Ok(DIED),
             },
-            _ = terminate.recv() => break Exit::OK,
-            _ = hang_up.recv() => break Exit::OK,
-            _ = interrupt.recv() => break Exit::INTERRUPTED,
+            signal = signals.next() => break match signal {
+                EndSignal::Terminate => Exit::OK,
+                EndSignal::Interrupt => Exit::INTERRUPTED,
+            },
         }
     };
     mock.stop().await;

@@ -28,6 +28,7 @@ mod schema;
 mod selection;
 mod session;
 mod shrink;
+mod signals;
 mod snapshot;
 mod terminal;
 mod trace;

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use crate::certification::{SessionOptions, detect};
 use crate::config::{EditionChoice, SubjectSpec};
 use crate::diagnostic::nearest;
 use crate::judge::{Repro, Shard};
 use crate::play::{Cancel, PlayOptions, Run, StopCondition, Traces};
-use crate::protocol::{Edition, Level, RequirementId, parse_bound, parse_duration};
+use crate::protocol::{Edition, parse_bound, parse_duration};
 use crate::report::{ReportKind, Silent};
+use crate::scenario::Filter;
 use crate::trace::Strength;
 
 use super::CliError;
@@ -137,6 +139,33 @@ pub struct SharedOptions {
     /// How to show progress on stderr.
     #[arg(long, value_name = "HOW", default_value = "auto", help_heading = "Output")]
     pub progress: ProgressKind,
+}
+
+impl SharedOptions {
+    /// How a session plays and judges with these options.
+    ///
+    /// # Errors
+    /// A filter that does not parse.
+    pub fn session(&self) -> Result<SessionOptions, CliError> {
+        let it = self.clone();
+        Ok(SessionOptions {
+            filter: it.filter.as_deref().map(Filter::parse).transpose()?,
+            filter_text: it.filter,
+            shard: it.shard,
+            jobs: it.jobs,
+            repeat: it.repeat,
+            retries: it.retries.unwrap_or(0),
+            patience: it.timeout,
+            fail_fast: it.fail_fast,
+            confirm: !it.no_confirm,
+            confirm_time: it.confirm_time,
+            baseline: it.baseline,
+            strict: it.strict,
+            snapshots: it.snapshots,
+            snapshot_strength: it.snapshot_strength.map(Into::into),
+            trace_dir: it.trace_dir,
+        })
+    }
 }
 
 /// How much of a trace a snapshot keeps.
@@ -277,18 +306,12 @@ pub async fn edition(
                 .help(format!("say `--edition`: {}", ids.join(" or "))))
         }
         (EditionChoice::Auto, _) => {
-            let found = crate::cli::session::detect(spec, run.options.patience, &Silent, cancel).await?;
+            let found = detect(spec, run.options.patience, &Silent, cancel).await?;
             let (edition, _, (_, subject)) = found;
             subject.stop().await;
             Ok(edition)
         }
     }
-}
-
-/// The level of a requirement; what proves nothing binds as well.
-pub fn level(spec: &SubjectSpec, requirement: Option<RequirementId>) -> Level {
-    let catalogue = (spec.protocol.requirements)();
-    requirement.and_then(|id| catalogue.iter().find(|r| r.id == id)).map_or(Level::Must, |r| r.level)
 }
 
 /// A report to be written: `junit=out/junit.xml`. The path `-` is stdout.

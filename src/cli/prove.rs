@@ -14,6 +14,7 @@ use crate::prove::{
     pairs, prove,
 };
 
+use super::signals::run_cancellable;
 use super::{CliError, Exit, Terminal};
 use crate::protocol::parse_bound;
 
@@ -95,7 +96,6 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let until = StopCondition::AllPlayed;
     let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, until, weigh_every: None, longest_first: false };
     let extent = if args.quick { Extent::UntilCaught } else { Extent::Whole };
-    let runtime = super::session::runtime()?;
     let cancel = Cancel::default();
     let selected = roles.iter().filter(|(_, r)| args.role.as_deref().is_none_or(|name| name == r.name));
     let work: Vec<(Prover, Vec<Case>)> = selected
@@ -136,11 +136,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             if result.holds() { terminal.detail(&line) } else { terminal.progress(&line) }
         }
     };
-    let proof = runtime.block_on(async {
-        super::session::watch_for_interrupts(cancel.clone());
-        prove(&work, jobs, &done).await
-    });
-    let proof = proof.map_err(|e| CliError::unjudged(e.to_string()))?;
+    let played = async || prove(&work, jobs, &done).await.map_err(|e| CliError::unjudged(e.to_string()));
+    let proof = run_cancellable(&cancel, played)?;
     let terminal = shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if args.json {
         let json = serde_json::to_string_pretty(&proof).map_err(|e| CliError::unjudged(e.to_string()))?;

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::certification::{catalogue, load_baseline};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::protocol::{Edition, Protocol, Reach, Role, protocols};
 use crate::record::{Client, LiveJudge, Lockfiles, RecordError, Recording, Rendezvous, edition_of};
@@ -15,6 +15,7 @@ use crate::trace::{Clock, End, Exited, FileSink, Header, Recorder, Sink};
 use crate::wire::tcp::Address;
 
 use super::check::{JudgeOptions, report_of};
+use super::signals::{EndSignal, EndSignals, runtime};
 use super::{CliError, Exit, Terminal, deliver};
 
 /// Pass traffic between two real ends, and write what crosses the wire to a trace.
@@ -81,12 +82,10 @@ pub struct Args {
 
 /// How the recording came to its end.
 enum RecordingEnd {
-    /// The client did.
+    /// The client exited.
     Client(Exited),
-    /// By SIGTERM or SIGHUP.
-    Terminated,
-    /// By Ctrl-C.
-    Interrupted,
+    /// A signal came.
+    Signal(EndSignal),
 }
 
 /// Runs `wirecert record`.
@@ -98,7 +97,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let homes = data_home_folders(&args, role)?;
     let edition = edition(&args, protocol, role, &homes)?;
     let rendezvous = rendezvous(&args, role, homes)?;
-    let known = deliver::load_baseline(args.baseline.as_deref())?;
+    let known = load_baseline(args.baseline.as_deref())?;
     let header = Header::new(protocol.name, edition.id());
     let (sink, written) = FileSink::create(&args.out, &header).map_err(|e| CliError::usage(e.to_string()))?;
     let color = terminal.output().color;
@@ -115,8 +114,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let mut secret_keys = protocol.secret_keys.to_vec();
     secret_keys.extend(args.redact.iter().map(String::as_str));
     let recorder = Recorder::with_secret_keys(Clock::start(), &secret_keys, sinks);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|e| CliError::unjudged(format!("cannot start: {e}")))?;
+    let runtime = runtime(Some(2))?;
     let ended = runtime.block_on(record(&args, role, edition, rendezvous, &recorder, terminal));
     // Connections that stand would keep it.
     runtime.shutdown_background();
@@ -137,11 +135,11 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             deliver::deliver(&report, &[], terminal);
         } else {
             let verbose = terminal.output().verbosity > 0;
-            terminal.aside(&report::terminal(&report, &deliver::catalogue(), verbose));
+            terminal.aside(&report::terminal(&report, &catalogue(), verbose));
         }
         exit = Exit::of(report.standing(), false, exit == Exit::USAGE);
     }
-    Ok(if matches!(ended, RecordingEnd::Interrupted) { Exit::INTERRUPTED } else { exit })
+    Ok(if matches!(ended, RecordingEnd::Signal(EndSignal::Interrupt)) { Exit::INTERRUPTED } else { exit })
 }
 
 /// Records until it is to end.
@@ -154,12 +152,12 @@ async fn record(
     terminal: &mut Terminal,
 ) -> Result<RecordingEnd, CliError> {
     // Before anything of ours can be seen, so that whoever sees it can end us in an orderly way.
-    let mut signals = Signals::new().map_err(|e| CliError::unjudged(format!("cannot listen for signals: {e}")))?;
+    let mut signals = EndSignals::register()?;
     let recording = Recording::start(role, edition, rendezvous, recorder).await.map_err(start_error)?;
     let ended = match args.command.is_empty() {
         true => {
             announce(&recording, edition, terminal);
-            Ok(signals.next().await)
+            Ok(RecordingEnd::Signal(signals.next().await))
         }
         false => with_client(args, role, &recording, &mut signals, terminal).await,
     };
@@ -177,7 +175,7 @@ async fn with_client(
     args: &Args,
     role: &Role,
     recording: &Recording,
-    signals: &mut Signals,
+    signals: &mut EndSignals,
     terminal: &mut Terminal,
 ) -> Result<RecordingEnd, CliError> {
     if recording.address().is_none() {
@@ -192,9 +190,9 @@ async fn with_client(
     })?;
     let ended = tokio::select! {
         exited = client.ended(recording) => RecordingEnd::Client(exited),
-        ended = signals.next() => {
-            client.end(recording, matches!(ended, RecordingEnd::Interrupted)).await;
-            ended
+        signal = signals.next() => {
+            client.end(recording, signal == EndSignal::Interrupt).await;
+            RecordingEnd::Signal(signal)
         }
     };
     if let RecordingEnd::Client(Exited { code, signal, .. }) = &ended {
@@ -230,31 +228,6 @@ fn announce(recording: &Recording, edition: &dyn Edition, terminal: &mut Termina
     }
     let words: Vec<String> = variables.iter().map(|(name, value)| format!("{name}='{value}'")).collect();
     terminal.progress(&format!("recording: start the client with\n  env {} CLIENT…\nCtrl-C ends it", words.join(" ")));
-}
-
-/// The signals that end a recording.
-struct Signals {
-    terminate: Signal,
-    hang_up: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn next(&mut self) -> RecordingEnd {
-        tokio::select! {
-            _ = self.interrupt.recv() => RecordingEnd::Interrupted,
-            _ = self.terminate.recv() => RecordingEnd::Terminated,
-            _ = self.hang_up.recv() => RecordingEnd::Terminated,
-        }
-    }
 }
 
 /// The protocol of this name, and its servers.

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::diagnostic::{Style, difference, nearest};
@@ -19,6 +18,7 @@ use crate::report::ReportKind;
 use crate::trace::{End, Header, TraceReader};
 
 use super::deliver::write_reports;
+use super::signals::{EndSignals, runtime};
 use super::{CliError, Exit, ReportTarget, Terminal};
 use live::ReplayEnvironment;
 
@@ -101,12 +101,10 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Side::Server => End::Server,
     };
     let secrets = secrets(&args.secrets)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime =
-        runtime.map_err(|e| CliError::unjudged(format!("the asynchronous runtime cannot be started: {e}")))?;
+    let runtime = runtime(Some(2))?;
     let played = runtime.block_on(async {
         let (stop, mut stopped) = watch::channel(false);
-        watch_for_interrupts(stop)?;
+        stop_on_signal(stop)?;
         let (trace, about) = (args.trace.clone(), header.clone());
         // A long trace takes a while, in which we can be interrupted.
         let reading = tokio::task::spawn_blocking(move || prepare(&trace, edition, &about, ours));
@@ -247,16 +245,11 @@ fn map(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Says so once somebody wants us to stop.
-fn watch_for_interrupts(stop: watch::Sender<bool>) -> Result<(), CliError> {
-    let no_signal = |e: std::io::Error| CliError::unjudged(format!("cannot listen for signals: {e}"));
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
+/// Sets `stop` once a signal comes.
+fn stop_on_signal(stop: watch::Sender<bool>) -> Result<(), CliError> {
+    let mut signals = EndSignals::register()?;
     tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        signals.next().await;
         stop.send_replace(true);
         // Held, so that nobody takes its end for a word.
         std::future::pending::<()>().await;

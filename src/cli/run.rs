@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::certification::Session;
 use crate::config::SubjectSpec;
 use crate::scenario::{Plan, load};
 
-use super::session::Session;
+use super::session::run_session;
 use super::watch::{WatchArguments, watch};
 use super::{CliError, Exit, SharedOptions, Terminal};
 
@@ -68,14 +69,7 @@ fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let mut repro = super::selection::repro("run", None, &args.options, &args.command);
     let paths = args.paths.iter().map(|p| p.display().to_string());
     repro.before.splice(2..2, paths);
-    Session {
-        subjects,
-        side_by_side: 1,
-        plans: loaded.plans,
-        is_complete_suite: false,
-        files,
-        options: &args.options,
-        repro,
-    }
-    .run(terminal)
+    let (plans, options) = (loaded.plans, args.options.session()?);
+    let session = Session { subjects, side_by_side: 1, plans, is_complete_suite: false, files, options, repro };
+    run_session(&session, &args.options, terminal)
 }

@@ -1,12 +1,9 @@
-//! Which subjects and which scenarios a command is about.
+//! Which subjects a command is about.
 
 use crate::config::{Environment, FILE, Flags, SubjectFile, SubjectSpec, resolve};
-use crate::judge::{Repro, Selection, Unjudged};
-use crate::protocol::{Edition, Requirement};
-use crate::scenario::{Filter, Plan, filter};
+use crate::judge::Repro;
 
-use super::session::Session;
-use super::{CliError, Exit, SharedOptions};
+use super::{CliError, SharedOptions};
 
 /// The subjects that the command line or `wirecert.yaml` describe; none where neither does, or with `--self`.
 ///
@@ -107,82 +104,6 @@ pub fn repro(verb: &str, role: Option<&str>, options: &SharedOptions, command: &
 /// An address as it may be shown: its query may hold a secret, and is left for the reader to fill in.
 fn without_query(url: &str) -> String {
     url.split_once('?').map_or_else(|| url.to_owned(), |(address, _)| format!("{address}?…"))
-}
-
-/// A subject that a run gives no verdict about, and why.
-pub struct UnjudgedSubject {
-    /// The error that prevented the verdict.
-    pub error: CliError,
-    /// Whether that leaves something open: not where all of its scenarios belong to other shards.
-    pub open: bool,
-}
-
-impl UnjudgedSubject {
-    /// The run was ended before it came to the subject.
-    pub fn unreached() -> Self {
-        CliError { diagnostics: vec![], exit: Exit::INTERRUPTED }.into()
-    }
-
-    /// The entry of the report, unless all of its scenarios belong to other shards.
-    pub fn to_report(&self, spec: &SubjectSpec) -> Option<Unjudged> {
-        let reason = self.error.diagnostics.first().map(|d| d.message.clone());
-        self.open.then(|| Unjudged {
-            name: spec.name.clone(),
-            role: spec.role.name.to_owned(),
-            edition: spec.edition.as_str().to_owned(),
-            reason: reason.unwrap_or_else(|| "the run ended before it".to_owned()),
-        })
-    }
-}
-
-impl From<CliError> for UnjudgedSubject {
-    fn from(error: CliError) -> Self {
-        Self { error, open: true }
-    }
-}
-
-/// What a scenario requires that is for clients that are only watched.
-const OBSERVED: &str = "observed";
-
-/// The plans that were selected for a role and edition.
-pub struct SelectedPlans {
-    /// The plans to be played in this shard.
-    pub plans: Vec<Plan>,
-    /// The plans of all shards together.
-    pub all_shards: Vec<Plan>,
-    /// Whether `plans` are the complete suite.
-    pub complete: bool,
-    /// Whether `all_shards` are the complete suite.
-    pub all_shards_complete: bool,
-}
-
-impl SelectedPlans {
-    /// Of the plans of a session, those for a subject.
-    pub fn of(session: &Session<'_>, spec: &SubjectSpec, edition: &dyn Edition, filter: Option<&Filter>) -> Self {
-        let observed = |p: &Plan| p.requires.iter().any(|need| need == OBSERVED);
-        // A client that is only watched plays what is made for that, and nothing else.
-        let of_role =
-            |p: &&Plan| p.role == spec.role.name && p.edition == edition && observed(p) == spec.observe.is_some();
-        let all: Vec<&Plan> = session.plans.iter().filter(of_role).collect();
-        let catalogue = (spec.protocol.requirements)();
-        let wanted = |plan: &&&Plan| filter.is_none_or(|f| matches(f, plan, catalogue));
-        let all_shards: Vec<Plan> = all.iter().filter(wanted).map(|&plan| plan.clone()).collect();
-        let taken = |(n, _): &(usize, &Plan)| session.options.shard.is_none_or(|shard| shard.takes(*n));
-        let plans: Vec<Plan> = all_shards.iter().enumerate().filter(taken).map(|(_, plan)| plan.clone()).collect();
-        let is_suite = |n: usize| session.is_complete_suite && spec.observe.is_none() && n == all.len() && n > 0;
-        Self { complete: is_suite(plans.len()), all_shards_complete: is_suite(all_shards.len()), plans, all_shards }
-    }
-
-    /// What the judge is to know of it.
-    pub fn selection(&self) -> Selection {
-        Selection { scenarios: self.all_shards.len(), whole: self.all_shards_complete }
-    }
-}
-
-/// Whether a filter takes a plan.
-pub fn matches(filter: &Filter, plan: &Plan, catalogue: &[Requirement]) -> bool {
-    let requirements: Vec<&Requirement> = catalogue.iter().filter(|r| plan.requirements.contains(&r.id)).collect();
-    filter.matches(filter::FilterCandidate { id: &plan.id, requirements: &requirements })
 }
 
 #[cfg(test)]

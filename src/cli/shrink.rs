@@ -1,24 +1,22 @@
 //! `wirecert shrink`: the least of a scenario that still fails.
 
-mod job;
-
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
 
+use crate::certification;
 use crate::diagnostic::yaml;
 use crate::play::Cancel;
-use crate::protocol::parse_bound;
-use crate::scenario::text::Tree;
+use crate::protocol::{Edition, parse_bound};
+use crate::scenario::text::{Tree, write};
 use crate::scenario::{Filter, Plan, load};
-use crate::shrink::Limits;
+use crate::shrink::{Limits, ShrinkEvent, ShrinkJob, ShrinkOutcome, Stop};
 
-use super::options::TargetOptions;
+use super::options::{self, TargetOptions};
+use super::signals::run_cancellable;
 use super::{CliError, Exit, Terminal};
-
-pub use job::{ShrinkJob, ShrinkOutcome, save};
 
 /// Find the smallest scenario that still fails.
 ///
@@ -98,12 +96,11 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             .help("give the command that starts the subject after `--`, or describe it with --subject"));
     };
     let chosen =
-        |plan: &Plan| filter.as_ref().is_none_or(|f| super::session::matches(f, plan, (spec.protocol.requirements)()));
+        |plan: &Plan| filter.as_ref().is_none_or(|f| certification::matches(f, plan, (spec.protocol.requirements)()));
     let plans: Vec<Plan> = loaded.plans.into_iter().filter(chosen).collect();
     if plans.is_empty() {
         return Err(CliError::usage("nothing in the file is left by what was asked for").help("drop `--filter`"));
     }
-    let runtime = super::session::runtime()?;
     let cancel = Cancel::default();
     let job = ShrinkJob {
         run: args.target.play(&spec),
@@ -120,11 +117,55 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         },
         repro: args.target.repro(&args.command, false),
     };
-    let outcome = runtime.block_on(async {
-        super::session::watch_for_interrupts(cancel.clone());
-        job.shrink(&tree, plans, args.out.as_deref(), terminal).await
-    });
-    cancel.nothing_runs();
-    runtime.shutdown_timeout(Duration::from_secs(2));
-    outcome
+    run_cancellable(&cancel, async || shrink(&job, &tree, plans, args.out.as_deref(), terminal).await)
+}
+
+/// Shrinks a scenario in the edition that the subject speaks, and writes the result.
+async fn shrink(
+    job: &ShrinkJob,
+    tree: &Tree,
+    plans: Vec<Plan>,
+    out: Option<&Path>,
+    terminal: &mut Terminal,
+) -> Result<Exit, CliError> {
+    let mut editions: Vec<&'static dyn Edition> = plans.iter().map(|p| p.edition).collect();
+    editions.dedup();
+    let edition = options::edition(&job.spec, &editions, &job.run, &job.cancel).await?;
+    let plans: Vec<Plan> = plans.into_iter().filter(|p| p.edition == edition).collect();
+    if plans.is_empty() {
+        return Err(CliError::usage(format!("the scenario is not for the edition {edition}")));
+    }
+    let shrunk = match job.least(tree, plans, edition, &mut |event| show(&event, terminal)).await? {
+        ShrinkOutcome::Fails(shrunk) => shrunk,
+        ShrinkOutcome::Passes(why) => {
+            terminal.result(&format!("{why}\n"));
+            return Ok(Exit::OK);
+        }
+    };
+    let text = write(&job.headed(&shrunk, out.unwrap_or(Path::new("FILE.yaml"))));
+    match out {
+        None => terminal.result(&text),
+        Some(path) => {
+            save(path, &text)?;
+            terminal.result(&format!("{}: {}\n", path.display(), shrunk.summary()));
+        }
+    }
+    Ok(if shrunk.stop == Some(Stop::Interrupted) { Exit::INTERRUPTED } else { Exit::FAILED })
+}
+
+/// Tells what goes on while a scenario is shrunk.
+pub fn show(event: &ShrinkEvent, terminal: &mut Terminal) {
+    match event {
+        ShrinkEvent::ReferencePasses => terminal.detail(&event.to_string()),
+        _ => terminal.progress(&event.to_string()),
+    }
+}
+
+/// Writes a scenario to a file.
+///
+/// # Errors
+/// Where that is not possible.
+pub fn save(path: &Path, text: &str) -> Result<(), CliError> {
+    crate::report::write(path, text)
+        .map_err(|e| CliError::usage(format!("cannot write {}: {}", e.path.display(), e.source)))
 }

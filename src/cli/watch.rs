@@ -12,7 +12,7 @@ use crate::play::Cancel;
 use crate::scenario::{files_below, load};
 
 use super::run::role_of;
-use super::session::{runtime, watch_for_interrupts};
+use super::signals::{cancel_on_signals, runtime};
 use super::{CliError, Exit, SharedOptions, Terminal, selection};
 
 /// How often the files are looked at: people do not notice the delay, and machines not the work.
@@ -46,10 +46,10 @@ pub fn watch(
     if !given.options.watch {
         return once(terminal);
     }
-    let runtime = runtime()?;
+    let runtime = runtime(None)?;
     let cancel = Cancel::default();
     // Heard from the beginning, so that an interrupt between two runs is not lost.
-    runtime.block_on(async { watch_for_interrupts(cancel.clone()) });
+    runtime.block_on(async { cancel_on_signals(&cancel) });
     while !cancel.is_cancelled() {
         let watched = Watched::of(&given);
         // Looked at before the run, so that a change in the middle of it is seen after it.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::atomic_file::{self, Readable};
 use crate::trace::{ReadError, TraceReader};
 
 /// A file could not be written.
@@ -54,13 +55,7 @@ impl NewFile {
             }
             _ => {}
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".wirecert-view-");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-        Ok(Out::New(BufWriter::with_capacity(1 << 16, builder.tempfile_in(folder)?)))
+        Ok(Out::New(BufWriter::with_capacity(1 << 16, atomic_file::create(path, Readable::ByAll)?)))
     }
 
     /// What went wrong, with the name of the file.

@@ -5,12 +5,14 @@
 //! [`Case`] is a scenario like any other: it can be saved, played and shrunk. The same seed and number give the same case
 //! on every machine.
 
+mod campaign;
 mod case;
 mod memory;
 #[cfg(test)]
 mod tests;
 mod values;
 
+pub use campaign::{Campaign, CaseViolation, FuzzEvent, FuzzResult, count_in_words};
 pub use case::{Case, Generator, Traffic, TrafficError};
 pub use memory::{Memory, MemoryUse};
 pub use values::SeededRandom;

@@ -6,6 +6,7 @@
 
 mod collect;
 mod driven_client;
+mod error;
 mod expect;
 mod log;
 mod matching;
@@ -21,6 +22,7 @@ mod traces;
 mod workspace;
 
 pub use driven_client::{Contact, contact};
+pub use error::RunError;
 pub use one::{PlayOptions, Snapshotter};
 pub use subject_slot::{SubjectPool, fresh_run_dir, serves, start};
 pub use suite::{Run, StopCondition, SuiteError, suite};

@@ -30,7 +30,7 @@ pub use descriptor::{Lock, PATIENCE, Protocol, Reach, Role};
 pub use edition::Edition;
 pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use observation::{MessageSort, MessageSummary, Observation, Observer};
-pub use requirement::{Level, Requirement, RequirementId, Section, area, short};
+pub use requirement::{Level, Requirement, RequirementId, Section, area, level_of, short};
 pub use rule::{Judgements, Part, Rule, Use, Violation, ViolationDetail};
 pub use vocabulary::{Field, ObservationKind, Pick, Shape, Verb};
 

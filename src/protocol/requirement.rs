@@ -39,6 +39,11 @@ pub struct Section {
 /// A requirement's id: `<protocol>/<edition>/<area>/<slug>`.
 pub type RequirementId = &'static str;
 
+/// The level of a requirement of a catalogue; what proves no requirement binds as well.
+pub fn level_of(catalogue: &[Requirement], requirement: Option<RequirementId>) -> Level {
+    requirement.and_then(|id| catalogue.iter().find(|r| r.id == id)).map_or(Level::Must, |r| r.level)
+}
+
 /// One checkable statement of an edition.
 #[derive(Clone, Copy, Debug)]
 pub struct Requirement {

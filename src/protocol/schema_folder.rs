@@ -1,4 +1,4 @@
-//! [`SchemaFolder`]: the JSON Schemas (draft-07) of a folder that is built in.
+//! [`SchemaFolder`]: the JSON Schemas (draft-07) of a folder that is built in, and others made from tables.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -9,31 +9,37 @@ use serde_json::Value;
 /// The schemas of a folder, by the names of the files without `.json`.
 pub struct SchemaFolder {
     files: Dir<'static>,
-    parsed: OnceLock<BTreeMap<&'static str, Value>>,
+    made: fn() -> Vec<(String, Value)>,
+    all: OnceLock<BTreeMap<String, Value>>,
 }
 
 impl SchemaFolder {
     /// The schemas in these files. A file that is no JSON is null, which a test forbids.
     pub const fn new(files: Dir<'static>) -> Self {
-        Self { files, parsed: OnceLock::new() }
+        Self::with(files, Vec::new)
+    }
+
+    /// The schemas in these files, and those that are made.
+    pub const fn with(files: Dir<'static>, made: fn() -> Vec<(String, Value)>) -> Self {
+        Self { files, made, all: OnceLock::new() }
     }
 
     /// The schema of this name.
     pub fn get(&'static self, name: &str) -> Option<&'static Value> {
-        self.parsed().get(name)
+        self.all().get(name)
     }
 
     /// The names, in alphabetical order.
     pub fn names(&'static self) -> impl Iterator<Item = &'static str> {
-        self.parsed().keys().copied()
+        self.all().keys().map(String::as_str)
     }
 
-    fn parsed(&'static self) -> &'static BTreeMap<&'static str, Value> {
-        let named = |file: &'static include_dir::File<'static>| {
+    fn all(&'static self) -> &'static BTreeMap<String, Value> {
+        let named = |file: &include_dir::File<'_>| {
             let name = file.path().to_str()?.strip_suffix(".json")?;
-            Some((name, serde_json::from_slice(file.contents()).unwrap_or_default()))
+            Some((name.to_owned(), serde_json::from_slice(file.contents()).unwrap_or_default()))
         };
-        self.parsed.get_or_init(|| self.files.files().filter_map(named).collect())
+        self.all.get_or_init(|| self.files.files().filter_map(named).chain((self.made)()).collect())
     }
 }
 

@@ -2,16 +2,17 @@
 //! lockfiles, with the ports of our proxy.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tokio::net::TcpListener;
 
+use crate::atomic_file::{self, Readable, create_private_folder};
 use crate::protocol::{Edition, Lock, Protocol, Reach};
 use crate::subject::read_bounded;
 use crate::trace::{EventKind, FileChange, Mark, Payload, Recorder};
@@ -166,11 +167,11 @@ impl Mirror {
             Err(_) => (content, None, None),
         };
         let name = name.unwrap_or_else(|| path.file_name().unwrap_or_default().to_string_lossy().into_owned());
-        let copy = self.own.join(name);
+        let copy = self.free_copy(&path, &name);
         if let Some(before) = before.filter(|before| *before != copy) {
             let _ = fs::remove_file(before);
         }
-        match write_atomically(&copy, &text) {
+        match atomic_file::write(&copy, &text, Readable::ByOwner) {
             Ok(()) => {
                 if let Some((port, proxy)) = &proxy {
                     self.record_mark("offered", format!("the server at port {port} is offered at {}", proxy.local()));
@@ -182,6 +183,15 @@ impl Mirror {
                 self.seen.insert(path, MirroredLockfile { stamp, copy: None, proxy });
             }
         }
+    }
+
+    /// Where a copy of this name goes. Two data homes may have a file of the same name.
+    fn free_copy(&self, path: &Path, name: &str) -> PathBuf {
+        let taken =
+            |copy: &PathBuf| self.seen.iter().any(|(other, seen)| other != path && seen.copy.as_ref() == Some(copy));
+        let numbered = (1..).map(|n| self.own.join(format!("{n}-{name}")));
+        let mut candidates = std::iter::once(self.own.join(name)).chain(numbered);
+        candidates.find(|copy| !taken(copy)).unwrap_or_else(|| self.own.join(name))
     }
 
     /// Whether a server belongs to the workspace. A server that names no folder may.
@@ -273,16 +283,6 @@ fn with_port(content: &[u8], key: &str, port: u16) -> Vec<u8> {
     }
 }
 
-/// Writes a file atomically, readable by its owner only.
-fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    create_private_dir(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
-}
-
 /// A folder that looks like another one, except for one folder below it that is our own. It has links to the entries of
 /// the real folder; the folders on the path to our own folder are ours.
 #[derive(Debug)]
@@ -302,14 +302,14 @@ impl HomeOverlay {
         let (mut ours, mut reals) = (vec![], vec![]);
         let (mut real, mut at) = (real.to_owned(), folder.to_owned());
         for name in below.split('/') {
-            create_private_dir(&at)?;
+            create_private_folder(&at)?;
             link_entries(&real, &at, name)?;
             ours.push(at.clone());
             reals.push(real.clone());
             real.push(name);
             at.push(name);
         }
-        create_private_dir(&at)?;
+        create_private_folder(&at)?;
         ours.push(at);
         reals.push(real);
         Ok(Self { ours, real: reals })
@@ -362,11 +362,6 @@ fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder that only its owner may read.
-fn create_private_dir(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
 /// Links every entry of a folder into another one, except for one name.
 fn link_entries(from: &Path, to: &Path, but: &str) -> io::Result<()> {
     let entries = match fs::read_dir(from) {
@@ -386,6 +381,7 @@ fn link_entries(from: &Path, to: &Path, but: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::trace_writer::{PassedTraffic, TraceWriter};
     use super::*;
 
     #[test]
@@ -431,5 +427,25 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let overlay = HomeOverlay::make(&dir.path().join("none"), &dir.path().join("ours"), "a/b").unwrap();
         assert!(overlay.own().is_dir());
+    }
+
+    #[tokio::test]
+    async fn lockfiles_of_one_name_in_two_data_homes_are_both_copied() {
+        let dir = tempfile::tempdir().unwrap();
+        let (homes, own) = (["a", "b"].map(|home| dir.path().join(home)), dir.path().join("own"));
+        let (protocol, role) = crate::protocol::role("amp-server").unwrap();
+        let (edition, reach) = (protocol.default_edition(), &role.reach);
+        fs::create_dir_all(&own).unwrap();
+        for home in &homes {
+            fs::create_dir_all(home.join("amp/ide")).unwrap();
+            fs::write(home.join("amp/ide/8000.json"), home.display().to_string()).unwrap();
+        }
+        let recorder = Recorder::new(crate::trace::Clock::start(), vec![]);
+        let (_writer, tap) = TraceWriter::start(&recorder, PassedTraffic::WebSocket).unwrap();
+        let mut mirror = Mirror::new(reach, edition, &homes, &own, None, recorder, tap).unwrap();
+        mirror.scan().await;
+        let copies = fs::read_dir(&own).unwrap().map(|copy| fs::read_to_string(copy.unwrap().path()).unwrap());
+        let sources: std::collections::BTreeSet<String> = homes.iter().map(|home| home.display().to_string()).collect();
+        assert_eq!(copies.collect::<std::collections::BTreeSet<_>>(), sources);
     }
 }

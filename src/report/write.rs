@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::atomic_file::{self, Readable};
+
 /// A kind of report that can be written to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportKind {
@@ -50,14 +52,7 @@ fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(io::Error::from(io::ErrorKind::NotADirectory)),
         made => made,
     }?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".wirecert-report-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(&target)?;
-    Ok(())
+    atomic_file::write(&target, bytes, Readable::ByAll)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! fails against everybody proves nothing.
 
 mod edit;
+mod job;
 mod parts;
 mod places;
 mod plays;
@@ -14,6 +15,7 @@ mod shrinker;
 mod tests;
 
 pub use edit::narrow;
+pub use job::{ShrinkEvent, ShrinkJob, ShrinkOutcome, ShrinkResult};
 pub use parts::Chunks;
 pub use plays::{FailureEvidence, FailureIdentity, Limits, PlayTrial, PlayedRuns, reference};
 pub use shrinker::{Shrinker, Size, Stop, Trial};

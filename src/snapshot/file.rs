@@ -2,8 +2,10 @@
 //! accept or reject.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::atomic_file::{self, Readable};
 
 /// The largest file that is read.
 const MAX_FILE: u64 = 64 << 20;
@@ -89,18 +91,7 @@ pub(super) fn trim(text: &str) -> &str {
 
 /// Writes a file so that no reader ever sees half of it. Creates the folders on the way.
 pub(super) fn write_atomically(path: &Path, text: &str) -> Result<(), SnapshotError> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(SnapshotError::io("write", folder))?;
-    let write = || -> io::Result<()> {
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-        let mut file = builder.prefix(".wirecert-").tempfile_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(path).map_err(|e| e.error)?;
-        Ok(())
-    };
-    write().map_err(SnapshotError::io("write", path))
+    atomic_file::write(path, text.as_bytes(), Readable::ByAll).map_err(SnapshotError::io("write", path))
 }
 
 /// Every file below a folder whose name ends like this, sorted. Links are not followed. No folder: no files.

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::cli::shrink::{ShrinkJob, ShrinkOutcome, save};
+use crate::cli::shrink::{save, show};
 use crate::cli::{CliError, Terminal};
 use crate::config::SubjectSpec;
-use crate::fuzz::MemoryUse;
+use crate::fuzz::{CaseViolation, FuzzResult, MemoryUse};
 use crate::protocol::{Edition, RequirementId};
 use crate::scenario::text::Tree;
-use crate::shrink::Limits;
+use crate::shrink::{Limits, ShrinkJob, ShrinkOutcome};
 
-use super::{FuzzCounts, FuzzRun, Violation};
+use super::FuzzRun;
 
 /// How many cases that could not be judged are listed.
 const SHOWN: usize = 100;
@@ -28,7 +28,7 @@ pub(super) struct FuzzRenderer<'a> {
     /// The seed of the cases.
     pub(super) seed: u64,
     /// What came of them.
-    pub(super) tally: &'a FuzzCounts,
+    pub(super) result: &'a FuzzResult,
     /// The scenarios that were saved, each with a note.
     pub(super) saved: &'a BTreeMap<Option<RequirementId>, String>,
 }
@@ -36,9 +36,9 @@ pub(super) struct FuzzRenderer<'a> {
 impl FuzzRenderer<'_> {
     /// For people.
     pub(super) fn text(&self) -> String {
-        let tally = self.tally;
+        let result = self.result;
         let mut text = String::new();
-        for (requirement, violation) in &tally.found {
+        for (requirement, violation) in &result.found {
             let name = requirement.unwrap_or("an expectation without a requirement");
             let number = violation.case.number;
             text.push_str(&format!("violated ({}): {name}\n", violation.level.as_str()));
@@ -48,20 +48,20 @@ impl FuzzRenderer<'_> {
                 None => text.push_str("  --out DIR saves a scenario that shows it\n"),
             }
         }
-        let violated = match tally.found.len() {
+        let violated = match result.found.len() {
             0 => "no requirement violated".to_owned(),
             1 => "1 requirement violated".to_owned(),
             n => format!("{n} requirements violated"),
         };
         let mut rest = String::new();
-        if tally.skipped > 0 {
-            rest.push_str(&format!(", {} skipped", tally.skipped));
+        if result.skipped > 0 {
+            rest.push_str(&format!(", {} skipped", result.skipped));
         }
-        if !tally.errors.is_empty() {
-            rest.push_str(&format!(", {} could not be judged", tally.errors.len()));
+        if !result.errors.is_empty() {
+            rest.push_str(&format!(", {} could not be judged", result.errors.len()));
         }
-        text.push_str(&format!("seed {}: {} cases judged{rest}; {violated}\n", self.seed, tally.played));
-        if let Some(taken) = tally.memory.used() {
+        text.push_str(&format!("seed {}: {} cases judged{rest}; {violated}\n", self.seed, result.played));
+        if let Some(taken) = result.memory.used() {
             text.push_str(&format!("note: {}\n", memory(&taken)));
         }
         text
@@ -69,8 +69,8 @@ impl FuzzRenderer<'_> {
 
     /// For programs: version 1.
     pub(super) fn json(&self) -> String {
-        let tally = self.tally;
-        let violations: Vec<Value> = tally
+        let result = self.result;
+        let violations: Vec<Value> = result
             .found
             .iter()
             .map(|(requirement, violation)| {
@@ -84,8 +84,8 @@ impl FuzzRenderer<'_> {
                 })
             })
             .collect();
-        let errors = tally.errors.iter().take(SHOWN).map(|(case, why)| json!({ "case": case, "reason": why }));
-        let taken = tally.memory.used();
+        let errors = result.errors.iter().take(SHOWN).map(|(case, why)| json!({ "case": case, "reason": why }));
+        let taken = result.memory.used();
         let value = json!({
             "version": 1,
             "subject": self.spec.name,
@@ -93,10 +93,10 @@ impl FuzzRenderer<'_> {
             "edition": self.edition.id(),
             "seed": self.seed,
             "counts": {
-                "judged": tally.played,
-                "skipped": tally.skipped,
-                "error": tally.errors.len(),
-                "violated": tally.found.len(),
+                "judged": result.played,
+                "skipped": result.skipped,
+                "error": result.errors.len(),
+                "violated": result.found.len(),
             },
             "violations": violations,
             "errors": errors.collect::<Vec<Value>>(),
@@ -142,16 +142,16 @@ impl FuzzRun<'_> {
     pub(super) async fn save(
         &self,
         edition: &'static dyn Edition,
-        tally: &FuzzCounts,
+        result: &FuzzResult,
         terminal: &mut Terminal,
     ) -> Result<BTreeMap<Option<RequirementId>, String>, CliError> {
         let mut saved = BTreeMap::new();
         let Some(dir) = &self.args.out else { return Ok(saved) };
-        for (requirement, violation) in &tally.found {
+        for (requirement, violation) in &result.found {
             let slug = requirement
                 .map_or("no-requirement".to_owned(), |id| id.split('/').skip(2).collect::<Vec<_>>().join("-"));
             let path = dir.join(format!("{slug}-seed{}-case{}.yaml", self.seed, violation.case.number));
-            let note = if self.args.no_shrink || self.cancel.is_cancelled() {
+            let note = if self.args.no_shrink || self.campaign.cancel.is_cancelled() {
                 save(&path, &violation.case.text)?;
                 "as it was generated".to_owned()
             } else {
@@ -166,14 +166,14 @@ impl FuzzRun<'_> {
         &self,
         edition: &'static dyn Edition,
         requirement: Option<RequirementId>,
-        violation: &Violation,
+        violation: &CaseViolation,
         path: &Path,
         terminal: &mut Terminal,
     ) -> Result<String, CliError> {
         let job = ShrinkJob {
-            spec: self.spec.clone(),
-            run: self.run.clone(),
-            cancel: self.cancel.clone(),
+            spec: self.campaign.spec.clone(),
+            run: self.campaign.run.clone(),
+            cancel: self.campaign.cancel.clone(),
             file: path.to_owned(),
             requested: requirement.map(str::to_owned),
             reference: true,
@@ -183,7 +183,7 @@ impl FuzzRun<'_> {
         let case = &violation.case;
         let source = crate::diagnostic::Source::new(path.display().to_string(), case.text.clone());
         let tree = Tree::parse(&source)?;
-        match job.least(&tree, vec![case.plan.clone()], edition, terminal).await {
+        match job.least(&tree, vec![case.plan.clone()], edition, &mut |event| show(&event, terminal)).await {
             Ok(ShrinkOutcome::Fails(shrunk)) => {
                 save(path, &crate::scenario::text::write(&job.headed(&shrunk, path)))?;
                 Ok(shrunk.summary())
@@ -195,7 +195,8 @@ impl FuzzRun<'_> {
             }
             Err(error) => {
                 save(path, &case.text)?;
-                let why = error.diagnostics.first().map_or("it could not be shrunk", |d| d.message.as_str());
+                let why =
+                    error.diagnostics().into_iter().next().map_or("it could not be shrunk".to_owned(), |d| d.message);
                 Ok(format!("as it was generated: {why}"))
             }
         }

@@ -3,11 +3,9 @@
 //! Each life has a runtime of its own. Its end takes along whatever the life has left, as the end of a process would.
 
 use std::io::{BufRead as _, Read as _, Write as _};
-use std::pin::pin;
 
 use serde_json::{Map, Value};
 use tokio::io::{AsyncWriteExt as _, BufReader, DuplexStream};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -16,6 +14,7 @@ use crate::peer::control::MAX_LINE;
 use crate::peer::{BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 
 use super::{Args, DIED, options, start_error};
+use crate::cli::signals::{EndSignal, EndSignals};
 
 /// How a mock of a client is driven.
 type Drive = fn(MockOptions, Lines) -> BoxFuture<'static, Result<Ended, MockError>>;
@@ -102,31 +101,31 @@ async fn live(args: &Args, options: MockOptions, drive: Drive, stdin: Stdin) -> 
     let mut pump = pump(stdin, write, reset)?;
     let lines = Lines { input: Box::new(BufReader::new(read)), output: Box::new(tokio::io::stdout()) };
     let mut driving = drive(options, lines);
-    let (done, interrupted) = tokio::select! {
+    let (done, signal) = tokio::select! {
         biased;
         done = &mut driving => (done, None),
-        signal = &mut pump => match signal {
-            Ok(EndSignal { delivered: true, interrupted }) => (driving.await, Some(interrupted)),
-            Ok(EndSignal { delivered: false, interrupted }) => (Ok(Ended::Quit), Some(interrupted)),
+        pumped = &mut pump => match pumped {
+            Ok(PumpEnd { delivered: true, signal }) => (driving.await, Some(signal)),
+            Ok(PumpEnd { delivered: false, signal }) => (Ok(Ended::Quit), Some(signal)),
             // It panicked, and has said so.
             Err(_) => (Ok(Ended::Quit), None),
         },
     };
     let ended = done.map_err(|e| start_error(args, e))?;
-    Ok(match (ended, interrupted, rest.try_recv()) {
+    Ok(match (ended, signal, rest.try_recv()) {
         (Ended::Died, ..) => LifeEnd::Over(DIED),
-        (Ended::Quit, Some(true), _) => LifeEnd::Over(Exit::INTERRUPTED),
+        (Ended::Quit, Some(EndSignal::Interrupt), _) => LifeEnd::Over(Exit::INTERRUPTED),
         (Ended::Quit, None, Ok(stdin)) => LifeEnd::Reset(stdin),
         (Ended::Quit, ..) => LifeEnd::Over(Exit::OK),
     })
 }
 
-/// A signal to end.
-struct EndSignal {
+/// How the pump ended: a signal came.
+struct PumpEnd {
     /// Whether the mock still received the close command.
     delivered: bool,
-    /// Whether it was Ctrl-C.
-    interrupted: bool,
+    /// The signal.
+    signal: EndSignal,
 }
 
 /// Gives the mock what comes on stdin, and the word to close at the end of its life or once a signal asks for the end.
@@ -135,15 +134,14 @@ fn pump(
     mut stdin: Stdin,
     mut write: DuplexStream,
     reset: oneshot::Sender<Stdin>,
-) -> Result<JoinHandle<EndSignal>, CliError> {
-    let signals = signals()?;
+) -> Result<JoinHandle<PumpEnd>, CliError> {
+    let mut signals = EndSignals::register()?;
     Ok(tokio::spawn(async move {
-        let mut signals = pin!(signals);
         loop {
             let line = tokio::select! {
                 biased;
-                interrupted = &mut signals => {
-                    return EndSignal { delivered: write.write_all(CLOSE).await.is_ok(), interrupted };
+                signal = signals.next() => {
+                    return PumpEnd { delivered: write.write_all(CLOSE).await.is_ok(), signal };
                 }
                 line = stdin.recv() => line,
             };
@@ -159,17 +157,20 @@ fn pump(
             }
         }
         drop(write);
-        EndSignal { delivered: false, interrupted: signals.await }
+        PumpEnd { delivered: false, signal: signals.next().await }
     }))
 }
 
 /// Waits for the line that begins another life, and gives what it says; or how the process ends instead.
 async fn begin(stdin: &mut Stdin) -> Result<Result<Map<String, Value>, Exit>, CliError> {
-    let mut signals = pin!(signals()?);
+    let mut signals = EndSignals::register()?;
     Ok(loop {
         let line = tokio::select! {
             biased;
-            interrupted = &mut signals => break Err(if interrupted { Exit::INTERRUPTED } else { Exit::OK }),
+            signal = signals.next() => break Err(match signal {
+                EndSignal::Interrupt => Exit::INTERRUPTED,
+                EndSignal::Terminate => Exit::OK,
+            }),
             line = stdin.recv() => line,
         };
         let Some(line) = line else { break Err(Exit::OK) };
@@ -189,21 +190,6 @@ fn control_members(line: &[u8]) -> Option<Map<String, Value>> {
     let may =
         line.len() <= MAX_CONTROL_LINE && names.iter().any(|name| line.windows(name.len()).any(|part| part == *name));
     may.then(|| serde_json::from_slice(line).ok()).flatten()
-}
-
-/// Waits for a signal that ends the process; gives whether it was Ctrl-C. Signals are registered by the call itself.
-fn signals() -> Result<impl Future<Output = bool>, CliError> {
-    let no_signal = |e: std::io::Error| CliError::unjudged(format!("cannot listen for signals: {e}"));
-    let mut terminate = signal(SignalKind::terminate()).map_err(no_signal)?;
-    let mut hang_up = signal(SignalKind::hangup()).map_err(no_signal)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signal)?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => true,
-            _ = terminate.recv() => false,
-            _ = hang_up.recv() => false,
-        }
-    })
 }
 
 /// Reads stdin line by line. By a thread that outlives each life: no line may be lost between two.

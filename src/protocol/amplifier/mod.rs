@@ -5,6 +5,7 @@
 mod attribution;
 mod client_attribution;
 mod client_role;
+mod events;
 mod message_summary;
 mod observer;
 mod requirements;
@@ -22,7 +23,8 @@ use crate::trace::End;
 use super::Protocol;
 use super::http::edition::HttpEdition;
 
-pub use words::{CODES, ENDPOINTS, EVENTS, Endpoint, Route, STATUSES};
+pub use events::{EVENTS, EventType, find as find_event};
+pub use words::{CODES, ENDPOINTS, Endpoint, Route, STATUSES};
 
 /// Amplifier 2025-12-09.
 pub static PROTOCOL: Protocol = Protocol {

@@ -8,7 +8,8 @@ use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
 use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
 use crate::trace::End;
 
-use super::words::{ENDPOINTS, EVENTS, FRAMES};
+use super::events::EVENT_NAMES;
+use super::words::{ENDPOINTS, FRAMES};
 
 /// A server with an agent behind it.
 pub const AMPLIFIER_SERVER: Role = Role {
@@ -328,7 +329,7 @@ const OBSERVATIONS: &[ObservationKind] = &[
         name: "event",
         doc: "An event came, by event stream or WebSocket.",
         on_connection: false,
-        selectors: &[OF, Field::optional("event", Shape::Choice(EVENTS), "Its name.")],
+        selectors: &[OF, Field::optional("event", Shape::Choice(&EVENT_NAMES), "Its name.")],
         fields: &[
             Field::optional("data", Shape::Pattern, "What belongs to it."),
             Field::optional("json", Shape::Pattern, "The whole message."),

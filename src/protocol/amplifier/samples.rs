@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::words::{CODES, EVENTS, STATUSES};
+use super::events::EVENTS;
+use super::words::{CODES, STATUSES};
 use crate::matcher::Schemas;
 use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Script, whole};
 use crate::trace::End;
@@ -62,15 +63,15 @@ pub fn types(schemas: &dyn Schemas) -> Vec<MessageType> {
         answers,
     });
     for event in EVENTS {
-        let title = format!("{}.event", event.replace(':', "-"));
+        let title = event.schema_name();
         let schema = part(&title).map(|schema| realistic(&title, schema));
         types.push(MessageType {
             name: title,
-            about: format!("The event `{event}`"),
+            about: format!("The event `{}`", event.name),
             sender: End::Server,
             carrier: Carrier::EventData {},
             schema,
-            marks: vec![MessageMark::is("/event", *event)],
+            marks: vec![MessageMark::is("/event", event.name)],
             answers: vec![],
         });
     }

@@ -1,24 +1,32 @@
-//! The JSON Schemas (draft-07) of the edition: `schemas/2025-12-09/<name>.json`.
+//! The JSON Schemas (draft-07) of the edition: `schemas/2025-12-09/<name>.json`, and those of events, which follow from
+//! the table of events.
 //!
 //! `<endpoint>.request` and `<endpoint>.response` are bodies, `<event>.event` are messages (with `-` for the colon of the
 //! event's name), `control` is a message of a client over a WebSocket, `error` the body of any error. They are strict
 //! where the document is, and allow every accepted reading where it is not.
 
 use include_dir::include_dir;
+use serde_json::Value;
 
 use crate::protocol::schema_folder::SchemaFolder;
 
+use super::events::{EVENTS, any_schema};
+
 /// The schemas, by name.
 pub static SCHEMAS: SchemaFolder =
-    SchemaFolder::new(include_dir!("$CARGO_MANIFEST_DIR/src/protocol/amplifier/schemas/2025-12-09"));
+    SchemaFolder::with(include_dir!("$CARGO_MANIFEST_DIR/src/protocol/amplifier/schemas/2025-12-09"), of_events);
+
+fn of_events() -> Vec<(String, Value)> {
+    let each = EVENTS.iter().map(|event| (event.schema_name(), event.schema()));
+    each.chain([("event".to_owned(), any_schema())]).collect()
+}
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Map, Value, json};
 
     use crate::matcher::Pattern;
-    use crate::protocol::amplifier::V2025_12_09;
-    use crate::protocol::amplifier::{ENDPOINTS, EVENTS};
+    use crate::protocol::amplifier::{ENDPOINTS, EVENTS, V2025_12_09};
 
     fn allows(name: &str, value: &Value) -> bool {
         let pattern = Pattern::compile(&json!({ "$schema": name }), &V2025_12_09).unwrap();
@@ -31,7 +39,7 @@ mod tests {
             assert!(!allows(&format!("{endpoint}.response"), &json!([])), "{endpoint}");
         }
         for event in EVENTS {
-            let name = format!("{}.event", event.replace(':', "-"));
+            let (event, name) = (event.name, event.schema_name());
             assert!(!allows(&name, &json!({"event": event, "data": []})), "{event}");
             assert!(!allows(&name, &json!({"event": event, "data": {}})), "{event}: no session");
         }

@@ -29,28 +29,6 @@ pub const ENDPOINTS: &[&str] = &[
     "info",
 ];
 
-/// The eighteen events.
-pub const EVENTS: &[&str] = &[
-    "session:start",
-    "session:end",
-    "prompt:submit",
-    "prompt:complete",
-    "content_block:start",
-    "content_block:delta",
-    "content_block:end",
-    "thinking:delta",
-    "thinking:final",
-    "tool:pre",
-    "tool:post",
-    "tool:error",
-    "approval:required",
-    "approval:granted",
-    "approval:denied",
-    "diagnostic:add",
-    "diagnostic:clear",
-    "status:update",
-];
-
 /// The values that the status of a session has.
 pub const STATUSES: &[&str] = &["idle", "processing", "awaiting_approval", "error", "stopped"];
 

@@ -92,9 +92,10 @@ fn offered(request: &HttpRequest, head: &HttpResponse, ctx: &mut RuleContext<'_>
         .header("accept-encoding")
         .flat_map(|line| line.split(','))
         .map(|entry| {
-            let (coding, parameters) = entry.split_once(';').unwrap_or((entry, ""));
-            let quality = parameters.trim().strip_prefix("q=").map(str::trim).and_then(|q| q.parse::<f64>().ok());
-            (coding.trim().to_ascii_lowercase(), quality != Some(0.0))
+            let mut parts = entry.split(';').map(|part| part.trim().to_ascii_lowercase());
+            let coding = parts.next().unwrap_or_default();
+            let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f64>().ok());
+            (coding, quality != Some(0.0))
         })
         .collect();
     for coding in codings(head.header("content-encoding")) {

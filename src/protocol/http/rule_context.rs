@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::protocol::{Judgements, Requirement, RequirementId, Use, ViolationDetail};
 use crate::trace::End;
@@ -68,15 +68,26 @@ impl RuleContext<'_> {
     }
 }
 
-/// A type, and its name for people.
+/// The type of a member.
 #[derive(Clone, Copy)]
 pub struct Type {
+    /// Its name for people, with an article.
     pub name: &'static str,
+    /// Whether a value is of it.
     pub is: fn(&Value) -> bool,
+    /// Its JSON Schema (draft-07).
+    pub schema: fn() -> Value,
 }
 
-pub const STRING: Type = Type { name: "a string", is: Value::is_string };
-pub const OBJECT: Type = Type { name: "an object", is: Value::is_object };
+impl Type {
+    /// Its JSON Schema (draft-07).
+    pub fn schema(self) -> Value {
+        (self.schema)()
+    }
+}
+
+pub const STRING: Type = Type { name: "a string", is: Value::is_string, schema: || json!({"type":"string"}) };
+pub const OBJECT: Type = Type { name: "an object", is: Value::is_object, schema: || json!({"type":"object"}) };
 
 /// What is required of a member: its key, its type, whether it has to be there, and the requirement that it breaks
 /// otherwise.

@@ -1,13 +1,14 @@
 //! The lockfile, by which clients find the editor, and the data home where it is.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::atomic_file::{self, Readable};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::{FOLDER, LockfileValues};
 
@@ -78,12 +79,12 @@ impl Lockfile {
         let lockfile = Self { path, leave: quirks.has(Switch::LockfileLeft), removed: Arc::default() };
         let halves = quirks.has(Switch::LockfileInTwoWrites);
         if halves {
-            write_private_file(&lockfile.path, &text.as_bytes()[..text.len() / 2])?;
+            atomic_file::write(&lockfile.path, &text.as_bytes()[..text.len() / 2], Readable::ByOwner)?;
         }
         if halves || quirks.has(Switch::LockfileLate) {
             lockfile.write_later(text);
         } else {
-            write_private_file(&lockfile.path, text.as_bytes())?;
+            atomic_file::write(&lockfile.path, text.as_bytes(), Readable::ByOwner)?;
         }
         Ok(Some(lockfile))
     }
@@ -96,7 +97,7 @@ impl Lockfile {
             let removed = removed.lock().unwrap_or_else(PoisonError::into_inner);
             if !*removed {
                 // Who waits for it finds out.
-                let _ = write_private_file(&path, text.as_bytes());
+                let _ = atomic_file::write(&path, text.as_bytes(), Readable::ByOwner);
             }
         });
     }
@@ -115,16 +116,6 @@ impl Lockfile {
             let _ = std::fs::remove_file(&self.path);
         }
     }
-}
-
-/// Writes a file at once, readable by its owner only.
-fn write_private_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    // Not called .json until it is whole: clients read every file that is.
-    let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
 }
 
 fn content_json(edition: &AmpEdition, quirks: &Quirks, content: &LockfileValues<'_>) -> Value {

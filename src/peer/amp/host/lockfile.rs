@@ -1,13 +1,12 @@
 //! Lockfiles and tokens: those of our editors, others laid beside them, and those that announce a server which is no
 //! editor of a play.
 
-use std::fs::DirBuilder;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use serde_json::{Map, Value};
 
+use crate::atomic_file::{self, Readable, create_private_folder};
 use crate::peer::amp::client::send::wrong;
 use crate::peer::{Announced, Announcement, PeerError};
 use crate::protocol::amp::editions::AmpEdition;
@@ -51,7 +50,7 @@ impl ForeignLockfile {
             return Err(wrong("lockfile", format!("`{name}` is no file name")));
         }
         let path = data_home.join(FOLDER).join(name);
-        let system = |e: io::Error| PeerError::Environment(format!("cannot lay {}: {e}", path.display()));
+        let system = |e: std::io::Error| PeerError::Environment(format!("cannot lay {}: {e}", path.display()));
         if let LockfileContent::File(bytes) = &content {
             let payload = Some(Payload::from(bytes.as_slice()));
             let change = FileChange { path: path.display().to_string(), change: "written".into(), content: payload };
@@ -59,8 +58,8 @@ impl ForeignLockfile {
         }
         let folder = matches!(content, LockfileContent::Folder);
         match content {
-            LockfileContent::Folder => make_private_folder(&path).map_err(system)?,
-            LockfileContent::File(bytes) => write_private_file(&path, &bytes).map_err(system)?,
+            LockfileContent::Folder => create_private_folder(&path).map_err(system)?,
+            LockfileContent::File(bytes) => atomic_file::write(&path, &bytes, Readable::ByOwner).map_err(system)?,
         }
         Ok(Self { path, folder })
     }
@@ -74,24 +73,6 @@ impl ForeignLockfile {
     pub fn remove(&self) {
         let _ = if self.folder { std::fs::remove_dir_all(&self.path) } else { std::fs::remove_file(&self.path) };
     }
-}
-
-fn make_private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
-fn write_private_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    make_private_folder(folder)?;
-    // Not called .json until it is whole: clients read every file that is.
-    let mut file = tempfile::Builder::new().prefix(".lockfile-").suffix(".part").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
 }
 
 /// Lays a lockfile with a secret of its own.

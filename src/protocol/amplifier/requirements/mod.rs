@@ -16,6 +16,7 @@ mod sessions;
 
 use std::sync::LazyLock;
 
+use super::events::EVENTS;
 use crate::protocol::requirement::sources::{html as sse, http11, json, rfc6455, semantics, uri};
 use crate::protocol::{Requirement, Section};
 
@@ -25,13 +26,14 @@ type Table = &'static [Requirement];
 /// The complete catalogue.
 pub fn all() -> &'static [Requirement] {
     static ALL: LazyLock<Vec<Requirement>> = LazyLock::new(|| {
+        let of_events: Vec<Table> = EVENTS.iter().map(|event| event.requirements).collect();
         let tables: [&[Table]; 14] = [
             http::HTTP,
             http::ERRORS,
             sessions::SESSIONS,
             sessions::PROMPTS,
             events::STREAMS,
-            events::EVENTS,
+            &of_events,
             lifecycle::LIFECYCLES,
             catalogs::TABLES,
             lifecycle::SAFETY,
@@ -47,7 +49,7 @@ pub fn all() -> &'static [Requirement] {
 }
 
 /// A section of the published document.
-const fn doc(section: &'static str) -> Section {
+pub(super) const fn doc(section: &'static str) -> Section {
     Section { document: "Amplifier VS Code Server API Reference, 2025-12-09", section }
 }
 

@@ -1,14 +1,12 @@
-//! Events: the members of each of the eighteen.
+//! Events: what their messages have in common, and what their members have inside.
 
 use serde_json::Value;
 
-use super::members::{
-    AMOUNT, BodyObject, COUNT, FILLED, MOMENT, Member, NUMBER_OR_NULL, OBJECT, OBJECTS, OPTIONS, RANGE, SEVERITY, SPAN,
-    STRING, USAGE, is_backward,
-};
+use super::members::{BodyObject, FILLED, RANGE, SEVERITY, STRING, is_backward};
 use super::responses;
 use crate::protocol::ViolationDetail;
-use crate::protocol::amplifier::{EVENTS, STATUSES};
+use crate::protocol::amplifier::STATUSES;
+use crate::protocol::amplifier::events::{self, EVENTS};
 use crate::protocol::http::rule_context::RuleContext;
 
 /// Whether a message has the format of an error, and is no event.
@@ -40,7 +38,7 @@ pub fn judge<'m>(
         return None;
     }
     let fault = |text| ViolationDetail::new(text).at("/event").actual(name);
-    if !EVENTS.contains(&name) {
+    let Some(event) = events::find(name) else {
         match spelled(name) {
             Some(meant) => {
                 let fault = fault("an event's name is spelled in another way").expected(meant);
@@ -49,7 +47,7 @@ pub fn judge<'m>(
             None => ctx.check("events/known", Some(fault("the document has no event of this name"))),
         }
         return None;
-    }
+    };
     ctx.check("events/spelled", None);
     ctx.check("events/known", None);
     data.check(ctx, &[("session_id", FILLED, true, "events/session-id")]);
@@ -57,14 +55,10 @@ pub fn judge<'m>(
         let fault = ViolationDetail::new("a stream has an event of another session").at("/data/session_id");
         ctx.check("stream/own-session", (actual != session).then(|| fault.expected(session).actual(actual)));
     }
-    data.check(ctx, members(name));
+    data.check(ctx, &event.checked(socket, data.members));
     match name {
-        "content_block:delta" => {
-            if !socket || data.members.contains_key("block_index") {
-                data.check(ctx, &[("block_index", COUNT, true, "events/content-delta-block-index")]);
-            } else {
-                ctx.note("events/content-delta-block-index", "Deltas over WebSockets have no `block_index`");
-            }
+        "content_block:delta" if socket && !data.members.contains_key("block_index") => {
+            ctx.note("events/content-delta-block-index", "Deltas over WebSockets have no `block_index`");
         }
         "tool:post" => data.inner("result", |result| judge_tool_result(result, ctx)),
         "approval:required" => judge_approval(data, ctx),
@@ -80,81 +74,7 @@ fn spelled(name: &str) -> Option<&'static str> {
     let letters =
         |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
     let wanted = letters(name);
-    EVENTS.iter().find(|known| letters(known) == wanted).copied()
-}
-
-fn members(event: &str) -> &'static [Member] {
-    match event {
-        "session:start" => &[
-            ("profile", STRING, true, "events/session-start-profile"),
-            ("timestamp", MOMENT, true, "events/session-start-timestamp"),
-        ],
-        "session:end" => &[
-            ("reason", STRING, true, "events/session-end-reason"),
-            ("token_usage", USAGE, true, "events/session-end-token-usage"),
-        ],
-        "prompt:submit" => &[
-            ("request_id", STRING, true, "events/prompt-submit-request-id"),
-            ("prompt", STRING, true, "events/prompt-submit-prompt"),
-        ],
-        "prompt:complete" => &[
-            ("request_id", STRING, true, "events/prompt-complete-request-id"),
-            ("response", STRING, true, "events/prompt-complete-response"),
-            ("token_usage", USAGE, true, "events/prompt-complete-token-usage"),
-        ],
-        "content_block:start" => &[
-            ("block_type", STRING, true, "events/content-start-block-type"),
-            ("block_index", COUNT, true, "events/content-start-block-index"),
-        ],
-        "content_block:delta" => &[("delta", STRING, true, "events/content-delta-delta")],
-        "content_block:end" => &[("block_index", COUNT, true, "events/content-end-block-index")],
-        "thinking:delta" => &[("delta", STRING, true, "events/thinking-delta-delta")],
-        "thinking:final" => &[("thinking", STRING, true, "events/thinking-final-thinking")],
-        "tool:pre" => &[
-            ("tool_name", STRING, true, "events/tool-pre-tool-name"),
-            ("operation", STRING, true, "events/tool-pre-operation"),
-            ("input", OBJECT, true, "events/tool-pre-input"),
-        ],
-        "tool:post" => &[
-            ("tool_name", STRING, true, "events/tool-post-tool-name"),
-            ("operation", STRING, true, "events/tool-post-operation"),
-            ("result", OBJECT, true, "events/tool-post-result"),
-            ("duration_ms", AMOUNT, true, "events/tool-post-duration-ms"),
-        ],
-        "tool:error" => &[
-            ("tool_name", STRING, true, "events/tool-error-tool-name"),
-            ("operation", STRING, true, "events/tool-error-operation"),
-            ("error", STRING, true, "events/tool-error-error"),
-        ],
-        "approval:required" => &[
-            ("approval_id", FILLED, true, "events/approval-required-approval-id"),
-            ("prompt", STRING, true, "events/approval-required-prompt"),
-            ("options", OPTIONS, true, "events/approval-required-options"),
-            ("timeout", SPAN, true, "events/approval-required-timeout"),
-            ("default", STRING, true, "events/approval-required-default"),
-            ("context", OBJECT, false, "events/approval-required-context"),
-        ],
-        "approval:granted" => &[
-            ("approval_id", STRING, true, "events/approval-granted-approval-id"),
-            ("decision", STRING, true, "events/approval-granted-decision"),
-        ],
-        "approval:denied" => &[
-            ("approval_id", STRING, true, "events/approval-denied-approval-id"),
-            ("decision", STRING, true, "events/approval-denied-decision"),
-            ("reason", STRING, true, "events/approval-denied-reason"),
-        ],
-        "diagnostic:add" => &[
-            ("path", STRING, true, "events/diagnostic-add-path"),
-            ("diagnostics", OBJECTS, true, "events/diagnostic-add-diagnostics"),
-        ],
-        "diagnostic:clear" => &[("path", STRING, true, "events/diagnostic-clear-path")],
-        "status:update" => &[
-            ("status", STRING, true, "events/status-update-status"),
-            ("message", STRING, false, "events/status-update-message"),
-            ("progress", NUMBER_OR_NULL, false, "events/status-update-progress"),
-        ],
-        _ => &[],
-    }
+    EVENTS.iter().map(|event| event.name).find(|known| letters(known) == wanted)
 }
 
 fn judge_tool_result(result: BodyObject<'_>, ctx: &mut RuleContext<'_>) {

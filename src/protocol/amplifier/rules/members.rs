@@ -1,49 +1,99 @@
 //! The types of members in this protocol, dates and times among them (`2025-12-09T10:30:00Z`).
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use crate::protocol::http::rule_context::{BodyObject, Member, OBJECT, STRING, Type};
 
-pub const ANY: Type = Type { name: "any value", is: |_| true };
-pub const BOOLEAN: Type = Type { name: "a boolean", is: Value::is_boolean };
-pub const FILLED: Type = Type { name: "a string that is not empty", is: |v| v.as_str().is_some_and(|s| !s.is_empty()) };
-pub const STRING_OR_NULL: Type = Type { name: "a string or null", is: |v| v.is_string() || v.is_null() };
-pub const NUMBER_OR_NULL: Type = Type { name: "a number or null", is: |v| v.is_number() || v.is_null() };
-pub const OBJECTS: Type = Type { name: "a list of objects", is: |v| is_list(v, Value::is_object) };
-pub const STRINGS: Type = Type { name: "a list of strings", is: |v| is_list(v, Value::is_string) };
+pub const ANY: Type = Type { name: "any value", is: |_| true, schema: || json!({}) };
+pub const BOOLEAN: Type = Type { name: "a boolean", is: Value::is_boolean, schema: || json!({"type":"boolean"}) };
+pub const FILLED: Type = Type {
+    name: "a string that is not empty",
+    is: |v| v.as_str().is_some_and(|s| !s.is_empty()),
+    schema: || json!({"type":"string","minLength":1}),
+};
+pub const STRING_OR_NULL: Type = Type {
+    name: "a string or null",
+    is: |v| v.is_string() || v.is_null(),
+    schema: || json!({"type":["string","null"]}),
+};
+pub const NUMBER_OR_NULL: Type = Type {
+    name: "a number or null",
+    is: |v| v.is_number() || v.is_null(),
+    schema: || json!({"type":["number","null"]}),
+};
+pub const OBJECTS: Type = Type {
+    name: "a list of objects",
+    is: |v| is_list(v, Value::is_object),
+    schema: || json!({"type":"array","items":{"type":"object"}}),
+};
+pub const DIAGNOSTICS: Type = Type {
+    schema: || json!({"type":"array","items":{"type":"object","required":["range","severity","message"],"properties":{"range":RANGE.schema(),"severity":SEVERITY.schema(),"message":{"type":"string"},"source":{"type":"string"}}}}),
+    ..OBJECTS
+};
+pub const STRINGS: Type = Type {
+    name: "a list of strings",
+    is: |v| is_list(v, Value::is_string),
+    schema: || json!({"type":"array","items":{"type":"string"}}),
+};
 pub const OPTIONS: Type = Type {
     name: "a list of strings, which is not empty",
     is: |v| is_list(v, Value::is_string) && v.as_array().is_some_and(|list| !list.is_empty()),
+    schema: || json!({"type":"array","items":{"type":"string"},"minItems":1}),
 };
-pub const COUNT: Type = Type { name: "a whole number that is not negative", is: is_count };
-pub const AMOUNT: Type = Type { name: "a number that is not negative", is: |v| v.as_f64().is_some_and(|n| n >= 0.0) };
-pub const SPAN: Type = Type { name: "a number greater than zero", is: |v| v.as_f64().is_some_and(|n| n > 0.0) };
-pub const PORT: Type =
-    Type { name: "a port", is: |v| is_count(v) && v.as_f64().is_some_and(|n| (1.0..=65535.0).contains(&n)) };
+pub const COUNT: Type = Type {
+    name: "a whole number that is not negative",
+    is: is_count,
+    schema: || json!({"type":"integer","minimum":0}),
+};
+pub const AMOUNT: Type = Type {
+    name: "a number that is not negative",
+    is: |v| v.as_f64().is_some_and(|n| n >= 0.0),
+    schema: || json!({"type":"number","minimum":0}),
+};
+pub const SPAN: Type = Type {
+    name: "a number greater than zero",
+    is: |v| v.as_f64().is_some_and(|n| n > 0.0),
+    schema: || json!({"type":"number","exclusiveMinimum":0}),
+};
+pub const PORT: Type = Type {
+    name: "a port",
+    is: |v| is_count(v) && v.as_f64().is_some_and(|n| (1.0..=65535.0).contains(&n)),
+    schema: || json!({"type":"integer","minimum":1,"maximum":65535}),
+};
 pub const MOMENT: Type = Type {
     name: "a date and a time of day with an offset from UTC",
     is: |v| v.as_str().is_some_and(|text| moment(text).is_some()),
+    schema: || json!({"type":"string","pattern":r"^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:?\d{2})$","description":"A date and a time of day with an offset from UTC."}),
 };
 pub const SEVERITY: Type = Type {
     name: "`error`, `warning`, `info` or `hint`",
     is: |v| matches!(v.as_str(), Some("error" | "warning" | "info" | "hint")),
+    schema: || json!({"enum":["error","warning","info","hint"]}),
 };
 pub const STATUS: Type = Type {
     name: "`idle`, `processing`, `awaiting_approval`, `error` or `stopped`",
     is: |v| v.as_str().is_some_and(|status| crate::protocol::amplifier::STATUSES.contains(&status)),
+    schema: || json!({"enum":["idle","processing","awaiting_approval","error","stopped"]}),
 };
 pub const USAGE: Type = Type {
     name: "an object with the whole numbers `input_tokens` and `output_tokens`",
     is: |v| ["input_tokens", "output_tokens"].iter().all(|key| v.get(key).is_some_and(is_count)),
+    schema: || json!({"type":"object","required":["input_tokens","output_tokens"],"properties":{"input_tokens":{"type":"integer","minimum":0},"output_tokens":{"type":"integer","minimum":0}}}),
 };
-pub const POSITION: Type = Type { name: "an object with the whole numbers `line` and `character`", is: is_position };
+pub const POSITION: Type = Type {
+    name: "an object with the whole numbers `line` and `character`",
+    is: is_position,
+    schema: || json!({"type":"object","required":["line","character"],"properties":{"line":{"type":"integer","minimum":0},"character":{"type":"integer","minimum":0}}}),
+};
 pub const RANGE: Type = Type {
     name: "an object with the positions `start` and `end`",
     is: |v| ["start", "end"].iter().all(|key| v.get(key).is_some_and(is_position)),
+    schema: || json!({"type":"object","required":["start","end"],"properties":{"start":POSITION.schema(),"end":POSITION.schema()}}),
 };
 pub const MODULES: Type = Type {
     name: "a list of objects with a string `module`",
     is: |v| is_list(v, |module| module.get("module").is_some_and(Value::is_string)),
+    schema: || json!({"type":"array","items":{"type":"object","required":["module"],"properties":{"module":{"type":"string"}}}}),
 };
 
 fn is_list(value: &Value, each: fn(&Value) -> bool) -> bool {

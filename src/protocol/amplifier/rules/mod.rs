@@ -9,7 +9,7 @@ mod bodies;
 mod events;
 mod framing;
 mod lifecycle;
-mod members;
+pub mod members;
 mod requests;
 mod responses;
 mod sessions;

@@ -9,6 +9,7 @@ use super::lifecycle::{self, StreamLifecycle};
 use super::sessions::Sessions;
 use super::traffic::Exchange;
 use super::{INDEX, events, framing, requests};
+use crate::protocol::amplifier::find_event;
 use crate::protocol::amplifier::words::Route;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
@@ -171,8 +172,8 @@ impl Subscriptions {
         let message = read.map(|read| read.value);
         let name = message.as_ref().and_then(|message| message.get("event")).and_then(Value::as_str);
         if sent.event_type() != "message" {
-            let protocol = name.is_some_and(|name| crate::protocol::amplifier::EVENTS.contains(&name))
-                || crate::protocol::amplifier::EVENTS.contains(&sent.event_type());
+            let protocol =
+                name.is_some_and(|name| find_event(name).is_some()) || find_event(sent.event_type()).is_some();
             let fault =
                 ViolationDetail::new("a protocol event comes under an event type of its own").expected("message");
             ctx.check("stream/message-type", protocol.then(|| fault.actual(sent.event_type())));

@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use crate::protocol::amplifier::find_event;
 use crate::protocol::amplifier::observer::AmplifierObserver;
-use crate::protocol::amplifier::words::{EVENTS, Endpoint, Route};
+use crate::protocol::amplifier::words::{Endpoint, Route};
 use crate::protocol::http::content::Content;
 use crate::protocol::http::redirects;
 use crate::protocol::http::scenario::{Exchanges, Whole, has_secret, http, raw};
@@ -218,7 +219,7 @@ fn observation_element(observation: Observation) -> Option<ScenarioElement> {
         "completed" => (args([("of", label("of"))]), take(&["response"]), true),
         "event" => {
             let name = observation.selectors.get("event").cloned().unwrap_or_default();
-            let known = name.as_str().is_some_and(|name| EVENTS.contains(&name));
+            let known = name.as_str().and_then(find_event).is_some();
             let value = take(if known { &["data"] } else { &["json"] });
             let owed = name == "approval:required";
             (args([("of", label("of")), ("event", known.then_some(name))]), value, owed)

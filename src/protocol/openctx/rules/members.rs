@@ -1,15 +1,19 @@
 //! The types and syntaxes of members in this protocol: integers, URIs, patterns.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::protocol::ViolationDetail;
 use crate::protocol::http::rule_context::RuleContext;
 pub use crate::protocol::http::rule_context::{BodyObject, OBJECT, STRING, Type};
 use crate::uri::is_well_encoded;
 
-pub const LIST: Type = Type { name: "a list", is: Value::is_array };
-pub const INTEGER: Type = Type { name: "an integer", is: is_integer };
-pub const STRING_OR_BOOLEAN: Type = Type { name: "a string or a boolean", is: |v| v.is_string() || v.is_boolean() };
+pub const LIST: Type = Type { name: "a list", is: Value::is_array, schema: || json!({"type":"array"}) };
+pub const INTEGER: Type = Type { name: "an integer", is: is_integer, schema: || json!({"type":"integer"}) };
+pub const STRING_OR_BOOLEAN: Type = Type {
+    name: "a string or a boolean",
+    is: |v| v.is_string() || v.is_boolean(),
+    schema: || json!({"type":["string","boolean"]}),
+};
 
 /// A number without a fraction, however it is written.
 fn is_integer(value: &Value) -> bool {

@@ -246,7 +246,7 @@ fn an_answer_is_coded_as_the_request_allows() {
     assert!(answer(Some("gzip, deflate;q=0.5"), "x-gzip").is_empty());
     assert!(answer(Some("*"), "br").is_empty());
     assert!(answer(Some("identity"), "identity").is_empty());
-    for accept in ["", "deflate", "gzip;q=0", "gzip;q=0, *"] {
+    for accept in ["", "deflate", "gzip;q=0", "GZIP ; Q=0.0", "gzip;q=0, *"] {
         assert_eq!(answer(Some(accept), "gzip"), ["http/encoding-offered"], "{accept}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a session keeps of its plays: folders of traces, the traces of failures, snapshots.
+//! What a session keeps of its plays: folders of traces, the traces of failures, comparisons with snapshots.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Zoned;
 
-use crate::cli::Terminal;
 use crate::config::{EditionChoice, SubjectSpec};
 use crate::judge::{Baseline, ScenarioStatus, SnapshotResult};
 use crate::play::{FailedTraceOptions, FailedTraces, Snapshotter};
@@ -50,18 +49,6 @@ fn play_alike(a: &SubjectSpec, b: &SubjectSpec) -> bool {
     a.role.name == b.role.name && same_edition
 }
 
-/// The folder of the last run of this process: with `--watch` there are several.
-static LAST: Mutex<Option<PathBuf>> = Mutex::new(None);
-
-/// An empty store of failed traces. Removes the traces that the previous run has kept.
-pub fn new_failed_traces() -> Arc<FailedTraces> {
-    if let Some(folder) = LAST.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        // What cannot be removed is in a temporary folder.
-        let _ = std::fs::remove_dir_all(folder);
-    }
-    Arc::default()
-}
-
 /// Which traces of a subject are to be kept: those of failures that the baseline does not list.
 pub fn wanted_traces(failed_traces: &Arc<FailedTraces>, baseline: &Baseline) -> FailedTraceOptions {
     let (baseline, today) = (baseline.clone(), Zoned::now().date());
@@ -73,26 +60,6 @@ pub fn wanted_traces(failed_traces: &Arc<FailedTraces>, baseline: &Baseline) -> 
             play.status == ScenarioStatus::Error || !known
         }),
     }
-}
-
-/// Prints where the failed traces are, if there are any.
-pub fn note_failed_traces(failed_traces: &FailedTraces, terminal: &mut Terminal) {
-    let failed_traces = failed_traces.kept();
-    if let Some(error) = failed_traces.trouble {
-        terminal.progress(&error);
-    }
-    let Some(folder) = failed_traces.folder else { return };
-    let place = folder.display();
-    terminal.progress(&match (failed_traces.traces, failed_traces.left_out) {
-        (1, 0) => format!("the trace of the play that failed or could not be judged is in {place}"),
-        (n, 0) => format!("the traces of the {n} plays that failed or could not be judged are in {place}"),
-        (n, more) => format!(
-            "the traces of the first {n} of {} plays that failed or could not be judged are in {place}; \
-             --trace-dir DIR keeps all",
-            n + more
-        ),
-    });
-    *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
 }
 
 /// The comparison of one subject's plays with the snapshots in a folder; with none it does nothing.

@@ -1,16 +1,17 @@
-//! Shrinking one scenario, from what fails to the least of it ([`ShrinkJob`]), and the file that the result is written to.
+//! Shrinking one scenario, from what fails to the least of it: [`ShrinkJob`].
 
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::cli::{CliError, Exit, Terminal, options};
 use crate::config::SubjectSpec;
 use crate::judge::{FaultOwner, Play, RawFinding, Repro};
-use crate::play::{Cancel, Run};
-use crate::protocol::{Edition, Level, RequirementId};
+use crate::play::{Cancel, Run, RunError};
+use crate::protocol::{Edition, Level, RequirementId, level_of};
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Plan, load_str};
-use crate::shrink::{FailureIdentity, Limits, PlayTrial, PlayedRuns, Shrinker, Size, Stop, narrow, reference};
+
+use super::{FailureIdentity, Limits, PlayTrial, PlayedRuns, Shrinker, Size, Stop, narrow, reference};
 
 /// What is to be shrunk, and how.
 pub struct ShrinkJob {
@@ -33,38 +34,6 @@ pub struct ShrinkJob {
 }
 
 impl ShrinkJob {
-    pub(super) async fn shrink(
-        &self,
-        tree: &Tree,
-        plans: Vec<Plan>,
-        out: Option<&Path>,
-        terminal: &mut Terminal,
-    ) -> Result<Exit, CliError> {
-        let mut editions: Vec<&'static dyn Edition> = plans.iter().map(|p| p.edition).collect();
-        editions.dedup();
-        let edition = options::edition(&self.spec, &editions, &self.run, &self.cancel).await?;
-        let plans: Vec<Plan> = plans.into_iter().filter(|p| p.edition == edition).collect();
-        if plans.is_empty() {
-            return Err(CliError::usage(format!("the scenario is not for the edition {edition}")));
-        }
-        let shrunk = match self.least(tree, plans, edition, terminal).await? {
-            ShrinkOutcome::Fails(shrunk) => shrunk,
-            ShrinkOutcome::Passes(why) => {
-                terminal.result(&format!("{why}\n"));
-                return Ok(Exit::OK);
-            }
-        };
-        let text = write(&self.headed(&shrunk, out.unwrap_or(Path::new("FILE.yaml"))));
-        match out {
-            None => terminal.result(&text),
-            Some(path) => {
-                save(path, &text)?;
-                terminal.result(&format!("{}: {}\n", path.display(), shrunk.summary()));
-            }
-        }
-        Ok(if shrunk.stop == Some(Stop::Interrupted) { Exit::INTERRUPTED } else { Exit::FAILED })
-    }
-
     /// The least of the first of these plays that fails. The time begins to run.
     ///
     /// # Errors
@@ -74,24 +43,16 @@ impl ShrinkJob {
         tree: &Tree,
         plans: Vec<Plan>,
         edition: &'static dyn Edition,
-        terminal: &mut Terminal,
-    ) -> Result<ShrinkOutcome, CliError> {
+        log: &mut dyn FnMut(ShrinkEvent),
+    ) -> Result<ShrinkOutcome, RunError> {
         let began = Instant::now();
         let name = self.file.display().to_string();
         let mut trial = PlayTrial::new(&name, self.spec.clone(), self.run.clone(), self.limits, self.cancel.clone());
-        let outcome = self.shrink_with(&mut trial, tree, plans, edition, terminal).await;
+        let outcome = self.shrink_with(&mut trial, tree, plans, edition, log).await;
         trial.end().await;
         if let Ok(ShrinkOutcome::Fails(shrunk)) = &outcome {
             let (from, to) = (shrunk.from, Size::of(&shrunk.tree));
-            terminal.progress(&format!(
-                "{} steps became {}, {} parts became {}, in {} plays and {:.1} s",
-                from.steps,
-                to.steps,
-                from.parts,
-                to.parts,
-                trial.count(),
-                began.elapsed().as_secs_f64()
-            ));
+            log(ShrinkEvent::Ended { from, to, plays: trial.count(), time: began.elapsed() });
         }
         outcome
     }
@@ -102,11 +63,11 @@ impl ShrinkJob {
         tree: &Tree,
         plans: Vec<Plan>,
         edition: &'static dyn Edition,
-        terminal: &mut Terminal,
-    ) -> Result<ShrinkOutcome, CliError> {
+        log: &mut dyn FnMut(ShrinkEvent),
+    ) -> Result<ShrinkOutcome, RunError> {
         let plan = match <[Plan; 1]>::try_from(plans) {
             Ok([only]) => only,
-            Err(several) => self.first_to_fail(trial, several, terminal).await?,
+            Err(several) => self.first_to_fail(trial, several, log).await?,
         };
         let tree = narrow(&without_head(tree), &plan);
         let name = self.file.display().to_string();
@@ -114,10 +75,10 @@ impl ShrinkJob {
         let Some(plan) = narrowed.plans.into_iter().next().filter(|_| narrowed.diagnostics.is_empty()) else {
             let message =
                 format!("{} cannot be cut down to one play: {}", plan.id, first_message(&narrowed.diagnostics));
-            return Err(CliError::usage(message).help("write its case and edition into a file of its own"));
+            return Err(RunError::usage(message).help("write its case and edition into a file of its own"));
         };
         let from = Size::of(&tree);
-        terminal.progress(&format!("{}: {} steps, {} parts", plan.id, from.steps, from.parts));
+        log(ShrinkEvent::Began { plan: plan.id.clone(), size: from });
         let seen = trial.play_original(&plan).await.map_err(stop_error)?;
         let Some(requirement) = self.violated(&seen.plays)? else { return self.passing_outcome(seen) };
         let end = self.spec.role.subject;
@@ -125,7 +86,7 @@ impl ShrinkJob {
             return self.passing_outcome(seen);
         };
         let (failed, plays) = (seen.failed(&identity), seen.plays.len());
-        terminal.progress(&format!("fails {failed} of {plays} times: {}", requirement_name(requirement)));
+        log(ShrinkEvent::Fails { failed, plays, requirement });
         trial.look_for(identity.clone(), &seen);
         let mut beside = false;
         if self.reference {
@@ -133,12 +94,10 @@ impl ShrinkJob {
             let mut run = self.run.clone();
             run.options.patience = mock.timeouts.expect;
             match trial.compare(mock, run, &plan).await.map_err(stop_error)? {
-                None => terminal.detail("our own sound mock passes, and has to go on passing"),
+                None => log(ShrinkEvent::ReferencePasses),
                 Some(why) => {
                     beside = true;
-                    terminal.progress(&format!(
-                        "our own sound mock does not pass, so only what fails in the same step counts: {why}"
-                    ));
+                    log(ShrinkEvent::ReferenceFails { why });
                     identity = identity.strictly(&seen.plays);
                     trial.look_for(identity.clone(), &seen);
                 }
@@ -147,7 +106,7 @@ impl ShrinkJob {
         let mut last = from;
         let mut tell = |size: Size, plays: u32| {
             if size != last {
-                terminal.progress(&format!("{plays:>5} plays: {} steps, {} parts", size.steps, size.parts));
+                log(ShrinkEvent::Reduced { plays, size });
                 last = size;
             }
         };
@@ -186,9 +145,9 @@ impl ShrinkJob {
         &self,
         trial: &mut PlayTrial,
         plans: Vec<Plan>,
-        terminal: &mut Terminal,
-    ) -> Result<Plan, CliError> {
-        terminal.progress(&format!("looking for the first of {} plays that fails", plans.len()));
+        log: &mut dyn FnMut(ShrinkEvent),
+    ) -> Result<Plan, RunError> {
+        log(ShrinkEvent::Searches { plays: plans.len() });
         for plan in &plans {
             let seen = trial.play_original(plan).await.map_err(stop_error)?;
             if self.violated(&seen.plays).is_ok_and(|found| found.is_some()) {
@@ -196,19 +155,19 @@ impl ShrinkJob {
             }
         }
         // None does: the last one tells so.
-        plans.into_iter().next_back().ok_or_else(|| CliError::usage("there is nothing to play"))
+        plans.into_iter().next_back().ok_or_else(|| RunError::usage("there is nothing to play"))
     }
 
     /// The requirement that is violated: the requested one, else the first that binds, else the first.
     ///
     /// # Errors
     /// Where others are violated than the requested one.
-    fn violated(&self, plays: &[Play]) -> Result<Option<Option<RequirementId>>, CliError> {
+    fn violated(&self, plays: &[Play]) -> Result<Option<Option<RequirementId>>, RunError> {
         let subject = FaultOwner::End(self.spec.role.subject);
         let found: Vec<Option<RequirementId>> =
             plays.iter().flat_map(|p| &p.findings).filter(|f| f.fault == subject).map(|f| f.requirement).collect();
         let Some(requested) = self.requested.as_deref() else {
-            let binding = found.iter().find(|id| options::level(&self.spec, **id) == Level::Must);
+            let binding = found.iter().find(|id| level_of((self.spec.protocol.requirements)(), **id) == Level::Must);
             return Ok(binding.or(found.first()).copied());
         };
         let is_it = |id: &&Option<RequirementId>| {
@@ -222,23 +181,102 @@ impl ShrinkJob {
                 others.sort_unstable();
                 others.dedup();
                 let message = format!("{requested} is not violated here, but {}", others.join(", "));
-                Err(CliError::usage(message).help("ask for one of these with --requirement"))
+                Err(RunError::usage(message).help("ask for one of these with --requirement"))
             }
         }
     }
 
     /// The outcome of a scenario that does not fail: it passes, or it could not be judged.
-    fn passing_outcome(&self, seen: PlayedRuns) -> Result<ShrinkOutcome, CliError> {
+    fn passing_outcome(&self, seen: PlayedRuns) -> Result<ShrinkOutcome, RunError> {
         if let Some(error) = seen.launch_error {
-            return Err(crate::cli::session::unjudged(&error));
+            return Err(RunError::from(error));
         }
         let (judged, plays) = (seen.judged(), seen.plays.len());
         if judged == 0 {
             let reason = seen.plays.iter().find_map(|p| p.reason.clone()).unwrap_or_default();
-            return Err(CliError::unjudged(format!("it could not be played: {reason}")));
+            return Err(RunError::unjudged(format!("it could not be played: {reason}")));
         }
         let others = if judged as usize == plays { String::new() } else { format!(" ({plays} were begun)") };
         Ok(ShrinkOutcome::Passes(format!("it does not fail here: passed {judged} of {judged} times{others}")))
+    }
+}
+
+/// What goes on while a scenario is shrunk. Its text is for people.
+#[derive(Clone, Debug)]
+pub enum ShrinkEvent {
+    /// The file has several plays: the first one that fails is looked for.
+    Searches {
+        /// How many plays it has.
+        plays: usize,
+    },
+    /// Shrinking begins.
+    Began {
+        /// The id of the plan.
+        plan: String,
+        /// How large the scenario is.
+        size: Size,
+    },
+    /// The scenario was seen to fail.
+    Fails {
+        /// How often.
+        failed: u32,
+        /// In how many plays.
+        plays: usize,
+        /// What it violates.
+        requirement: Option<RequirementId>,
+    },
+    /// Our own sound mock passes the scenario, and has to go on passing.
+    ReferencePasses,
+    /// Our own sound mock does not pass the scenario.
+    ReferenceFails {
+        /// Why not.
+        why: String,
+    },
+    /// The scenario has become smaller.
+    Reduced {
+        /// How many plays that took so far.
+        plays: u32,
+        /// How large it is now.
+        size: Size,
+    },
+    /// Shrinking is over.
+    Ended {
+        /// How large the scenario was.
+        from: Size,
+        /// How large the result is.
+        to: Size,
+        /// How many plays it took.
+        plays: u32,
+        /// How long it took.
+        time: Duration,
+    },
+}
+
+impl fmt::Display for ShrinkEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Searches { plays } => write!(f, "looking for the first of {plays} plays that fails"),
+            Self::Began { plan, size } => write!(f, "{plan}: {} steps, {} parts", size.steps, size.parts),
+            Self::Fails { failed, plays, requirement } => {
+                write!(f, "fails {failed} of {plays} times: {}", requirement_name(*requirement))
+            }
+            Self::ReferencePasses => f.write_str("our own sound mock passes, and has to go on passing"),
+            Self::ReferenceFails { why } => {
+                write!(f, "our own sound mock does not pass, so only what fails in the same step counts: {why}")
+            }
+            Self::Reduced { plays, size } => {
+                write!(f, "{plays:>5} plays: {} steps, {} parts", size.steps, size.parts)
+            }
+            Self::Ended { from, to, plays, time } => write!(
+                f,
+                "{} steps became {}, {} parts became {}, in {plays} plays and {:.1} s",
+                from.steps,
+                to.steps,
+                from.parts,
+                to.parts,
+                time.as_secs_f64()
+            ),
+        }
     }
 }
 
@@ -250,14 +288,14 @@ fn first_message(diagnostics: &[crate::diagnostic::Diagnostic]) -> &str {
     diagnostics.first().map_or("it has several plays", |d| d.message.as_str())
 }
 
-fn stop_error(stop: Stop) -> CliError {
+fn stop_error(stop: Stop) -> RunError {
     match stop {
-        Stop::Interrupted => CliError::interrupted(),
+        Stop::Interrupted => RunError::Interrupted,
         Stop::Time => {
-            CliError::unjudged("the time was up before it was seen to fail").help("give more with --max-time")
+            RunError::unjudged("the time was up before it was seen to fail").help("give more with --max-time")
         }
         Stop::Plays => {
-            CliError::unjudged("there were no plays left before it was seen to fail").help("give more with --max-plays")
+            RunError::unjudged("there were no plays left before it was seen to fail").help("give more with --max-plays")
         }
     }
 }
@@ -277,15 +315,15 @@ pub enum ShrinkOutcome {
 pub struct ShrinkResult {
     /// The smallest scenario.
     pub tree: Tree,
-    pub(super) from: Size,
-    pub(super) requirement: Option<RequirementId>,
-    pub(super) message: String,
+    pub from: Size,
+    pub requirement: Option<RequirementId>,
+    pub message: String,
     /// How often the result failed, in how many plays.
-    pub(super) seen: Option<(u32, usize)>,
+    pub seen: Option<(u32, usize)>,
     /// What ended it before nothing more could be taken out.
-    pub(super) stop: Option<Stop>,
+    pub stop: Option<Stop>,
     /// Whether our own sound mock does not pass either.
-    pub(super) reference_fails: bool,
+    pub reference_fails: bool,
 }
 
 impl ShrinkResult {
@@ -325,15 +363,6 @@ impl ShrinkJob {
         tree.above.splice(0..0, head.into_iter().map(line));
         tree
     }
-}
-
-/// Writes a scenario to a file.
-///
-/// # Errors
-/// Where that is not possible.
-pub fn save(path: &Path, text: &str) -> Result<(), CliError> {
-    crate::report::write(path, text)
-        .map_err(|e| CliError::usage(format!("cannot write {}: {}", e.path.display(), e.source)))
 }
 
 /// The command that plays a file at the same subject.

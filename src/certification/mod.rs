@@ -1,0 +1,15 @@
+//! Certification: plays scenarios against subjects, judges what came of it, and gives a [`Report`](crate::judge::Report).
+//!
+//! A [`Session`] is one run. It makes first contact with each subject, selects its scenarios, plays and judges them, and
+//! plays the evidence of its findings once more. It prints nothing: progress goes to a [`Progress`](crate::report::Progress).
+
+mod edition;
+mod repetition;
+mod selection;
+mod session;
+mod storage;
+mod unjudged;
+
+pub use edition::detect;
+pub use selection::matches;
+pub use session::{Session, SessionOptions, SessionOutcome, catalogue, default_jobs, load_baseline};

@@ -1,0 +1,326 @@
+//! One run of scenarios against one or several subjects: what `certify` and `run` have in common.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt as _, stream};
+use jiff::Zoned;
+
+use crate::config::{Access, EditionChoice, SubjectSpec};
+use crate::diagnostic::yaml;
+use crate::judge::{
+    Baseline, Note, Played, Report, Repro, RunOptions, Scope, Shard, SnapshotResult, SubjectReport, SubjectRun, Suite,
+    judge_subject,
+};
+use crate::play::{
+    Cancel, FailedTraces, KeptTraces, PlayOptions, Run, RunError, StopCondition, SuiteError, Traces, suite,
+};
+use crate::protocol::{Edition, Requirement, Role, protocols};
+use crate::report::Progress;
+use crate::scenario::{Filter, Plan};
+use crate::trace::Strength;
+
+use super::edition::{check_access, contact_client, detect};
+use super::repetition::{MIN_TIME, Repetition};
+use super::selection::SelectedPlans;
+use super::storage::{SnapshotComparison, TraceStorage, folders, wanted_traces};
+use super::unjudged::UnjudgedSubject;
+
+/// The default maximum of servers that are started side by side.
+const SERVERS: usize = 4;
+/// The default maximum of clients.
+const CLIENTS: usize = 16;
+
+/// What is to be played against whom, and how.
+pub struct Session {
+    /// The subjects.
+    pub subjects: Vec<SubjectSpec>,
+    /// How many of them are played against side by side; at least one.
+    pub side_by_side: usize,
+    /// Every scenario there is to choose from, all roles and editions.
+    pub plans: Vec<Plan>,
+    /// Whether these are the whole suite, so that something can be said about completeness.
+    pub is_complete_suite: bool,
+    /// What scenario files went into the digest of the suite: names and texts.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// How it is played and judged.
+    pub options: SessionOptions,
+    /// The command that was run, for repeating parts of it.
+    pub repro: Repro,
+}
+
+/// How a session plays and judges. What is `None` is taken from the description of each subject, or has a default.
+#[derive(Clone, Debug, Default)]
+pub struct SessionOptions {
+    /// Which scenarios are played; all, where there is none.
+    pub filter: Option<Filter>,
+    /// The text of the filter, for the report.
+    pub filter_text: Option<String>,
+    /// Which part of them.
+    pub shard: Option<Shard>,
+    /// How many scenarios are played at a time.
+    pub jobs: Option<NonZeroUsize>,
+    /// How often each is played.
+    pub repeat: Option<NonZeroU32>,
+    /// How often a scenario is played again that could not be judged.
+    pub retries: u32,
+    /// How long is waited for what the protocol obliges the subject to do.
+    pub patience: Option<Duration>,
+    /// Whether the first failure ends the run.
+    pub fail_fast: bool,
+    /// Whether the evidence of findings is played once more.
+    pub confirm: bool,
+    /// How long that may take.
+    pub confirm_time: Option<Duration>,
+    /// Known violations.
+    pub baseline: Option<PathBuf>,
+    /// Whether a violated `should` counts like a `must`.
+    pub strict: bool,
+    /// The folder of the snapshots that traces are compared with.
+    pub snapshots: Option<PathBuf>,
+    /// How much of a trace snapshots keep.
+    pub snapshot_strength: Option<Strength>,
+    /// The folder of all traces.
+    pub trace_dir: Option<PathBuf>,
+}
+
+/// What came of a session.
+pub struct SessionOutcome {
+    /// The report, with the subjects in the order of the session.
+    pub report: Report,
+    /// Whether a subject has no verdict because of how the session was used.
+    pub misused: bool,
+    /// The traces of failed plays.
+    pub failed_traces: KeptTraces,
+}
+
+impl Session {
+    /// Plays and judges everything. `on_error` is told at once why a subject has no verdict.
+    pub async fn run(
+        &self,
+        progress: &Arc<dyn Progress>,
+        cancel: &Cancel,
+        mut on_error: impl FnMut(&RunError),
+    ) -> SessionOutcome {
+        let failed = Arc::<FailedTraces>::default();
+        let (subjects, options) = (&self.subjects, &self.options);
+        let trace_dirs = folders(subjects, |spec| options.trace_dir.clone().or_else(|| spec.trace_dir.clone()));
+        let snapshot_dirs = folders(subjects, |spec| options.snapshots.clone().or_else(|| spec.snapshots.clone()));
+        let mut reports = vec![];
+        let mut not_judged = vec![];
+        // Clients mostly wait: whoever works beside them is to be found for as long as they do.
+        let mut order: Vec<(usize, &SubjectSpec)> = subjects.iter().enumerate().collect();
+        if self.side_by_side > 1 {
+            order.sort_by_key(|(_, spec)| !spec.role.is_client());
+        }
+        stream::iter(order)
+            .map(async |(n, spec)| {
+                if cancel.is_cancelled() {
+                    return (n, Err(UnjudgedSubject::unreached()));
+                }
+                let (traces, snapshots) = (trace_dirs[n].clone(), snapshot_dirs[n].clone());
+                let storage = TraceStorage { traces, snapshots, failed: &failed };
+                (n, self.play_subject(spec, storage, progress, cancel).await)
+            })
+            .buffer_unordered(self.side_by_side)
+            .for_each(|(n, judged)| {
+                match judged {
+                    Ok(report) => reports.push((n, report)),
+                    Err(why) => {
+                        // One subject that cannot be judged leaves the others their verdicts.
+                        why.error.iter().for_each(&mut on_error);
+                        not_judged.push((n, why));
+                    }
+                }
+                std::future::ready(())
+            })
+            .await;
+        reports.sort_by_key(|(n, _)| *n);
+        let misused = not_judged.iter().any(|(_, why)| matches!(why.error, Some(RunError::Usage(_))));
+        let unjudged = not_judged.iter().filter_map(|(n, why)| why.to_report(&subjects[*n])).collect();
+        let files = self.files.iter().map(|(name, text)| (name.as_str(), text.as_slice()));
+        let mut notes = vec![];
+        if cancel.is_cancelled() {
+            notes.push(Note { requirement: None, text: "interrupted: what is known so far".to_owned() });
+        }
+        let SessionOptions { strict, filter_text, shard, .. } = &self.options;
+        let run_options = RunOptions { strict: *strict, filter: filter_text.clone(), shard: *shard };
+        let reports = reports.into_iter().map(|(_, report)| report).collect();
+        let report = Report::of(Suite::of(files, catalogue()), notes, reports).with_options(run_options, unjudged);
+        SessionOutcome { report, misused, failed_traces: failed.kept() }
+    }
+
+    /// The scenarios that would be played against each subject, in each edition that comes into question.
+    pub fn list(&self) -> Vec<Plan> {
+        let of_subject = |spec: &SubjectSpec| -> Vec<Plan> {
+            let editions = match spec.edition {
+                EditionChoice::Given(edition) => vec![edition],
+                EditionChoice::Auto => spec.protocol.editions.to_vec(),
+            };
+            editions.into_iter().flat_map(|edition| SelectedPlans::of(self, spec, edition).plans).collect()
+        };
+        self.subjects.iter().flat_map(of_subject).collect()
+    }
+
+    async fn play_subject(
+        &self,
+        spec: &SubjectSpec,
+        storage: TraceStorage<'_>,
+        progress: &Arc<dyn Progress>,
+        cancel: &Cancel,
+    ) -> Result<SubjectReport, UnjudgedSubject> {
+        let baseline = load_baseline(self.options.baseline.as_deref().or(spec.baseline.as_deref()))?;
+        let traces = match storage.traces {
+            Some(dir) => {
+                usable(&dir)?;
+                Traces::All(dir)
+            }
+            None => Traces::Failed(wanted_traces(storage.failed, &baseline)),
+        };
+        if let Access::Attach { workspace: Some(dir), .. } = &spec.access
+            && !dir.is_dir()
+        {
+            let error = RunError::usage(format!("the workspace {} is no folder", dir.display()))
+                .help("give the folder that the subject has open with --workspace, or leave that out");
+            return Err(error.into());
+        }
+        let patience = self.options.patience.unwrap_or(spec.timeouts.expect);
+        let mut notes = vec![];
+        let (edition, first) = match spec.edition {
+            _ if spec.role.is_client() => {
+                (contact_client(spec, patience, progress.as_ref(), &mut notes, cancel).await?, None)
+            }
+            EditionChoice::Given(edition) => (edition, None),
+            EditionChoice::Auto => {
+                let (edition, how, first) = detect(spec, patience, progress.as_ref(), cancel).await?;
+                progress.remark(&format!("edition `{edition}`: {how}"));
+                notes.push(Note { requirement: None, text: format!("judged by edition `{edition}`: {how}") });
+                (edition, Some(first))
+            }
+        };
+        let selected = SelectedPlans::of(self, spec, edition);
+        if selected.plans.is_empty() {
+            if let Some((_, subject)) = first {
+                subject.stop().await;
+            }
+            let what = match (&self.options.filter, self.options.shard) {
+                (None, None) => format!("there are no scenarios for the role {} in edition {edition}", spec.role.name),
+                _ => format!("no scenario for {} in edition {edition} is left by what was asked for", spec.role.name),
+            };
+            let error = RunError::usage(what).help("`--list` shows what there is; drop `--filter` or `--shard`");
+            // Where other shards have some, nothing is left open by this one.
+            return Err(UnjudgedSubject { error: Some(error), open: selected.all_shards.is_empty() });
+        }
+        let first = check_access(spec, edition, patience, first, progress.as_ref(), cancel).await?;
+        let title = format!("{} ({}, {edition})", spec.name, spec.role.name);
+        progress.suite_started(&title, selected.plans.len());
+        let strength = self.options.snapshot_strength.or(spec.snapshot_strength);
+        let snapshots = SnapshotComparison::new(storage.snapshots.as_deref(), strength, selected.all_shards_complete);
+        let jobs = self.options.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get);
+        let run = Run {
+            options: PlayOptions {
+                patience,
+                longest: None,
+                traces,
+                strict: self.options.strict,
+                snapshotter: snapshots.snapshotter(),
+            },
+            jobs,
+            repeat: self.options.repeat.map_or(1, NonZeroU32::get),
+            retries: self.options.retries,
+            until: if self.options.fail_fast { StopCondition::Failure } else { StopCondition::AllPlayed },
+            weigh_every: None,
+            // With one job too, so that it repeats what each of several played in the same order.
+            longest_first: true,
+        };
+        let plans: Arc<[Plan]> = selected.plans.clone().into();
+        let begun = Instant::now();
+        let played = suite(spec, plans, &run, first, progress.clone(), cancel).await;
+        let took = begun.elapsed();
+        progress.suite_finished();
+        let played = played.map_err(|SuiteError::Subject(error)| RunError::from(error))?;
+        let (compared, errors) = snapshots.finish(&selected.all_shards);
+        notes.extend(errors.into_iter().map(|text| Note { requirement: None, text }));
+        let mut report = self.judge(spec, edition, &played, &selected, notes, compared, &baseline, cancel);
+        if self.options.confirm && !self.options.fail_fast {
+            let (plans, repro) = (&selected.plans, &self.repro);
+            let time = self.options.confirm_time.unwrap_or_else(|| took.max(MIN_TIME));
+            let repeating = Repetition { spec, plans, run: &run, time, repro, cancel };
+            repeating.repeat_findings(&mut report, progress.as_ref()).await;
+        }
+        Ok(report)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn judge(
+        &self,
+        spec: &SubjectSpec,
+        edition: &dyn Edition,
+        played: &[Played],
+        selected: &SelectedPlans,
+        notes: Vec<Note>,
+        snapshots: Vec<SnapshotResult>,
+        baseline: &Baseline,
+        cancel: &Cancel,
+    ) -> SubjectReport {
+        let cut = cancel.is_cancelled() || played.iter().any(|p| p.plays.is_empty());
+        let scope = match (cut, selected.complete) {
+            (true, _) => Scope::CutShort,
+            (false, true) => Scope::Full,
+            (false, false) => Scope::Partial,
+        };
+        let missing: Vec<String> = spec.missing.iter().map(|m| (*m).to_owned()).collect();
+        judge_subject(&SubjectRun {
+            name: spec.name.clone(),
+            role: spec.role.name.to_owned(),
+            end: spec.role.subject,
+            edition: edition.id().to_owned(),
+            catalogue: (spec.protocol.requirements)(),
+            missing: &missing,
+            baseline,
+            today: Zoned::now().date(),
+            scope,
+            selection: selected.selection(),
+            strict: self.options.strict,
+            repro: self.repro.clone(),
+            played,
+            snapshots,
+            notes,
+        })
+    }
+}
+
+/// Plays of a server now and then wait; clients are small, and their plays mostly wait for them to give up.
+///
+/// More than that gains nothing: measured with `certify --self` on two cores, where 3 and 12 are the fastest.
+pub fn default_jobs(role: &Role) -> usize {
+    let cores = available_parallelism().map_or(1, NonZeroUsize::get);
+    if role.is_client() { (cores * 6).min(CLIENTS) } else { (cores * 3 / 2).clamp(1, SERVERS) }
+}
+
+/// Makes the folder for traces, and makes sure that files can be written there before anything is played.
+fn usable(dir: &Path) -> Result<(), RunError> {
+    let tried = std::fs::create_dir_all(dir).and_then(|()| tempfile::tempfile_in(dir).map(drop));
+    tried.map_err(|e| {
+        RunError::usage(format!("cannot keep traces in {}: {e}", dir.display()))
+            .help("give --trace-dir a folder that can be written")
+    })
+}
+
+/// Every requirement of every protocol.
+pub fn catalogue() -> Vec<&'static Requirement> {
+    protocols().iter().flat_map(|p| (p.requirements)()).collect()
+}
+
+/// Reads a baseline; an empty one where none is named.
+///
+/// # Errors
+/// Every fault of the file: it cannot be read, or names a requirement that there is not.
+pub fn load_baseline(path: Option<&Path>) -> Result<Baseline, RunError> {
+    let Some(path) = path else { return Ok(Baseline::default()) };
+    let source = yaml::read(path)?;
+    Ok(Baseline::parse(&source, catalogue().iter().map(|r| r.id))?)
+}
