@@ -33,7 +33,7 @@ async fn run(sessions: usize, streams: usize) -> Result<(), Failure> {
         return Err("there is no such mock".into());
     };
     let options = MockOptions {
-        edition: "2025-12-09".to_owned(),
+        edition: wirecert::protocol::amplifier::PROTOCOL.default_edition(),
         workspace: std::env::temp_dir(),
         port: None,
         data_home: None,

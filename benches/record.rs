@@ -88,8 +88,8 @@ async fn round_trip(stream: &mut TcpStream, ask: &[u8], answer: &mut [u8]) -> Re
 /// A recording in front of a server, judged while it lasts.
 async fn record(server: SocketAddr, trace: &Path) -> Result<(Recording, SocketAddr), Failure> {
     let (protocol, role): (_, &'static Role) = role("openctx-provider").ok_or("there is no such role")?;
-    let edition = protocol.editions[0].id;
-    let header = Header::new(protocol.name, edition);
+    let edition = protocol.default_edition();
+    let header = Header::new(protocol.name, edition.id());
     let (file, _) = FileSink::create(trace, &header)?;
     let live = LiveJudge::new(protocol, edition, &header, |_| {});
     let sinks: Vec<Box<dyn Sink>> = vec![Box::new(file), Box::new(live)];

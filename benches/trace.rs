@@ -14,11 +14,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("trace.jsonl");
     let protocol = protocols().first().ok_or("no protocol")?;
-    let edition = protocol.editions.first().ok_or("no edition")?.id;
+    let edition = protocol.default_edition();
     let before = peak_kib();
 
     let started = Instant::now();
-    let (sink, written) = FileSink::create(&path, &Header::new(protocol.name, edition))?;
+    let (sink, written) = FileSink::create(&path, &Header::new(protocol.name, edition.id()))?;
     let recorder = Recorder::with_secret_keys(Clock::start(), protocol.secret_keys, vec![Box::new(sink)]);
     recorder.add_secret("a-secret-token-of-some-length");
     for n in 0..count / 2 {
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     tell("read", read, started);
 
     let started = Instant::now();
-    let mut recorded = Recorded::new(protocol, edition);
+    let mut recorded = Recorded::new(edition);
     for event in TraceReader::open(&path)? {
         recorded.event(&event?);
     }

@@ -54,6 +54,22 @@ fn wrong_usage_says_what_was_expected_and_what_was_meant() {
 }
 
 #[test]
+fn a_mock_in_an_edition_that_there_is_not_says_which_there_are() {
+    let dir = tempfile::tempdir().unwrap();
+    for (role, there) in [
+        ("amp-server", "there are cli and guide"),
+        ("amp-client", "there are cli and guide"),
+        ("openctx-provider", "there is 0.1"),
+        ("amplifier-client", "there is 2025-12-09"),
+    ] {
+        let mock = wirecert(dir.path(), &["mock", role, "--edition", "9"]).output().unwrap();
+        let stderr = String::from_utf8(mock.stderr).unwrap();
+        assert_eq!(mock.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(&format!("there is no edition `9`; {there}")), "{stderr}");
+    }
+}
+
+#[test]
 fn where_there_is_no_subject_none_of_ours_is_taken_for_it() {
     let dir = tempfile::tempdir().unwrap();
     let scenario =

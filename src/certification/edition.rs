@@ -6,6 +6,7 @@ use crate::config::{Access, EditionChoice, SubjectSpec, Target};
 use crate::judge::Note;
 use crate::peer;
 use crate::play::{Cancel, RunError, contact, serves, start};
+use crate::protocol::Edition;
 use crate::report::Progress;
 use crate::subject::{RunDir, Running};
 use crate::trace::{Clock, Recorder};
@@ -19,7 +20,7 @@ pub async fn detect(
     patience: Duration,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Result<(&'static str, String, StartedSubject), RunError> {
+) -> Result<(&'static dyn Edition, String, StartedSubject), RunError> {
     let recorder = Recorder::with_secret_keys(Clock::start(), spec.protocol.secret_keys, vec![]);
     let started = tokio::select! {
         started = start(spec, None, recorder.clone(), progress) => started,
@@ -48,9 +49,9 @@ pub(super) async fn contact_client(
     progress: &dyn Progress,
     notes: &mut Vec<Note>,
     cancel: &Cancel,
-) -> Result<&'static str, RunError> {
+) -> Result<&'static dyn Edition, RunError> {
     let unclear = || {
-        let known: Vec<&str> = spec.protocol.editions.iter().map(|e| e.id).collect();
+        let known: Vec<&str> = spec.protocol.edition_ids().collect();
         RunError::usage("it cannot be told which edition the client speaks: it made no request")
             .help(format!("say `--edition`: {}", known.join(" or ")))
     };
@@ -59,15 +60,14 @@ pub(super) async fn contact_client(
         EditionChoice::Auto => None,
     };
     let sole = match spec.protocol.editions {
-        [only] => Some(only.id),
+        [only] => Some(*only),
         _ => None,
     };
     if spec.observe.is_some() {
         return given.or(sole).ok_or_else(unclear);
     }
-    let first = spec.protocol.editions.first().map_or("", |e| e.id);
     let met = tokio::select! {
-        met = contact(spec, given.unwrap_or(first), patience) => met,
+        met = contact(spec, given.unwrap_or(spec.protocol.default_edition()), patience) => met,
         () = cancel.cancelled() => return Err(RunError::Interrupted),
     };
     let met = met?;
@@ -85,7 +85,7 @@ pub(super) async fn contact_client(
 /// that follows from a wrong one is the subject's fault.
 pub(super) async fn check_access(
     spec: &SubjectSpec,
-    edition: &str,
+    edition: &'static dyn Edition,
     patience: Duration,
     first: Option<StartedSubject>,
     progress: &dyn Progress,

@@ -2,7 +2,7 @@
 
 use crate::config::SubjectSpec;
 use crate::judge::Selection;
-use crate::protocol::Requirement;
+use crate::protocol::{Edition, Requirement};
 use crate::scenario::{Filter, Plan, filter};
 
 use super::Session;
@@ -24,7 +24,7 @@ pub(super) struct SelectedPlans {
 
 impl SelectedPlans {
     /// Of the plans of a session, those for a subject.
-    pub fn of(session: &Session, spec: &SubjectSpec, edition: &str) -> Self {
+    pub fn of(session: &Session, spec: &SubjectSpec, edition: &dyn Edition) -> Self {
         let observed = |p: &Plan| p.requires.iter().any(|need| need == OBSERVED);
         // A client that is only watched plays what is made for that, and nothing else.
         let of_role =

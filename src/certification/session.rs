@@ -18,7 +18,7 @@ use crate::judge::{
 use crate::play::{
     Cancel, FailedTraces, KeptTraces, PlayOptions, Run, RunError, StopCondition, SuiteError, Traces, suite,
 };
-use crate::protocol::{Requirement, Role, protocols};
+use crate::protocol::{Edition, Requirement, Role, protocols};
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan};
 use crate::trace::Strength;
@@ -155,12 +155,12 @@ impl Session {
 
     /// The scenarios that would be played against each subject, in each edition that comes into question.
     pub fn list(&self) -> Vec<Plan> {
-        let of_edition = |spec: &SubjectSpec, id: &str| match spec.edition {
-            EditionChoice::Given(given) if given != id => vec![],
-            _ => SelectedPlans::of(self, spec, id).plans,
-        };
         let of_subject = |spec: &SubjectSpec| -> Vec<Plan> {
-            spec.protocol.editions.iter().flat_map(|edition| of_edition(spec, edition.id)).collect()
+            let editions = match spec.edition {
+                EditionChoice::Given(edition) => vec![edition],
+                EditionChoice::Auto => spec.protocol.editions.to_vec(),
+            };
+            editions.into_iter().flat_map(|edition| SelectedPlans::of(self, spec, edition).plans).collect()
         };
         self.subjects.iter().flat_map(of_subject).collect()
     }
@@ -258,7 +258,7 @@ impl Session {
     fn judge(
         &self,
         spec: &SubjectSpec,
-        edition: &str,
+        edition: &dyn Edition,
         played: &[Played],
         selected: &SelectedPlans,
         notes: Vec<Note>,
@@ -277,7 +277,7 @@ impl Session {
             name: spec.name.clone(),
             role: spec.role.name.to_owned(),
             end: spec.role.subject,
-            edition: edition.to_owned(),
+            edition: edition.id().to_owned(),
             catalogue: (spec.protocol.requirements)(),
             missing: &missing,
             baseline,

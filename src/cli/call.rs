@@ -117,7 +117,7 @@ async fn call(
         }
     };
     let setting = Setting {
-        edition: edition.to_owned(),
+        edition,
         recorder,
         server: Some(lock),
         patience,

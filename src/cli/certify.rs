@@ -2,7 +2,7 @@
 
 use crate::certification::Session;
 use crate::config::{Access, SubjectSpec, own};
-use crate::protocol::protocols;
+use crate::protocol::{Edition, protocols};
 
 use super::session::run_session;
 use super::watch::{WatchArguments, watch};
@@ -68,10 +68,10 @@ pub fn ours(role: Option<&str>, options: &SharedOptions) -> Result<Vec<SubjectSp
             .iter()
             .filter(|r| role.is_none_or(|name| name == r.name) && crate::peer::mock(r.name).is_some())
         {
-            let editions = protocol.editions.iter().filter(|e| edition.is_none_or(|id| id == "auto" || id == e.id));
-            subjects.extend(
-                editions.map(|edition| own(protocol, role, edition.id, &[], crate::peer::described(role.name))),
-            );
+            let requested = |e: &&dyn Edition| edition.is_none_or(|id| id == "auto" || id == e.id());
+            let editions = protocol.editions.iter().copied().filter(requested);
+            subjects
+                .extend(editions.map(|edition| own(protocol, role, edition, &[], crate::peer::described(role.name))));
         }
     }
     for spec in &mut subjects {

@@ -7,14 +7,15 @@ use std::time::Instant;
 use jiff::Zoned;
 
 use crate::certification::{catalogue, load_baseline};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::Diagnostic;
 use crate::judge::{
     Baseline, Note, Played, Recorded, Report, Repro, Scope, Selection, SubjectReport, SubjectRun, Suite, judge_subject,
     subjects,
 };
-use crate::protocol::{Protocol, protocols};
+use crate::protocol::{Edition, Protocol};
 use crate::trace::{End, Header, ReadError, TraceReader};
 
+use super::trace::{edition_of, unreadable};
 use super::{CliError, Exit, ReportTarget, Terminal, deliver};
 
 /// Arguments of `check`.
@@ -44,7 +45,7 @@ pub struct Args {
 /// An implementation with the plays of all traces that show it.
 struct TracedSubject {
     protocol: &'static Protocol,
-    edition: String,
+    edition: &'static dyn Edition,
     end: End,
     name: String,
     played: Vec<Played>,
@@ -88,7 +89,7 @@ pub(super) struct JudgeOptions<'a> {
 /// The report on one trace whose events have all been judged.
 pub(super) fn report_of(
     protocol: &'static Protocol,
-    edition: &str,
+    edition: &'static dyn Edition,
     header: &Header,
     recorded: &Recorded,
     path: &Path,
@@ -109,8 +110,8 @@ fn report(found: &[TracedSubject], options: &JudgeOptions<'_>) -> Report {
 fn check(path: &Path, edition: Option<&str>, found: &mut Vec<TracedSubject>) -> Result<u64, Diagnostic> {
     let mut reader = open(path).map_err(unreadable)?;
     let header = reader.header().clone();
-    let (protocol, edition) = edition_of(&header, path, edition)?;
-    let mut recorded = Recorded::new(protocol, edition).of(&header);
+    let (protocol, edition) = edition_of(&header, path, edition, "judge by another one")?;
+    let mut recorded = Recorded::new(edition).of(&header);
     for event in reader.by_ref() {
         recorded.event(&event.map_err(unreadable)?);
     }
@@ -123,7 +124,7 @@ fn check(path: &Path, edition: Option<&str>, found: &mut Vec<TracedSubject>) -> 
 fn add_trace(
     found: &mut Vec<TracedSubject>,
     protocol: &'static Protocol,
-    edition: &str,
+    edition: &'static dyn Edition,
     header: &Header,
     recorded: &Recorded,
     path: &Path,
@@ -156,42 +157,11 @@ fn open(path: &Path) -> Result<TraceReader, ReadError> {
     }
 }
 
-fn unreadable(error: ReadError) -> Diagnostic {
-    Diagnostic::error("trace/unreadable", error.to_string()).help(error.remedy)
-}
-
-/// The protocol of a trace, and the edition to judge it by.
-fn edition_of(
-    header: &Header,
-    path: &Path,
-    requested: Option<&str>,
-) -> Result<(&'static Protocol, &'static str), Diagnostic> {
-    let names = || protocols().iter().map(|p| p.name);
-    let Some(protocol) = protocols().iter().copied().find(|p| p.name == header.protocol) else {
-        let message = format!("{}: the protocol `{}` is not known here", path.display(), header.protocol);
-        let known = names().collect::<Vec<_>>().join(", ");
-        return Err(Diagnostic::error("trace/protocol", message).help(format!("known are {known}")));
-    };
-    let id = requested.unwrap_or(&header.edition);
-    let ids = || protocol.editions.iter().map(|e| e.id);
-    match ids().find(|known| *known == id) {
-        Some(id) => Ok((protocol, id)),
-        None => {
-            let message = format!("{}: {} has no edition `{id}`", path.display(), protocol.name);
-            let help = match nearest(id, ids()) {
-                Some(near) => format!("did you mean `--edition {near}`?"),
-                None => format!("judge by another one: --edition {}", ids().collect::<Vec<_>>().join("|")),
-            };
-            Err(Diagnostic::error("trace/edition", message).help(help))
-        }
-    }
-}
-
 /// The subject that a trace shows at one end: an earlier one of the same name, or a new one.
 fn subject_of<'a>(
     found: &'a mut Vec<TracedSubject>,
     protocol: &'static Protocol,
-    edition: &str,
+    edition: &'static dyn Edition,
     end: End,
     header: &Header,
 ) -> &'a mut TracedSubject {
@@ -205,7 +175,7 @@ fn subject_of<'a>(
     let at = match found.iter().position(same) {
         Some(at) => at,
         None => {
-            let (played, notes, edition) = (vec![], vec![], edition.to_owned());
+            let (played, notes) = (vec![], vec![]);
             found.push(TracedSubject { protocol, edition, end, name, played, notes });
             found.len() - 1
         }
@@ -219,7 +189,7 @@ fn judge(subject: &TracedSubject, options: &JudgeOptions<'_>) -> SubjectReport {
         name: subject.name.clone(),
         role: role.map_or(subject.protocol.name, |role| role.name).to_owned(),
         end: subject.end,
-        edition: subject.edition.clone(),
+        edition: subject.edition.id().to_owned(),
         catalogue: (subject.protocol.requirements)(),
         missing: &[],
         baseline: options.baseline,

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::nearest;
 use crate::fixture::{self, Cutter, Drift, Fixture, Folder, FolderError, Kind, Origin, SoundnessChecker};
-use crate::protocol::{Protocol, protocols};
+use crate::protocol::{Edition, Protocol, protocols};
 use crate::trace::TraceReader;
 
+use super::trace::unreadable;
 use super::{CliError, Exit, Terminal};
 
 /// Arguments of `fixtures`.
@@ -81,7 +82,10 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let (fixtures, origin) = match &args.from {
         Some(trace) => cut(protocol, trace, &args, &kinds, terminal)?,
         None => {
-            let edition = edition_of(protocol, args.edition.as_deref().unwrap_or(protocol.editions[0].id))?;
+            let edition = match &args.edition {
+                Some(id) => edition_of(protocol, id)?,
+                None => protocol.default_edition(),
+            };
             let checker = checker(protocol, edition, args.seed)?;
             (fixture::fixtures(&checker, &kinds), origin(protocol, edition, Some(args.seed), None))
         }
@@ -136,11 +140,15 @@ fn summary(out: &Path, fixtures: &[Fixture], written: usize, removed: usize) -> 
     format!("{}: {} ({written} files written{removed})", out.display(), each.join(", "))
 }
 
-fn origin(protocol: &Protocol, edition: &str, seed: Option<u64>, trace: Option<String>) -> Origin {
-    Origin { protocol: protocol.name.to_owned(), edition: edition.to_owned(), seed, trace }
+fn origin(protocol: &Protocol, edition: &dyn Edition, seed: Option<u64>, trace: Option<String>) -> Origin {
+    Origin { protocol: protocol.name.to_owned(), edition: edition.id().to_owned(), seed, trace }
 }
 
-fn checker(protocol: &'static Protocol, edition: &'static str, seed: u64) -> Result<SoundnessChecker, CliError> {
+fn checker(
+    protocol: &'static Protocol,
+    edition: &'static dyn Edition,
+    seed: u64,
+) -> Result<SoundnessChecker, CliError> {
     SoundnessChecker::new(protocol, edition, seed)
         .map_err(|e| CliError::usage(format!("making messages of {}: {e}", protocol.name)))
 }
@@ -153,9 +161,6 @@ fn cut(
     kinds: &[Kind],
     terminal: &mut Terminal,
 ) -> Result<(Vec<Fixture>, Origin), CliError> {
-    let unreadable = |error: crate::trace::ReadError| -> CliError {
-        Diagnostic::error("trace/unreadable", error.to_string()).help(error.remedy).into()
-    };
     let mut reader = TraceReader::open(path).map_err(unreadable)?;
     let header = reader.header().clone();
     if header.protocol != protocol.name {
@@ -204,11 +209,10 @@ fn protocol_of(name: &str) -> Result<&'static Protocol, CliError> {
     })
 }
 
-fn edition_of(protocol: &'static Protocol, id: &str) -> Result<&'static str, CliError> {
-    let ids = || protocol.editions.iter().map(|edition| edition.id);
-    ids().find(|known| *known == id).ok_or_else(|| {
+fn edition_of(protocol: &'static Protocol, id: &str) -> Result<&'static dyn Edition, CliError> {
+    protocol.edition(id).ok_or_else(|| {
         let error = CliError::usage(format!("{} has no edition `{id}`", protocol.name));
-        error.help(format!("choose one: --edition {}", ids().collect::<Vec<_>>().join("|")))
+        error.help(format!("choose one: --edition {}", protocol.edition_ids().collect::<Vec<_>>().join("|")))
     })
 }
 

@@ -13,7 +13,7 @@ use crate::config::{EditionChoice, own};
 use crate::fuzz::{Campaign, CaseViolation, FuzzEvent, FuzzResult, Generator, Traffic, count_in_words};
 use crate::peer;
 use crate::play::Cancel;
-use crate::protocol::{Level, RequirementId, parse_bound, role};
+use crate::protocol::{Edition, Level, RequirementId, parse_bound, role};
 use crate::report::{self, ReportKind};
 
 use super::deliver::write_reports;
@@ -103,7 +103,6 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             CliError::usage(format!("a fuzz has no report of this kind for {path}")).help("there are json and text")
         );
     }
-    let editions: Vec<&'static str> = protocol.editions.iter().map(|e| e.id).collect();
     let spec = match args.target.subject(role.name, &args.command, args.own)? {
         Some(spec) => spec,
         // A list is no verdict.
@@ -112,12 +111,11 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         }
         None => {
             let requested = args.target.edition.as_deref().filter(|e| *e != "auto");
-            let edition = match requested {
-                Some(edition) => editions.iter().copied().find(|id| *id == edition),
-                None => editions.first().copied(),
+            let edition = requested.map_or(Some(protocol.default_edition()), |id| protocol.edition(id));
+            let unknown = || {
+                let ids = protocol.edition_ids().collect::<Vec<_>>().join(", ");
+                CliError::usage("there is no such edition").help(format!("editions: {ids}"))
             };
-            let unknown =
-                || CliError::usage("there is no such edition").help(format!("editions: {}", editions.join(", ")));
             own(protocol, role, edition.ok_or_else(unknown)?, &[], peer::described(role.name))
         }
     };
@@ -132,7 +130,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     run.jobs = args.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get);
     let campaign = Campaign { spec, run, time: args.time, cancel: cancel.clone() };
     let fuzz = FuzzRun { args: &args, campaign, seed };
-    run_cancellable(&cancel, async || fuzz.run_all(&editions, terminal).await)
+    run_cancellable(&cancel, async || fuzz.run_all(terminal).await)
 }
 
 struct FuzzRun<'a> {
@@ -142,11 +140,12 @@ struct FuzzRun<'a> {
 }
 
 impl FuzzRun<'_> {
-    async fn run_all(&self, editions: &[&'static str], terminal: &mut Terminal) -> Result<Exit, CliError> {
-        let edition = match (self.campaign.spec.edition, self.args.list) {
+    async fn run_all(&self, terminal: &mut Terminal) -> Result<Exit, CliError> {
+        let Campaign { spec, run, cancel, .. } = &self.campaign;
+        let edition = match (spec.edition, self.args.list) {
             // Nothing is started for a list.
-            (EditionChoice::Auto, true) => *editions.first().unwrap_or(&""),
-            _ => options::edition(&self.campaign.spec, editions, &self.campaign.run, &self.campaign.cancel).await?,
+            (EditionChoice::Auto, true) => spec.protocol.default_edition(),
+            _ => options::edition(spec, spec.protocol.editions, run, cancel).await?,
         };
         let broken = |e: crate::fuzz::TrafficError| CliError::unjudged(e.to_string());
         let traffic = Traffic::of(self.campaign.spec.role, edition).map_err(broken)?;
@@ -188,7 +187,7 @@ impl FuzzRun<'_> {
     /// Prints the results and writes the reports; gives whether every report was written.
     fn deliver(
         &self,
-        edition: &str,
+        edition: &'static dyn Edition,
         result: &FuzzResult,
         saved: &BTreeMap<Option<RequirementId>, String>,
         terminal: &mut Terminal,

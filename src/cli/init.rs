@@ -39,7 +39,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 
 /// The file's text: what has to be said, and as comments what may be.
 fn template(protocol: &Protocol, role: &Role) -> String {
-    let editions = protocol.editions.iter().map(|e| format!("#   {}: {}\n", e.id, e.about)).collect::<String>();
+    let editions = protocol.editions.iter().map(|e| format!("#   {}: {}\n", e.id(), e.about())).collect::<String>();
     let reached = match role.reach {
         Reach::Seeks { .. } => {
             let calls: String = role.calls.iter().map(|(name, about)| format!("#   {name}: {about}\n")).collect();

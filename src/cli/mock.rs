@@ -16,7 +16,7 @@ use crate::peer::control;
 use crate::peer::modifier::{MockHistory, Modifier};
 use crate::peer::script::{self, Script};
 use crate::peer::{self, Begin, Ended, Latency, Mock, MockError, MockEvent, MockKind, MockOptions, Starting};
-use crate::protocol;
+use crate::protocol::{self, Protocol};
 use crate::trace::{Clock, End, FileSink, Header, Party, PartyKind, Recorder, Sink};
 use crate::wire::tcp::accept_retrying;
 
@@ -234,22 +234,24 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
 
 /// The options of the mock, and the recorder of its connections.
 fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliError> {
-    let (protocol, role) = protocol::role(kind.role).unzip();
-    let first = protocol.and_then(|p| p.editions.first()).map_or("", |e| e.id);
-    let edition = args.edition.clone().unwrap_or_else(|| first.to_owned());
+    let (protocol, role) =
+        protocol::role(kind.role).ok_or_else(|| CliError::usage(format!("no protocol has the role {}", kind.role)))?;
+    let edition = match &args.edition {
+        None => protocol.default_edition(),
+        Some(id) => protocol.edition(id).ok_or_else(|| no_edition(protocol, id))?,
+    };
     let mut sinks: Vec<Box<dyn Sink>> = vec![];
     if let Some(path) = &args.trace {
-        let mut header = Header::new(protocol.map_or("", |p| p.name), &edition);
+        let mut header = Header::new(protocol.name, edition.id());
         let ours = Party { is: PartyKind::Peer, name: Some("wirecert".to_owned()) };
-        match role.map(|r| r.subject) {
-            Some(End::Client) => header.client = ours,
-            _ => header.server = ours,
+        match role.subject {
+            End::Client => header.client = ours,
+            End::Server => header.server = ours,
         }
         let (sink, _) = FileSink::create(path, &header).map_err(|e| CliError::usage(e.to_string()))?;
         sinks.push(Box::new(sink));
     }
-    let secret_keys = protocol.map_or(&[][..], |p| p.secret_keys);
-    let recorder = Recorder::with_secret_keys(Clock::start(), secret_keys, sinks);
+    let recorder = Recorder::with_secret_keys(Clock::start(), protocol.secret_keys, sinks);
     let options = MockOptions {
         edition,
         workspace: args.workspace.clone(),
@@ -266,6 +268,12 @@ fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliE
         recorder: recorder.clone(),
     };
     Ok((options, recorder))
+}
+
+fn no_edition(protocol: &Protocol, id: &str) -> CliError {
+    let ids: Vec<&str> = protocol.edition_ids().collect();
+    let verb = if ids.len() == 1 { "is" } else { "are" };
+    CliError::usage(format!("there is no edition `{id}`; there {verb} {}", ids.join(" and ")))
 }
 
 fn start_error(args: &Args, error: MockError) -> CliError {

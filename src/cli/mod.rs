@@ -31,6 +31,7 @@ mod shrink;
 mod signals;
 mod snapshot;
 mod terminal;
+mod trace;
 mod view;
 mod watch;
 

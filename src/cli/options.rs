@@ -13,7 +13,7 @@ use crate::config::{EditionChoice, SubjectSpec};
 use crate::diagnostic::nearest;
 use crate::judge::{Repro, Shard};
 use crate::play::{Cancel, PlayOptions, Run, StopCondition, Traces};
-use crate::protocol::{parse_bound, parse_duration};
+use crate::protocol::{Edition, parse_bound, parse_duration};
 use crate::report::{ReportKind, Silent};
 use crate::scenario::Filter;
 use crate::trace::Strength;
@@ -293,16 +293,17 @@ impl TargetOptions {
 /// Where the edition cannot be determined, and where the subject cannot be started.
 pub async fn edition(
     spec: &SubjectSpec,
-    among: &[&'static str],
+    among: &[&'static dyn Edition],
     run: &Run,
     cancel: &Cancel,
-) -> Result<&'static str, CliError> {
+) -> Result<&'static dyn Edition, CliError> {
     match (spec.edition, among) {
         (EditionChoice::Given(edition), _) => Ok(edition),
-        (EditionChoice::Auto, [only]) => Ok(only),
+        (EditionChoice::Auto, [only]) => Ok(*only),
         (EditionChoice::Auto, _) if spec.role.is_client() => {
+            let ids: Vec<&str> = among.iter().map(|edition| edition.id()).collect();
             Err(CliError::usage("it is not said which edition the client speaks")
-                .help(format!("say `--edition`: {}", among.join(" or "))))
+                .help(format!("say `--edition`: {}", ids.join(" or "))))
         }
         (EditionChoice::Auto, _) => {
             let found = detect(spec, run.options.patience, &Silent, cancel).await?;

@@ -174,7 +174,7 @@ fn is_selected(case: &Case, args: &Args) -> bool {
         CaseKind::Freedom { name, .. } | CaseKind::Flaw { name, .. } => name,
         CaseKind::Pair { .. } => return true,
     };
-    args.edition.as_deref().is_none_or(|e| e == case.edition)
+    args.edition.as_deref().is_none_or(|e| e == case.edition.id())
         && (args.only.is_empty() || args.only.iter().any(|o| o == name))
 }
 

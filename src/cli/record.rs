@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::certification::{catalogue, load_baseline};
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::protocol::{Protocol, Reach, Role, protocols};
+use crate::protocol::{Edition, Protocol, Reach, Role, protocols};
 use crate::record::{Client, LiveJudge, Lockfiles, RecordError, Recording, Rendezvous, edition_of};
 use crate::report;
 use crate::subject::data_homes;
@@ -98,7 +98,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let edition = edition(&args, protocol, role, &homes)?;
     let rendezvous = rendezvous(&args, role, homes)?;
     let known = load_baseline(args.baseline.as_deref())?;
-    let header = Header::new(protocol.name, edition);
+    let header = Header::new(protocol.name, edition.id());
     let (sink, written) = FileSink::create(&args.out, &header).map_err(|e| CliError::usage(e.to_string()))?;
     let color = terminal.output().color;
     let live = args.check.then(|| {
@@ -146,7 +146,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 async fn record(
     args: &Args,
     role: &'static Role,
-    edition: &'static str,
+    edition: &'static dyn Edition,
     rendezvous: Rendezvous,
     recorder: &Recorder,
     terminal: &mut Terminal,
@@ -207,10 +207,10 @@ async fn with_client(
 }
 
 /// Announces where clients connect: to programs on stdout, to people on stderr.
-fn announce(recording: &Recording, edition: &str, terminal: &mut Terminal) {
+fn announce(recording: &Recording, edition: &dyn Edition, terminal: &mut Terminal) {
     let variables = recording.data_home_variables();
     let env: Map<String, Value> = variables.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-    let mut ready = json!({ "recording": true, "edition": edition });
+    let mut ready = json!({ "recording": true, "edition": edition.id() });
     if let Some(url) = recording.url() {
         ready["url"] = json!(url);
         ready["port"] = json!(recording.address().map(|address| address.port()));
@@ -278,15 +278,13 @@ pub(super) fn edition(
     protocol: &'static Protocol,
     role: &Role,
     homes: &[PathBuf],
-) -> Result<&'static str, CliError> {
-    let ids = || protocol.editions.iter().map(|e| e.id);
+) -> Result<&'static dyn Edition, CliError> {
     let Some(requested) = &args.edition else {
-        let first = ids().next().unwrap_or_default();
-        return Ok(edition_of(protocol, &role.reach, homes).unwrap_or(first));
+        return Ok(edition_of(protocol, &role.reach, homes).unwrap_or(protocol.default_edition()));
     };
-    ids().find(|id| id == requested).ok_or_else(|| {
+    protocol.edition(requested).ok_or_else(|| {
         CliError::usage(format!("{} has no edition `{requested}`", protocol.name))
-            .help(format!("there is {}", ids().collect::<Vec<_>>().join(", ")))
+            .help(format!("there is {}", protocol.edition_ids().collect::<Vec<_>>().join(", ")))
     })
 }
 

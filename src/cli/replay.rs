@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use crate::diagnostic::{Style, difference, nearest};
 use crate::judge::{FaultOwner, Recorded};
-use crate::protocol::{Protocol, parse_bound, protocols};
+use crate::protocol::{Edition, Protocol, parse_bound, protocols};
 use crate::replay::{Departure, DepartureCounts, DepartureKind, ReplayOptions, ReplayOutcome, Script, Secrets, Timing};
 use crate::report::ReportKind;
 use crate::trace::{End, Header, TraceReader};
@@ -95,7 +95,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             CliError::usage(format!("a replay has no report of this kind for {path}")).help("there are json and text")
         );
     }
-    let (protocol, header) = header(&args)?;
+    let (protocol, edition, header) = header(&args)?;
     let ours = match args.side {
         Side::Client => End::Client,
         Side::Server => End::Server,
@@ -107,7 +107,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         stop_on_signal(stop)?;
         let (trace, about) = (args.trace.clone(), header.clone());
         // A long trace takes a while, in which we can be interrupted.
-        let reading = tokio::task::spawn_blocking(move || prepare(&trace, protocol, &about, ours));
+        let reading = tokio::task::spawn_blocking(move || prepare(&trace, edition, &about, ours));
         let (script, deliberate) = tokio::select! {
             biased;
             _ = stopped.wait_for(|stop| *stop) => return Err(CliError::interrupted()),
@@ -160,8 +160,8 @@ fn deliver(args: &Args, header: &Header, outcome: &ReplayOutcome, opposite: &str
     write_reports(&text, &args.reports, content, terminal)
 }
 
-/// The protocol and header of the trace, with the requested edition.
-fn header(args: &Args) -> Result<(&'static Protocol, Header), CliError> {
+/// The protocol, edition and header of the trace, with the requested edition.
+fn header(args: &Args) -> Result<(&'static Protocol, &'static dyn Edition, Header), CliError> {
     let mut header = TraceReader::open(&args.trace).map_err(unreadable)?.header().clone();
     let protocol = protocols().iter().find(|p| p.name == header.protocol).ok_or_else(|| {
         CliError::usage(format!("{}: the protocol `{}` is not known", args.trace.display(), header.protocol))
@@ -169,37 +169,41 @@ fn header(args: &Args) -> Result<(&'static Protocol, Header), CliError> {
     if let Some(edition) = &args.edition {
         header.edition.clone_from(edition);
     }
-    let editions = || protocol.editions.iter().map(|edition| edition.id);
-    if !editions().any(|id| id == header.edition) {
+    let Some(edition) = protocol.edition(&header.edition) else {
         let error = CliError::usage(format!("{} has no edition `{}`", protocol.name, header.edition));
-        return Err(match nearest(&header.edition, editions()) {
+        return Err(match nearest(&header.edition, protocol.edition_ids()) {
             Some(near) => error.help(format!("did you mean `{near}`?")),
-            None => error.help(format!("there are: {}", editions().collect::<Vec<_>>().join(", "))),
+            None => error.help(format!("there are: {}", protocol.edition_ids().collect::<Vec<_>>().join(", "))),
         });
-    }
-    Ok((protocol, header))
+    };
+    Ok((protocol, edition, header))
 }
 
 /// What a replay has to know of the trace beforehand: what is in it, and what of that is wrong on purpose.
 fn prepare(
     trace: &Path,
-    protocol: &'static Protocol,
+    edition: &'static dyn Edition,
     header: &Header,
     ours: End,
 ) -> Result<(Script, HashMap<u64, String>), CliError> {
-    let script = Script::read(trace, protocol, &header.edition).map_err(|e| CliError::usage(e.to_string()))?;
+    let script = Script::read(trace, edition).map_err(|e| CliError::usage(e.to_string()))?;
     if !script.has(ours) {
         let side = if ours == End::Client { "client" } else { "server" };
         return Err(CliError::usage(format!("{} has nothing that its {side} did", trace.display()))
             .help("look at it with `wirecert view`, or re-enact the other side"));
     }
-    Ok((script, faults(trace, protocol, header, ours)?))
+    Ok((script, faults(trace, edition, header, ours)?))
 }
 
 /// What the side that is re-enacted did wrong, by the number of the event that shows it: done again, it is on purpose.
-fn faults(trace: &Path, protocol: &Protocol, header: &Header, ours: End) -> Result<HashMap<u64, String>, CliError> {
+fn faults(
+    trace: &Path,
+    edition: &'static dyn Edition,
+    header: &Header,
+    ours: End,
+) -> Result<HashMap<u64, String>, CliError> {
     let reader = TraceReader::open(trace).map_err(unreadable)?;
-    let mut recorded = Recorded::new(protocol, &header.edition);
+    let mut recorded = Recorded::new(edition);
     for event in reader {
         recorded.event(&event.map_err(unreadable)?);
     }

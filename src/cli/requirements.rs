@@ -72,7 +72,7 @@ type CatalogueEntry = (&'static Protocol, &'static Requirement);
 /// The part of the catalogue that `--role` and `--edition` leave.
 fn catalogue(args: &Args) -> Result<Vec<CatalogueEntry>, CliError> {
     let bound = args.role.as_deref().map(known_role).transpose()?;
-    let editions: Vec<&str> = protocols().iter().flat_map(|p| p.editions.iter().map(|e| e.id)).collect();
+    let editions: Vec<&str> = protocols().iter().flat_map(|p| p.edition_ids()).collect();
     if let Some(edition) = args.edition.as_deref().filter(|e| !editions.contains(e)) {
         return Err(misspelt("edition", edition, &editions));
     }
@@ -82,7 +82,7 @@ fn catalogue(args: &Args) -> Result<Vec<CatalogueEntry>, CliError> {
     };
     let all = protocols().iter().flat_map(|p| (p.requirements)().iter().map(move |r| (*p, r)));
     let mut all: Vec<CatalogueEntry> = all.filter(fits).collect();
-    all.sort_by_key(|(protocol, r)| protocol.editions.iter().position(|e| e.id == r.edition()));
+    all.sort_by_key(|(protocol, r)| protocol.edition_ids().position(|id| id == r.edition()));
     Ok(all)
 }
 
@@ -118,7 +118,7 @@ fn list(chosen: &[&CatalogueEntry]) -> String {
     for (protocol, requirement) in chosen {
         let edition = requirement.id.split_at(protocol.name.len() + 1 + requirement.edition().len()).0;
         if edition != under {
-            let about = protocol.editions.iter().find(|e| e.id == requirement.edition()).map_or("", |e| e.about);
+            let about = protocol.edition(requirement.edition()).map_or("", |edition| edition.about());
             let gap = if text.is_empty() { "" } else { "\n" };
             text += &format!("{gap}{HEAD}{edition}{HEAD:#}: {about}\n");
             under = edition;

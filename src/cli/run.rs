@@ -54,7 +54,7 @@ fn once(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         }
         let mut ours = super::certify::ours(role, &args.options)?;
         let played = |ours: &SubjectSpec| {
-            loaded.plans.iter().any(|p| p.role == ours.role.name && p.edition == ours.edition.as_str())
+            loaded.plans.iter().any(|p| p.role == ours.role.name && p.edition.id() == ours.edition.as_str())
         };
         // Those for which there is nothing to play would be an error. Where that is all of them, it is one.
         if ours.iter().any(played) {

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::diagnostic::{Diagnostic, nearest};
 use crate::export::Source;
 use crate::export::scenario::{ScenarioBuilder, ScenarioGoal, ScenarioSpec};
 use crate::judge::{FindingSource, FindingsReader};
-use crate::protocol::{Level, Protocol, Role, protocols};
+use crate::protocol::{Edition, Level, Protocol, Role};
 use crate::scenario::load_str;
-use crate::trace::{End, Finding, Header, ReadError};
+use crate::trace::{End, Finding, Header};
 
+use super::trace::{edition_of, unreadable};
 use super::{CliError, Exit, Terminal};
 
 /// Arguments of `scenario`.
@@ -60,7 +60,7 @@ pub enum Side {
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let source = Source::open(&args.trace).map_err(unreadable)?;
     let mut header = source.reader().map_err(unreadable)?.header().clone();
-    let (protocol, edition) = edition_of(&header, &args)?;
+    let (protocol, edition) = edition_of(&header, &args.trace, args.edition.as_deref(), "name another one")?;
     let subject = match args.side {
         Side::Client => End::Server,
         Side::Server => End::Client,
@@ -68,9 +68,9 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let Some(role) = protocol.roles.iter().find(|role| role.subject == subject) else {
         return Err(CliError::usage(format!("{} has no such role", protocol.name)));
     };
-    edition.clone_into(&mut header.edition);
+    edition.id().clone_into(&mut header.edition);
     let by = if args.edition.is_some() { FindingSource::Rules } else { FindingSource::Trace };
-    let found = found(&source, &header, protocol, by)?;
+    let found = found(&source, &header, protocol, edition, by)?;
     let finding = if args.observed { None } else { chosen(&args, &found.list, role, terminal)? };
     let name = args.trace.file_name().map_or_else(|| "stdin".into(), |name| name.to_string_lossy().into_owned());
     let wanted = ScenarioSpec { role, edition, trace: name, finding };
@@ -108,9 +108,10 @@ fn found(
     source: &Source,
     header: &Header,
     protocol: &'static Protocol,
+    edition: &'static dyn Edition,
     by: FindingSource,
 ) -> Result<TraceFindings, CliError> {
-    let mut reading = FindingsReader::new(protocol, header, by);
+    let mut reading = FindingsReader::new(edition, header, by);
     let mut reader = source.reader().map_err(unreadable)?;
     for event in reader.by_ref() {
         reading.event(&event.map_err(unreadable)?);
@@ -161,27 +162,4 @@ fn chosen(
         terminal.progress("nothing was found: the scenario says what was observed");
     }
     Ok(chosen.map(|at| theirs[at].clone()))
-}
-
-fn unreadable(error: ReadError) -> CliError {
-    Diagnostic::error("trace/unreadable", error.to_string()).help(error.remedy).into()
-}
-
-/// The protocol of a trace, and the edition to go by.
-fn edition_of(header: &Header, args: &Args) -> Result<(&'static Protocol, &'static str), CliError> {
-    let Some(protocol) = protocols().iter().copied().find(|protocol| protocol.name == header.protocol) else {
-        let message = format!("{}: the protocol `{}` is not known here", args.trace.display(), header.protocol);
-        let known = protocols().iter().map(|protocol| protocol.name).collect::<Vec<_>>().join(", ");
-        return Err(Diagnostic::error("trace/protocol", message).help(format!("known are {known}")).into());
-    };
-    let id = args.edition.as_deref().unwrap_or(&header.edition);
-    let ids = || protocol.editions.iter().map(|edition| edition.id);
-    ids().find(|known| *known == id).map(|edition| (protocol, edition)).ok_or_else(|| {
-        let message = format!("{}: {} has no edition `{id}`", args.trace.display(), protocol.name);
-        let help = match nearest(id, ids()) {
-            Some(near) => format!("did you mean `--edition {near}`?"),
-            None => format!("name another one: --edition {}", ids().collect::<Vec<_>>().join("|")),
-        };
-        Diagnostic::error("trace/edition", message).help(help).into()
-    })
 }

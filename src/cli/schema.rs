@@ -53,7 +53,7 @@ fn find(name: &str) -> Option<Value> {
     let mut parts = name.splitn(3, '/');
     let (protocol, edition, part) = (parts.next()?, parts.next()?, parts.next()?);
     let protocol = protocols().iter().find(|p| p.name == protocol)?;
-    (protocol.schema)(edition, part).cloned()
+    protocol.edition(edition)?.schema(part).cloned()
 }
 
 /// Every name with what it stands for.
@@ -62,9 +62,9 @@ fn names() -> Vec<(String, String)> {
         FORMATS.iter().chain(crate::peer::DATA).map(|(n, about, _)| ((*n).to_owned(), (*about).to_owned())).collect();
     for protocol in protocols() {
         for edition in protocol.editions {
-            let parts = (protocol.schema_names)(edition.id).into_iter();
-            let about = format!("a part of {}, edition {}", protocol.name, edition.id);
-            names.extend(parts.map(|part| (format!("{}/{}/{part}", protocol.name, edition.id), about.clone())));
+            let about = format!("a part of {}, edition {edition}", protocol.name);
+            let named = |part| (format!("{}/{edition}/{part}", protocol.name), about.clone());
+            names.extend(edition.names().into_iter().map(named));
         }
     }
     names

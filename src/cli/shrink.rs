@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use crate::certification;
 use crate::diagnostic::yaml;
 use crate::play::Cancel;
-use crate::protocol::parse_bound;
+use crate::protocol::{Edition, parse_bound};
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Filter, Plan, load};
 use crate::shrink::{Limits, ShrinkEvent, ShrinkJob, ShrinkOutcome, Stop};
@@ -128,7 +128,7 @@ async fn shrink(
     out: Option<&Path>,
     terminal: &mut Terminal,
 ) -> Result<Exit, CliError> {
-    let mut editions: Vec<&'static str> = plans.iter().map(|p| p.edition).collect();
+    let mut editions: Vec<&'static dyn Edition> = plans.iter().map(|p| p.edition).collect();
     editions.dedup();
     let edition = options::edition(&job.spec, &editions, &job.run, &job.cancel).await?;
     let plans: Vec<Plan> = plans.into_iter().filter(|p| p.edition == edition).collect();

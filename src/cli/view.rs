@@ -11,9 +11,10 @@ use crate::export::har::Har;
 use crate::export::html::{Meta, Page, PageEntry};
 use crate::export::{Findings, NewFile, Remark, Source, TraceSurvey, WriteError};
 use crate::judge::{FindingSource, FindingsReader};
-use crate::protocol::{Level, Protocol, parse_duration, protocols};
-use crate::trace::{Event, Finding, Header, KINDS, ReadError};
+use crate::protocol::{Edition, Level, Protocol, parse_duration, protocols};
+use crate::trace::{Event, Finding, Header, KINDS};
 
+use super::trace::{known_edition, unreadable};
 use super::{CliError, Exit, Terminal};
 
 /// Arguments of `view`.
@@ -99,7 +100,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         if n > 0 {
             terminal.result("\n");
         }
-        let shown = Source::open(path).map_err(self::unreadable).and_then(|source| {
+        let shown = Source::open(path).map_err(super::trace::unreadable).and_then(|source| {
             let surveyed = SurveyedTrace::read(&source, &args)?;
             surveyed.chart(&source, &filter, &args, terminal)
         });
@@ -139,6 +140,8 @@ impl Args {
 /// A trace that was looked at once.
 struct SurveyedTrace {
     protocol: Option<&'static Protocol>,
+    /// The edition, where the protocol is known.
+    edition: Option<&'static dyn Edition>,
     header: Header,
     survey: TraceSurvey,
     findings: Findings,
@@ -149,13 +152,23 @@ impl SurveyedTrace {
         let mut reader = source.reader().map_err(unreadable)?;
         let mut header = reader.header().clone();
         let protocol = protocols().iter().copied().find(|protocol| protocol.name == header.protocol);
-        if let (Some(edition), Some(protocol)) = (&args.edition, protocol) {
-            header.edition = known_edition(protocol, edition)?;
+        let mut edition = None;
+        if let Some(protocol) = protocol {
+            // A trace may be of an edition that is not known here.
+            let recorded = protocol.edition(&header.edition).unwrap_or(protocol.default_edition());
+            edition = Some(recorded);
+            if let Some(id) = &args.edition {
+                let ids = protocol.edition_ids().collect::<Vec<_>>().join(", ");
+                let requested = known_edition(protocol, id, &format!("editions are {ids}"))?;
+                requested.id().clone_into(&mut header.edition);
+                edition = Some(requested);
+            }
         }
         let mut survey = TraceSurvey::default();
         let judging = protocol.filter(|_| !args.no_findings);
         let by = if args.edition.is_some() { FindingSource::Rules } else { FindingSource::Trace };
-        let mut reading = judging.map(|protocol| FindingsReader::new(protocol, &header, by));
+        let mut reading =
+            edition.filter(|_| judging.is_some()).map(|edition| FindingsReader::new(edition, &header, by));
         for event in reader.by_ref() {
             let event = event.map_err(unreadable)?;
             survey.event(&event);
@@ -164,7 +177,7 @@ impl SurveyedTrace {
         survey.cut = reader.is_cut();
         let found = judging.zip(reading.map(|reading| reading.end(survey.cut)));
         let findings = found.map(|(protocol, found)| open_findings(protocol, found)).unwrap_or_default();
-        Ok(Self { protocol, header, survey, findings })
+        Ok(Self { protocol, edition, header, survey, findings })
     }
 
     fn chart(&self, source: &Source, filter: &Filter, args: &Args, terminal: &mut Terminal) -> Result<(), Diagnostic> {
@@ -175,7 +188,7 @@ impl SurveyedTrace {
             findings: !args.no_findings,
             context: args.context,
         };
-        let mut chart = Chart::new(self.protocol, &self.header, &self.survey, &self.findings, filter, options);
+        let mut chart = Chart::new(self.edition, &self.survey, &self.findings, filter, options);
         terminal.result(&chart.title(&source.name(), &self.header));
         let mut text = String::new();
         for event in source.reader().map_err(unreadable)? {
@@ -193,10 +206,6 @@ impl SurveyedTrace {
         terminal.result(&chart.summary());
         Ok(())
     }
-}
-
-fn unreadable(error: ReadError) -> Diagnostic {
-    Diagnostic::error("trace/unreadable", error.to_string()).help(error.remedy)
 }
 
 /// `1.5s` or `#12`.
@@ -235,7 +244,7 @@ fn page(surveyed: &SurveyedTrace, source: &Source, path: &Path, args: &Args) -> 
     let meta = Meta { name: &name, judged: surveyed.protocol.is_some() && !args.no_findings, comparison: None };
     let file = NewFile::create(path).map_err(unwritable)?;
     let failed = failed(path);
-    let page = Page::begin(file, surveyed.protocol, &surveyed.header, &surveyed.survey, &surveyed.findings, &meta);
+    let page = Page::begin(file, surveyed.edition, &surveyed.header, &surveyed.survey, &surveyed.findings, &meta);
     let mut page = page.map_err(&failed)?;
     for event in source.reader().map_err(unreadable)? {
         page.entry(PageEntry::alone(&event.map_err(unreadable)?)).map_err(&failed)?;
@@ -294,21 +303,5 @@ fn remark(finding: Finding, level: Level) -> Remark {
         path: finding.path,
         expected: finding.expected,
         actual: finding.actual,
-    }
-}
-
-/// The id of an edition of this name.
-fn known_edition(protocol: &Protocol, requested: &str) -> Result<String, Diagnostic> {
-    let ids = || protocol.editions.iter().map(|edition| edition.id);
-    match ids().find(|id| *id == requested) {
-        Some(id) => Ok(id.to_owned()),
-        None => {
-            let message = format!("{} has no edition `{requested}`", protocol.name);
-            let help = match nearest(requested, ids()) {
-                Some(near) => format!("did you mean `--edition {near}`?"),
-                None => format!("editions are {}", ids().collect::<Vec<_>>().join(", ")),
-            };
-            Err(Diagnostic::error("trace/edition", message).help(help))
-        }
     }
 }

@@ -41,7 +41,7 @@ pub fn schema() -> Value {
 /// What each key of a subject may be.
 fn subject() -> impl Fn(&str) -> Value {
     let roles: Vec<&str> = super::resolve::roles().collect();
-    let mut editions: Vec<&str> = protocols().iter().flat_map(|p| p.editions.iter().map(|e| e.id)).collect();
+    let mut editions: Vec<&str> = protocols().iter().flat_map(|p| p.edition_ids()).collect();
     editions.push("auto");
     move |key| match key {
         "role" => json!({"enum": roles}),
@@ -75,7 +75,7 @@ fn subject() -> impl Fn(&str) -> Value {
 fn by_role() -> Value {
     let mut rules = vec![];
     for protocol in protocols() {
-        let mut editions: Vec<&str> = protocol.editions.iter().map(|e| e.id).collect();
+        let mut editions: Vec<&str> = protocol.edition_ids().collect();
         editions.push("auto");
         for role in protocol.roles {
             let stimuli: Map<String, Value> =

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::protocol::{Field, Protocol, Reach, Role, Shape};
+use crate::protocol::{Edition, Field, Protocol, Reach, Role, Shape};
 use crate::trace::Strength;
 
 use super::Described;
@@ -119,8 +119,8 @@ impl fmt::Debug for SubjectSpec {
 pub enum EditionChoice {
     /// The edition that the subject is detected to speak.
     Auto,
-    /// The edition with this id.
-    Given(&'static str),
+    /// This edition.
+    Given(&'static dyn Edition),
 }
 
 impl EditionChoice {
@@ -128,7 +128,7 @@ impl EditionChoice {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
-            Self::Given(id) => id,
+            Self::Given(edition) => edition.id(),
         }
     }
 }
@@ -323,12 +323,13 @@ const SILENCE: Duration = Duration::from_millis(200);
 pub fn own(
     protocol: &'static Protocol,
     role: &'static Role,
-    edition: &'static str,
+    edition: &'static dyn Edition,
     flags: &[String],
     described: Described,
 ) -> SubjectSpec {
     let words = |list: &[&str]| list.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
-    let mut command = words(&["{wirecert}", "mock", role.name, "--edition", edition, "--workspace", "{workspace}"]);
+    let mut command =
+        words(&["{wirecert}", "mock", role.name, "--edition", edition.id(), "--workspace", "{workspace}"]);
     // No `--data-home`: like any subject it is to find its data home by the environment, which scenarios vary.
     if !role.is_client() {
         command.extend(words(&["--control", CONTROL]));

@@ -88,11 +88,11 @@ fn subject_role(reader: &mut Reader, node: &Node, context: &Context<'_>) -> Opti
 }
 
 fn edition(reader: &mut Reader, node: &Node, flags: &Flags, protocol: &Protocol) -> Option<EditionChoice> {
-    let words: Vec<&'static str> = protocol.editions.iter().map(|e| e.id).chain(["auto"]).collect();
-    let choice = |word: &'static str| if word == "auto" { EditionChoice::Auto } else { EditionChoice::Given(word) };
+    let words: Vec<&'static str> = protocol.edition_ids().chain(["auto"]).collect();
+    let choice = |word: &str| protocol.edition(word).map_or(EditionChoice::Auto, EditionChoice::Given);
     let from_file = node.get("edition").map(|entry| reader.choice(entry, &words).map(choice));
     let Some(requested) = &flags.edition else { return from_file.unwrap_or(Some(EditionChoice::Auto)) };
-    let found = words.iter().find(|word| *word == requested).copied().map(choice);
+    let found = words.iter().find(|word| *word == requested).map(|word| choice(word));
     if found.is_none() {
         let mut fault = Diagnostic::error("subject/unknown", format!("there is no edition `{requested}`"))
             .note(format!("there are: {}", words.join(", ")));

@@ -85,7 +85,7 @@ fn every_key_is_understood() {
     let spec = project.resolve(&SubjectFile::Found, &Flags::default()).unwrap().remove(0);
     let folder = project.folder();
     assert_eq!((spec.name.as_str(), spec.role.name, spec.protocol.name), ("my-editor", "amp-server", "amp"));
-    assert_eq!((spec.edition, spec.isolation), (EditionChoice::Given("cli"), Isolation::Scenario));
+    assert_eq!((spec.edition.as_str(), spec.isolation), ("cli", Isolation::Scenario));
     let launch = spec.launch().unwrap();
     let program = folder.join("./bin/my-editor").display().to_string();
     assert_eq!(launch.command, line(&[&program, "--headless", "{workspace}/hello.txt", "{{literal}}"]));
@@ -148,7 +148,7 @@ fn flags_beat_the_file() {
     assert_eq!(launch.command, line(&[&program, "{port}", "{mine}"]));
     assert_eq!(launch.stop.how, StopHow::Signal("HUP"));
     assert_eq!((launch.run_dir.clone(), launch.keep_run_dir), (Some(project.folder().join("runs")), true));
-    assert_eq!((spec.edition, spec.timeouts.expect), (EditionChoice::Given("guide"), Duration::from_secs(9)));
+    assert_eq!((spec.edition.as_str(), spec.timeouts.expect), ("guide", Duration::from_secs(9)));
     assert_eq!(spec.baseline, Some(project.folder().join("flag.yaml")));
 }
 

@@ -6,7 +6,7 @@ mod tests;
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::protocol::{Level, Protocol};
+use crate::protocol::{Edition, Level};
 use crate::trace::{Event, EventKind, Header, Party, PartyKind};
 
 use super::filter::Filter;
@@ -56,8 +56,7 @@ pub struct Chart<'a> {
 impl<'a> Chart<'a> {
     /// A chart of a trace that was surveyed.
     pub fn new(
-        protocol: Option<&'static Protocol>,
-        header: &Header,
+        edition: Option<&'static dyn Edition>,
         survey: &'a TraceSurvey,
         findings: &'a Findings,
         filter: &'a Filter,
@@ -69,7 +68,7 @@ impl<'a> Chart<'a> {
             filter,
             columns: Columns::new(survey, options.width),
             options,
-            labels: Labels::new(protocol, &header.edition),
+            labels: Labels::new(edition),
             heads: HashMap::new(),
             before: VecDeque::new(),
             after: 0,

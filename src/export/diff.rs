@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use anstyle::{AnsiColor, Color, Style};
 
-use crate::protocol::{Protocol, Reach};
+use crate::protocol::Edition;
 use crate::trace::{Direction, Event, EventKind, NormalisationFacts, ReadError, TraceFacts, ValueNormaliser};
 
 use super::html::{ComparisonCounts, DiffStatus};
@@ -55,10 +55,8 @@ pub struct DiffSide<'a> {
     pub source: &'a Source,
     /// What a first look at it learnt.
     pub survey: &'a TraceSurvey,
-    /// The protocol of the trace, where it is known.
-    pub protocol: Option<&'static Protocol>,
-    /// The edition of the trace.
-    pub edition: &'a str,
+    /// The edition of the trace, where its protocol is known.
+    pub edition: Option<&'static dyn Edition>,
 }
 
 impl DiffSide<'_> {
@@ -87,18 +85,13 @@ impl DiffSide<'_> {
         if change.is_by_play() {
             return vec![];
         }
-        let roles = self.protocol.map_or(&[][..], |protocol| protocol.roles);
-        let read = roles.iter().find_map(|role| match &role.reach {
-            Reach::Lockfile { read, .. } => Some(*read),
-            Reach::Url { .. } | Reach::Seeks { .. } => None,
-        });
-        let lock =
-            read.zip(change.content.as_ref()).and_then(|(read, content)| read(self.edition, content.as_bytes()).ok());
+        let read = self.edition.zip(change.content.as_ref());
+        let lock = read.and_then(|(edition, content)| edition.read_lockfile(content.as_bytes()).ok());
         lock.map(|lock| lock.folders).unwrap_or_default()
     }
 
     fn items(&self, normaliser: &ValueNormaliser) -> Result<BTreeMap<DiffColumn, Vec<DiffItem>>, ReadError> {
-        let mut itemizer = Itemizer::new(self.protocol, self.edition, normaliser);
+        let mut itemizer = Itemizer::new(self.edition, normaliser);
         let mut lanes: BTreeMap<DiffColumn, Vec<DiffItem>> = BTreeMap::new();
         for event in self.source.reader()? {
             let event = event?;
@@ -208,7 +201,7 @@ impl DiffText {
     /// One difference: an event, of the first trace where it is there, and its number in the second.
     pub fn step(
         &self,
-        (protocol, edition): (Option<&'static Protocol>, &str),
+        edition: Option<&'static dyn Edition>,
         standing: DiffStatus,
         event: &Event,
         other: Option<u64>,
@@ -221,7 +214,7 @@ impl DiffText {
             DiffStatus::Extra => (NEW, "+"),
             DiffStatus::Moved => (DIM, "⇅"),
         };
-        let label = Labels::new(protocol, edition).label(event, None);
+        let label = Labels::new(edition).label(event, None);
         let arrow = match event.dir {
             Some(Direction::ToServer) => "→",
             Some(Direction::ToClient) => "←",
@@ -296,8 +289,8 @@ mod tests {
 
     fn compared(a: &[&str], b: &[&str]) -> (Differences, Vec<Change>) {
         let ((a, a_survey, _a), (b, b_survey, _b)) = (source(a), source(b));
-        let protocol = crate::protocol::role("amp-server").map(|(protocol, _)| protocol);
-        let side = |source, survey| DiffSide { source, survey, protocol, edition: "cli" };
+        let edition = crate::protocol::role("amp-server").map(|(protocol, _)| protocol.default_edition());
+        let side = |source, survey| DiffSide { source, survey, edition };
         let (a, b) = (side(&a, &a_survey), side(&b, &b_survey));
         let (x, y) = (a.normaliser().unwrap(), b.normaliser().unwrap());
         let found = compare((&a, &x), (&b, &y)).unwrap();
@@ -306,7 +299,7 @@ mod tests {
         let changed = found.steps.iter().filter(|step| step.status == DiffStatus::Changed);
         let changed = changed.flat_map(|step| {
             let (first, second) = (&ours[&step.a.unwrap()], &theirs[&step.b.unwrap()]);
-            changes((first, (protocol, "cli", &x)), (second, (protocol, "cli", &y)))
+            changes((first, (edition, &x)), (second, (edition, &y)))
         });
         let changed = changed.collect();
         (found, changed)

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::protocol::Protocol;
+use crate::protocol::Edition;
 use crate::trace::{Direction, Event, EventKind, Header, KINDS, write_event};
 
 use super::chart::party;
@@ -84,7 +84,7 @@ impl<'a, W: Write> Page<'a, W> {
     /// It cannot be written.
     pub fn begin(
         mut out: W,
-        protocol: Option<&'static Protocol>,
+        edition: Option<&'static dyn Edition>,
         header: &Header,
         survey: &'a TraceSurvey,
         findings: &Findings,
@@ -108,12 +108,12 @@ impl<'a, W: Write> Page<'a, W> {
         )?;
         let meta = json(meta, header, survey, findings);
         row::write(&mut out, "meta", 0, &serde_json::to_vec(&meta)?)?;
-        let labels = Labels::new(protocol, &header.edition);
+        let labels = Labels::new(edition);
         Ok(Self {
             out,
             survey,
             labels,
-            side_labels: Labels::new(protocol, &header.edition),
+            side_labels: Labels::new(edition),
             heads: HashMap::new(),
             rows: Rows::default(),
             details: Block::default(),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::protocol::{MessageSort, Protocol};
+use crate::protocol::{Edition, MessageSort};
 use crate::trace::{Body, Closed, Direction, Event, EventKind, Frame, Message, Payload, StreamEvent, summary};
 
 use super::text::{self, clean, counted, cut};
@@ -102,8 +102,7 @@ impl Label<'_> {
 
 /// Gives the labels of a trace, event by event; remembers requests that have no response yet.
 pub struct Labels {
-    protocol: Option<&'static Protocol>,
-    edition: String,
+    edition: Option<&'static dyn Edition>,
     open: HashMap<(String, String), (String, u64)>,
 }
 
@@ -111,9 +110,9 @@ pub struct Labels {
 const EXCHANGE: &str = "";
 
 impl Labels {
-    /// For a trace of this protocol, where that is known, in this edition.
-    pub fn new(protocol: Option<&'static Protocol>, edition: &str) -> Self {
-        Self { protocol, edition: edition.to_owned(), open: HashMap::new() }
+    /// For a trace in this edition, where its protocol is known.
+    pub fn new(edition: Option<&'static dyn Edition>) -> Self {
+        Self { edition, open: HashMap::new() }
     }
 
     /// The label of the next event. `head`: the head that was not told itself, since this event, its body, tells it.
@@ -197,7 +196,7 @@ impl Labels {
     /// The head of a handshake, request or response.
     fn head<'a>(&mut self, event: &'a Event, word: &str, start: &str, body: Option<&'a Payload>) -> Label<'a> {
         let content = body.map_or(Content::Nothing, |bytes| Content::Payload(Cow::Borrowed(bytes)));
-        let summary = self.protocol.and_then(|protocol| (protocol.summarize)(&self.edition, event));
+        let summary = self.edition.and_then(|edition| edition.summarize(event));
         let title = summary.and_then(|summary| summary.name).map(|name| name.into_owned());
         let line = first_line(start);
         if event.dir == Some(Direction::ToServer) {
@@ -247,7 +246,7 @@ impl Labels {
     fn body<'a>(&mut self, event: &'a Event, message: &'a Message) -> Label<'a> {
         let to_server = event.dir == Some(Direction::ToServer);
         let tone = if to_server { LabelStyle::Request } else { LabelStyle::Response };
-        let summary = self.protocol.and_then(|protocol| (protocol.summarize)(&self.edition, event));
+        let summary = self.edition.and_then(|edition| edition.summarize(event));
         let Some(summary) = summary else {
             let (what, content) = match (&message.json, &message.payload) {
                 (Some(json), _) => ("message", Content::Json(Cow::Borrowed(json))),
@@ -294,7 +293,7 @@ impl Labels {
 
     fn stream_event<'a>(&mut self, event: &'a Event, stream: &'a StreamEvent) -> Label<'a> {
         let tone = LabelStyle::Notification;
-        let summary = self.protocol.and_then(|protocol| (protocol.summarize)(&self.edition, event));
+        let summary = self.edition.and_then(|edition| edition.summarize(event));
         if let Some(summary) = summary {
             let what = summary.name.as_deref().map_or_else(|| "event".to_owned(), name);
             let content = summary.content.map_or(Content::Nothing, Content::Json);

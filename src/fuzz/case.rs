@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::config::SubjectSpec;
 use crate::diagnostic::{Source, yaml};
 use crate::fixture::{Choices, Generator as Schemas};
-use crate::protocol::{Protocol, Role};
+use crate::protocol::{Edition, Role};
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Plan, load_str};
 
@@ -22,7 +22,6 @@ const MAX_TRIES: u64 = 20;
 
 /// Makes cases.
 pub struct Generator {
-    protocol: &'static Protocol,
     traffic: Traffic,
     seed: u64,
 }
@@ -42,9 +41,8 @@ impl Generator {
     /// Makes cases of this traffic, without those moves that the subject cannot be asked for. What it cannot do changes
     /// the cases that a seed gives.
     pub fn new(mut traffic: Traffic, seed: u64, spec: &SubjectSpec) -> Self {
-        let protocol = spec.protocol;
         traffic.moves.retain(|m| m.requires.iter().all(|need| is_possible(spec, need)));
-        Self { protocol, traffic, seed }
+        Self { traffic, seed }
     }
 
     /// The case of this number. None where nothing that was drawn made a scenario, which does not happen with the tables
@@ -110,7 +108,7 @@ impl Generator {
             ("wirecert", json!(1)),
             ("title", title.into()),
             ("role", traffic.role.into()),
-            ("edition", traffic.edition.into()),
+            ("edition", traffic.edition.id().into()),
             ("workspace", Value::Object(traffic.files.clone())),
             ("steps", Value::Array(steps)),
         ] {
@@ -206,7 +204,7 @@ impl<'a> Filling<'a> {
 
     /// What makes values of the schema of this name.
     fn schemas(&self, name: &Value) -> Option<Schemas> {
-        let schema = (self.generator.protocol.schema)(self.generator.traffic.edition, name.as_str()?)?;
+        let schema = self.generator.traffic.edition.schema(name.as_str()?)?;
         Schemas::new(schema).ok()
     }
 
@@ -305,7 +303,7 @@ pub struct Traffic {
     /// The role.
     pub role: &'static str,
     /// The edition.
-    pub edition: &'static str,
+    pub edition: &'static dyn Edition,
     /// Files that every case begins with.
     pub(super) files: Map<String, Value>,
     /// The steps that every case begins with.
@@ -344,7 +342,7 @@ impl Traffic {
     ///
     /// # Errors
     /// Where the table is wrong, which is our fault.
-    pub fn of(role: &'static Role, edition: &'static str) -> Result<Self, TrafficError> {
+    pub fn of(role: &'static Role, edition: &'static dyn Edition) -> Result<Self, TrafficError> {
         let wrong = |what: &str| TrafficError { role: role.name, what: what.to_owned() };
         let source = Source::new(format!("{}.yaml", role.name), role.traffic);
         let table = yaml::parse(&source).map_err(|faults| wrong(&faults[0].message))?.to_json();
@@ -355,7 +353,7 @@ impl Traffic {
         };
         let of_edition = |value: &&Value| {
             let editions = words(value, "editions");
-            editions.is_empty() || editions.iter().any(|e| e == edition)
+            editions.is_empty() || editions.iter().any(|e| e == edition.id())
         };
         let moves: Vec<Move> = map(&table, "moves")
             .values()

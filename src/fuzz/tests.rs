@@ -1,20 +1,20 @@
 use crate::config::{SubjectSpec, own};
 use crate::peer;
-use crate::protocol::{Protocol, Role, protocols};
+use crate::protocol::{Edition, Protocol, Role, protocols};
 
 use super::{Generator, Traffic};
 
-fn roles() -> impl Iterator<Item = (&'static Protocol, &'static Role, &'static str)> {
+fn roles() -> impl Iterator<Item = (&'static Protocol, &'static Role, &'static dyn Edition)> {
     protocols()
         .iter()
-        .flat_map(|p| p.roles.iter().flat_map(move |role| p.editions.iter().map(move |edition| (*p, role, edition.id))))
+        .flat_map(|p| p.roles.iter().flat_map(move |role| p.editions.iter().map(move |edition| (*p, role, *edition))))
 }
 
-fn mock(protocol: &'static Protocol, role: &'static Role, edition: &'static str) -> SubjectSpec {
+fn mock(protocol: &'static Protocol, role: &'static Role, edition: &'static dyn Edition) -> SubjectSpec {
     own(protocol, role, edition, &[], peer::described(role.name))
 }
 
-fn generator(protocol: &'static Protocol, role: &'static Role, edition: &'static str, seed: u64) -> Generator {
+fn generator(protocol: &'static Protocol, role: &'static Role, edition: &'static dyn Edition, seed: u64) -> Generator {
     let traffic = Traffic::of(role, edition).unwrap_or_else(|e| panic!("{e}"));
     Generator::new(traffic, seed, &mock(protocol, role, edition))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::Protocol;
+use crate::protocol::Edition;
 use crate::trace::{End, Event, EventKind, Finding, Header, PartyKind, Tail};
 
 use super::{FaultOwner, Play, RawFinding, RuleRun, ScenarioStatus};
@@ -23,8 +23,8 @@ pub struct Recorded {
 
 impl Recorded {
     /// Nothing judged yet.
-    pub fn new(protocol: &Protocol, edition: &str) -> Self {
-        let (rules, tail) = (RuleRun::new(protocol, edition), Tail::new(LAST_EVENTS));
+    pub fn new(edition: &'static dyn Edition) -> Self {
+        let (rules, tail) = (RuleRun::new(edition), Tail::new(LAST_EVENTS));
         Self { rules, tail, found: vec![], events: 0, last: 0, placed: false }
     }
 
@@ -154,10 +154,10 @@ pub struct Findings {
 }
 
 impl FindingsReader {
-    /// A reader for a trace with this header. Rules judge it by the edition that the header names.
-    pub fn new(protocol: &Protocol, header: &Header, source: FindingSource) -> Self {
+    /// A reader for a trace with this header. Rules judge it by this edition.
+    pub fn new(edition: &'static dyn Edition, header: &Header, source: FindingSource) -> Self {
         let subject = [End::Client, End::Server].into_iter().find(|end| header.party(*end).is == PartyKind::Subject);
-        let rules = RuleRun::new(protocol, &header.edition);
+        let rules = RuleRun::new(edition);
         let rules = subject.into_iter().fold(rules, RuleRun::with_processes_of);
         Self { source, rules, found: vec![], reported: vec![], judged: None }
     }
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_trace_without_an_occasion_never_passes() {
         let (protocol, _) = crate::protocol::role("amp-server").unwrap();
-        let recorded = Recorded::new(protocol, "cli");
+        let recorded = Recorded::new(protocol.default_edition());
         let play = recorded.play(&Header::new("amp", "cli"), End::Server, "t.jsonl");
         assert_eq!(play.status, ScenarioStatus::Skipped);
         assert_eq!(play.reason.as_deref(), Some("there is no event in it"));

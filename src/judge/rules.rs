@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::protocol::{Judgements, Protocol, RequirementId, Rule, Violation};
+use crate::protocol::{Edition, Judgements, RequirementId, Rule, Violation};
 use crate::trace::{Direction, End, Event, Sink};
 
 /// How many violations of one requirement by one end are kept; later ones are counted.
@@ -35,9 +35,9 @@ pub struct RuleRun {
 }
 
 impl RuleRun {
-    /// Fresh rules of an edition of a protocol.
-    pub fn new(protocol: &Protocol, edition: &str) -> Self {
-        Self::with_rules((protocol.rules)(edition))
+    /// Fresh rules of an edition.
+    pub fn new(edition: &'static dyn Edition) -> Self {
+        Self::with_rules(edition.rules())
     }
 
     /// A run of these rules.

@@ -23,8 +23,8 @@ impl Schemas for OneSchema {
         (name == "thing").then(|| &*SCHEMA)
     }
 
-    fn names(&self) -> Vec<&'static str> {
-        vec!["thing"]
+    fn names(&self) -> Vec<String> {
+        vec!["thing".to_owned()]
     }
 }
 

@@ -210,7 +210,7 @@ pub trait Schemas {
     /// The schema of this name.
     fn schema(&self, name: &str) -> Option<&'static Value>;
     /// Every name there is.
-    fn names(&self) -> Vec<&'static str>;
+    fn names(&self) -> Vec<String>;
 }
 
 /// No schemas at all.
@@ -221,7 +221,7 @@ impl Schemas for NoSchemas {
         None
     }
 
-    fn names(&self) -> Vec<&'static str> {
+    fn names(&self) -> Vec<String> {
         vec![]
     }
 }
@@ -252,7 +252,10 @@ fn compile_schema(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>)
         let names = c.schemas.names();
         let known =
             if names.is_empty() { "there are none here".to_owned() } else { format!("one of {}", names.join(", ")) };
-        c.error(format!("unknown schema `{name}`: {known}"), nearest(&name, names).map(str::to_owned));
+        c.error(
+            format!("unknown schema `{name}`: {known}"),
+            nearest(&name, names.iter().map(String::as_str)).map(str::to_owned),
+        );
         return None;
     };
     match validator(schema) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::config::Described;
-use crate::protocol::Lock;
+use crate::protocol::{Edition, Lock};
 use crate::trace::Recorder;
 
 /// A boxed future, since peers are chosen at run time.
@@ -46,7 +46,7 @@ pub trait Peer: Send {
 #[derive(Clone)]
 pub struct Setting {
     /// The edition spoken.
-    pub edition: String,
+    pub edition: &'static dyn Edition,
     /// The trace.
     pub recorder: Recorder,
     /// How to reach a server; none while it is not up, or where the subject is the client.

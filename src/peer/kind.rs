@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::protocol::Lock;
+use crate::protocol::{Edition, Lock};
 use crate::trace::Recorder;
 
 use super::{BoxFuture, Peer, PeerError, Setting, amp, amplifier, openctx};
@@ -33,8 +33,8 @@ pub struct Probe {
 /// The edition that a subject was found to speak.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detected {
-    /// The edition's id.
-    pub edition: &'static str,
+    /// The edition.
+    pub edition: &'static dyn Edition,
     /// How that was known: the second half of a sentence such as "it speaks `cli`: …".
     pub how: String,
 }
@@ -104,7 +104,7 @@ pub fn kind(role: &str) -> Option<&'static PeerKind> {
 /// What clients need to find a server.
 pub struct Announcement<'a> {
     /// The edition that is spoken.
-    pub edition: &'a str,
+    pub edition: &'static dyn Edition,
     /// The data home below which clients look.
     pub data_home: &'a Path,
     /// Where the server listens, on the loopback address.

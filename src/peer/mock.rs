@@ -8,6 +8,7 @@ use tokio::sync::broadcast;
 
 use crate::config::Described;
 use crate::diagnostic::{Diagnostic, Source};
+use crate::protocol::Edition;
 use crate::trace::Recorder;
 
 use super::modifier::MockHistory;
@@ -53,7 +54,7 @@ pub type Starting = BoxFuture<'static, Result<Box<dyn Mock>, MockError>>;
 #[derive(Clone)]
 pub struct MockOptions {
     /// The edition that it speaks.
-    pub edition: String,
+    pub edition: &'static dyn Edition,
     /// The folder that it serves; it has to exist.
     pub workspace: PathBuf,
     /// Where it listens; any free port where not said.
@@ -83,7 +84,7 @@ pub struct MockOptions {
 /// Why a mock did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum MockError {
-    /// An option does not fit: an edition, a flaw, a folder.
+    /// An option does not fit: a flaw, a folder.
     #[error("{0}")]
     Option(String),
     /// The data that it was given is wrong.

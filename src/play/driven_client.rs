@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::config::SubjectSpec;
 use crate::peer::{self, Setting, VerbCall};
-use crate::protocol::Observer;
+use crate::protocol::{Edition, Observer};
 use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, Direction, End, Event, EventKind, Recorder, Sink};
 
@@ -21,7 +21,7 @@ use super::one::subject_dirs;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contact {
     /// The edition of its first request, if it made one.
-    pub edition: Option<&'static str>,
+    pub edition: Option<&'static dyn Edition>,
 }
 
 /// Starts a client beside a sound server and asks it for the first thing that its role offers. Waits until it
@@ -29,7 +29,11 @@ pub struct Contact {
 ///
 /// # Errors
 /// Where it cannot be started, or ends at once without a word: nothing could be judged then.
-pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> Result<Contact, SubjectError> {
+pub async fn contact(
+    spec: &SubjectSpec,
+    edition: &'static dyn Edition,
+    patience: Duration,
+) -> Result<Contact, SubjectError> {
     let Some(launch) = spec.launch() else {
         return Err(SubjectError::Unable("a client is started by us, and driven over its stdin".to_owned()));
     };
@@ -39,7 +43,7 @@ pub async fn contact(spec: &SubjectSpec, edition: &str, patience: Duration) -> R
     let kind = peer::kind(spec.role.name)
         .ok_or_else(|| SubjectError::Unable(format!("no peer stands opposite {}", spec.role.name)))?;
     let mut peer = (kind.new)(Setting {
-        edition: edition.to_owned(),
+        edition,
         recorder: recorder.clone(),
         server: None,
         patience,
@@ -99,14 +103,14 @@ struct ContactShared {
 
 struct ContactState {
     /// One observer for each edition.
-    observers: Vec<(&'static str, Box<dyn Observer>)>,
+    observers: Vec<(&'static dyn Edition, Box<dyn Observer>)>,
     met: Option<Contact>,
 }
 
 impl ContactWatcher {
     fn new(spec: &SubjectSpec) -> Self {
-        let editions = spec.protocol.editions.iter();
-        let observers = editions.map(|e| (e.id, (spec.protocol.observer)(e.id, End::Client))).collect();
+        let editions = spec.protocol.editions.iter().copied();
+        let observers = editions.map(|edition| (edition, edition.observer(End::Client))).collect();
         Self(Arc::new(ContactShared {
             state: Mutex::new(ContactState { observers, met: None }),
             changed: Notify::new(),
@@ -135,7 +139,7 @@ impl Sink for ContactWatcher {
         let asks = |observer: &mut Box<dyn Observer>| {
             observer.observe(event).iter().any(|seen| seen.kind == "request" && seen.selectors.contains_key("method"))
         };
-        let edition = state.observers.iter_mut().find_map(|(id, observer)| asks(observer).then_some(*id));
+        let edition = state.observers.iter_mut().find_map(|(edition, observer)| asks(observer).then_some(*edition));
         let answered = matches!(event.kind, EventKind::Returned(_));
         if state.met.is_none() && (edition.is_some() || answered) {
             state.met = Some(Contact { edition });

@@ -88,16 +88,16 @@ mod tests {
     /// stands for it, `OF_IT` for a requirement that belongs to it, and `OF_ALL` for one that belongs to none.
     fn skipped(text: &str) -> Vec<Option<String>> {
         let protocol = protocols()[0];
-        let (role, edition) = (&protocol.roles[0], protocol.editions[0].id);
+        let (role, edition) = (&protocol.roles[0], protocol.default_edition());
         let (capability, _) = role.capabilities[0];
         let requirement = |capability: Option<&str>| {
             let fits = |r: &&crate::protocol::Requirement| {
-                r.capability == capability && r.edition() == edition && r.binds == role.subject
+                r.capability == capability && r.edition() == edition.id() && r.binds == role.subject
             };
             (protocol.requirements)().iter().find(fits).unwrap().short()
         };
         let text = format!("wirecert: 1\ntitle: T\nrole: ROLE\nedition: EDITION\n{text}");
-        let text = text.replace("ROLE", role.name).replace("EDITION", edition).replace("CAPABILITY", capability);
+        let text = text.replace("ROLE", role.name).replace("EDITION", edition.id()).replace("CAPABILITY", capability);
         let text = text.replace("OF_ALL", requirement(None)).replace("OF_IT", requirement(Some(capability)));
         let loaded = load_str("t.yaml", &text);
         assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);

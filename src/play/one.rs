@@ -5,11 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use crate::config::SubjectSpec;
 use crate::judge::{AttributionContext, FaultOwner, Play, RawFinding, RuleRun, ScenarioStatus};
-use crate::matcher::Schemas;
 use crate::matcher::template::resolve_vars;
 use crate::protocol::{Level, Protocol};
 use crate::scenario::Plan;
@@ -165,9 +162,9 @@ struct Traced {
 impl Traced {
     fn start(plan: &Plan, spec: &SubjectSpec, options: &PlayOptions) -> Result<Self, String> {
         let protocol = spec.protocol;
-        let log = Log::new((protocol.observer)(plan.edition, spec.role.subject));
+        let log = Log::new(plan.edition.observer(spec.role.subject));
         let tail = Tail::new(TAIL);
-        let rules = Arc::new(Mutex::new(RuleRun::new(protocol, plan.edition).with_processes_of(spec.role.subject)));
+        let rules = Arc::new(Mutex::new(RuleRun::new(plan.edition).with_processes_of(spec.role.subject)));
         let deliberate = SawDeliberate::default();
         let alive = Alive::default();
         let mut sinks: Vec<Box<dyn Sink>> = vec![
@@ -178,7 +175,9 @@ impl Traced {
         ];
         let (mut file, mut draft) = (None, None);
         let header = || {
-            Header::new(protocol.name, plan.edition).with_subject(spec.role.subject, &spec.name).with_scenario(&plan.id)
+            Header::new(protocol.name, plan.edition.id())
+                .with_subject(spec.role.subject, &spec.name)
+                .with_scenario(&plan.id)
         };
         if let Traces::All(dir) = &options.traces {
             let path = trace_path(dir, &plan.id);
@@ -246,7 +245,7 @@ impl Traced {
         let context = AttributionContext {
             attribution: play_context.spec.role.attribution,
             catalogue: (self.protocol.requirements)(),
-            edition: plan.edition,
+            edition: plan.edition.id(),
             subject: FaultOwner::End(play_context.spec.role.subject),
             proves: &plan.requirements,
             assessed: &play.assessed,
@@ -336,10 +335,9 @@ async fn perform(
     }
     let scenario_dir = workspace::scenario_dir(plan, play_context)?;
     let kind = crate::peer::kind(plan.role).ok_or_else(|| format!("no peer stands opposite {}", plan.role))?;
-    let schemas = EditionSchemas { protocol: traced.protocol, edition: plan.edition };
     let longest = options.longest.into_iter().chain(play_context.spec.timeouts.longest).min();
     let setting = crate::peer::Setting {
-        edition: plan.edition.to_owned(),
+        edition: plan.edition,
         recorder: recorder.clone(),
         server: play_context.subject.as_ref().and_then(|s| s.lock().cloned()),
         patience: options.patience,
@@ -352,7 +350,7 @@ async fn perform(
     let mut scene = Scene {
         plan,
         protocol: traced.protocol,
-        schemas: &schemas,
+        schemas: plan.edition,
         spec: play_context.spec,
         run_dir: play_context.run_dir,
         subject: &mut *play_context.subject,
@@ -442,20 +440,4 @@ async fn release_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
 /// The directories of a subject that has this run directory.
 pub fn subject_dirs(run_dir: &RunDir) -> crate::peer::SubjectDirs {
     crate::peer::SubjectDirs { root: run_dir.workspace(), home: run_dir.home(), data_home: run_dir.data_home() }
-}
-
-/// The schemas of one edition.
-struct EditionSchemas {
-    protocol: &'static Protocol,
-    edition: &'static str,
-}
-
-impl Schemas for EditionSchemas {
-    fn schema(&self, name: &str) -> Option<&'static Value> {
-        (self.protocol.schema)(self.edition, name)
-    }
-
-    fn names(&self) -> Vec<&'static str> {
-        (self.protocol.schema_names)(self.edition)
-    }
 }

@@ -268,7 +268,7 @@ impl Scene<'_> {
     /// The setting of a peer that is to meet the subject as it is now.
     pub fn setting(&self) -> Setting {
         Setting {
-            edition: self.plan.edition.to_owned(),
+            edition: self.plan.edition,
             recorder: self.recorder.clone(),
             server: self.subject.as_ref().and_then(|s| s.lock().cloned()),
             patience: self.patience,
@@ -285,7 +285,7 @@ impl Scene<'_> {
         let scenario_dir = self.scenario_dir.as_ref().map(ScenarioDir::path);
         let root = self.subject.as_ref().and_then(Running::workspace);
         let mut vars = Map::new();
-        vars.insert("edition".into(), self.plan.edition.into());
+        vars.insert("edition".into(), self.plan.edition.id().into());
         vars.insert("role".into(), self.plan.role.into());
         vars.insert("settings".into(), self.spec.settings.clone().unwrap_or_else(|| json!({})));
         vars.insert("described".into(), self.spec.described.values().clone().into());

@@ -69,7 +69,7 @@ fn accepting(scene: &Scene<'_>) -> Option<RequirementId> {
     let Reach::Lockfile { accepting, .. } = &scene.spec.role.reach else { return None };
     let first = accepting.first()?;
     let catalogue = (scene.protocol.requirements)();
-    catalogue.iter().find(|r| r.short() == *first && r.edition() == scene.plan.edition).map(|r| r.id)
+    catalogue.iter().find(|r| r.short() == *first && r.edition() == scene.plan.edition.id()).map(|r| r.id)
 }
 
 /// A subject that was there in this play and cannot be reached any more has failed the next expectation, for which it was
@@ -290,7 +290,7 @@ pub fn peer_error(scene: &mut Scene<'_>, step: &Step, verb: &'static str, error:
 /// The requirement of this area and slug in the edition played.
 fn requirement(scene: &Scene<'_>, short: &str) -> Option<RequirementId> {
     let all = (scene.protocol.requirements)();
-    all.iter().find(|r| r.edition() == scene.plan.edition && r.short() == short).map(|r| r.id)
+    all.iter().find(|r| r.edition() == scene.plan.edition.id() && r.short() == short).map(|r| r.id)
 }
 
 async fn stimulate(scene: &mut Scene<'_>, step: &Step, name: &str, params: &Map<String, Value>) -> Result<(), Halt> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::config::{Launch, SubjectSpec};
 use crate::judge::{ALIVE, BlockedRequirement, FaultOwner, MissKind, Play, RawFinding, ScenarioStatus};
 use crate::peer::{self, Setting};
-use crate::protocol::{Part, Requirement, RequirementId};
+use crate::protocol::{Edition, Part, Requirement, RequirementId};
 use crate::report::Progress;
 use crate::scenario::Plan;
 use crate::subject::{RunDir, Running, Start, SubjectError};
@@ -98,7 +98,7 @@ impl SubjectSlot {
     pub async fn why_unusable(
         &self,
         spec: &SubjectSpec,
-        edition: &str,
+        edition: &'static dyn Edition,
         patience: Duration,
         clean: bool,
     ) -> Option<String> {
@@ -156,9 +156,14 @@ pub fn fresh_run_dir(launch: &Launch, progress: &dyn Progress) -> Result<RunDir,
 ///
 /// # Errors
 /// What kept it, in one sentence.
-pub async fn serves(spec: &SubjectSpec, edition: &str, subject: &Running, patience: Duration) -> Result<(), String> {
+pub async fn serves(
+    spec: &SubjectSpec,
+    edition: &'static dyn Edition,
+    subject: &Running,
+    patience: Duration,
+) -> Result<(), String> {
     let setting = Setting {
-        edition: edition.to_owned(),
+        edition,
         recorder: Recorder::new(Clock::start(), vec![]),
         server: subject.lock().cloned(),
         patience,
@@ -220,7 +225,7 @@ impl SubjectPool {
 }
 
 /// The finding that the subject died although its end was not requested.
-pub fn death_finding(exited: &Exited, spec: &SubjectSpec, edition: &str) -> RawFinding {
+pub fn death_finding(exited: &Exited, spec: &SubjectSpec, edition: &dyn Edition) -> RawFinding {
     let how = match (exited.code, exited.signal) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
@@ -248,15 +253,16 @@ pub fn death_finding(exited: &Exited, spec: &SubjectSpec, edition: &str) -> RawF
 const DIED: &str = "the subject's process ended although nobody asked it to";
 
 /// The requirement that the subject's process goes on whatever comes.
-fn alive_requirement(spec: &SubjectSpec, edition: &str) -> Option<RequirementId> {
+fn alive_requirement(spec: &SubjectSpec, edition: &dyn Edition) -> Option<RequirementId> {
     let mut catalogue = (spec.protocol.requirements)().iter();
-    let meant = |r: &&Requirement| r.binds == spec.role.subject && r.edition() == edition && ALIVE.contains(&r.short());
+    let meant =
+        |r: &&Requirement| r.binds == spec.role.subject && r.edition() == edition.id() && ALIVE.contains(&r.short());
     catalogue.find(meant).map(|r| r.id)
 }
 
 /// Adds to a play that is over that the subject died of it, unless that was seen while it went on. What then did not come,
 /// or failed, could not be judged.
-pub fn blame_death(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition: &str) {
+pub fn blame_death(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition: &dyn Edition) {
     let requirement = alive_requirement(spec, edition);
     let known = |found: &RawFinding| found.requirement == requirement;
     if exited.asked || play.findings.iter().any(known) {

@@ -1,15 +1,12 @@
-//! What describes a protocol and its roles: [`Protocol`], [`Edition`], [`Role`], [`Reach`].
+//! What describes a protocol and its roles: [`Protocol`], [`Role`], [`Reach`].
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::matcher::Schemas;
-use crate::trace::{End, Event};
+use crate::trace::End;
 
-use super::sample::Samples;
-use super::scenario_element::TraceToScenario;
-use super::{Attribution, Field, MessageSummary, ObservationKind, Observer, Requirement, Rule, Verb, words};
+use super::{Attribution, Edition, Field, ObservationKind, Requirement, Verb, words};
 
 /// [`Role::patience`] with a subject whose protocol has no time of its own.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -18,39 +15,31 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 pub struct Protocol {
     /// Short lower-case name, the first part of requirement ids.
     pub name: &'static str,
-    /// Its dated descriptions.
-    pub editions: &'static [Edition],
+    /// Its dated descriptions, at least one.
+    pub editions: &'static [&'static dyn Edition],
     /// Who can be certified.
     pub roles: &'static [Role],
     /// JSON keys and query parameters whose values are secret.
     pub secret_keys: &'static [&'static str],
     /// The whole catalogue, all editions, both ends.
     pub requirements: fn() -> &'static [Requirement],
-    /// Fresh rules of an edition.
-    pub rules: fn(edition: &str) -> Vec<Box<dyn Rule>>,
-    /// What a server answers to a client's message that it cannot make sense of, so that the client does not wait for
-    /// nothing; none where the protocol has no such thing.
-    pub refusal: fn(edition: &str, message: &Value) -> Option<Value>,
-    /// A fresh observer of an edition, who looks at what the subject does: this end.
-    pub observer: fn(edition: &str, subject: End) -> Box<dyn Observer>,
-    /// What an event is in a few words, where the protocol has words for it.
-    pub summarize: for<'a> fn(edition: &str, event: &'a Event) -> Option<MessageSummary<'a>>,
-    /// The JSON Schema (draft-07) of a message or part of one, by the name that `$schema` matchers use.
-    pub schema: fn(edition: &str, name: &str) -> Option<&'static Value>,
-    /// The names that `schema` knows.
-    pub schema_names: fn(edition: &str) -> Vec<&'static str>,
-    /// Whole messages, and conversations of them.
-    pub samples: Samples,
 }
 
-/// One dated description of a protocol.
-pub struct Edition {
-    /// Its id, the second part of requirement ids.
-    pub id: &'static str,
-    /// The document, for people.
-    pub document: &'static str,
-    /// What sets it apart, in a sentence.
-    pub about: &'static str,
+impl Protocol {
+    /// The edition of this id.
+    pub fn edition(&self, id: &str) -> Option<&'static dyn Edition> {
+        self.editions.iter().copied().find(|edition| edition.id() == id)
+    }
+
+    /// The edition that is meant where nothing says which.
+    pub fn default_edition(&self) -> &'static dyn Edition {
+        self.editions[0]
+    }
+
+    /// The ids of the editions.
+    pub fn edition_ids(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.editions.iter().map(|edition| edition.id())
+    }
 }
 
 /// One of the two sides of a protocol, as something to be certified.
@@ -84,8 +73,6 @@ pub struct Role {
     pub patience: Duration,
     /// Which requirement an expectation is charged to that was missed.
     pub attribution: &'static Attribution,
-    /// Tells the traffic of a trace again as steps and observations of this role.
-    pub to_scenario: fn(edition: &str) -> Box<dyn TraceToScenario>,
     /// What our side may send to such a subject, and what it should not: a table of moves, as YAML, that traffic is
     /// generated from. `docs/fuzz.md` tells how it is read.
     pub traffic: &'static str,
@@ -127,20 +114,14 @@ pub enum Reach {
         /// Environment variables that name the data home before `XDG_DATA_HOME` does, the strongest first.
         data_home: &'static [&'static str],
     },
-    /// The server writes a lockfile below a data home; this reads one.
+    /// The server writes a lockfile below a data home. How one is read depends on the edition.
     Lockfile {
         /// The folder below the data home.
         folder: &'static str,
         /// Environment variables that name the data home before `XDG_DATA_HOME` does, the strongest first.
         data_home: &'static [&'static str],
-        /// Whether a server of an edition may know no such variable, nor `XDG_DATA_HOME`, and use the default data home.
-        home_only: fn(edition: &str) -> bool,
-        /// The ports at which clients of an edition may look for a server without knowing more, where there are such.
-        ports: fn(edition: &str) -> Option<std::ops::RangeInclusive<u16>>,
         /// The key of the port in a lockfile, which is a JSON object.
         port_key: &'static str,
-        /// Reads a lockfile's content: what a client needs of it, or why a client would ignore it.
-        read: fn(edition: &str, content: &[u8]) -> Result<Lock, String>,
         /// The requirement, as area and slug, that a server breaks which never writes one where it belongs.
         proves: &'static str,
         /// The requirements, as area and slug, either of which a server breaks whose lockfile is found while the port in
@@ -156,11 +137,6 @@ impl Reach {
             Self::Seeks { data_home } | Self::Lockfile { data_home, .. } => data_home,
             Self::Url { .. } => &[],
         }
-    }
-
-    /// Whether a server of an edition may look at no variable that names a data home.
-    pub fn may_know_home_only(&self, edition: &str) -> bool {
-        matches!(self, Self::Lockfile { home_only, .. } if home_only(edition))
     }
 
     /// The program that answers for a JavaScript module, where one can play this role.
@@ -187,28 +163,4 @@ pub struct Lock {
     pub content: Value,
     /// The whole address, of a server that is reached by a URL.
     pub url: Option<String>,
-}
-
-/// The schemas of one edition of a protocol.
-#[derive(Clone, Copy)]
-pub struct EditionSchemas {
-    protocol: &'static Protocol,
-    edition: &'static str,
-}
-
-impl Protocol {
-    /// The schemas of an edition, for compiling patterns.
-    pub fn schemas(&'static self, edition: &'static str) -> EditionSchemas {
-        EditionSchemas { protocol: self, edition }
-    }
-}
-
-impl Schemas for EditionSchemas {
-    fn schema(&self, name: &str) -> Option<&'static Value> {
-        (self.protocol.schema)(self.edition, name)
-    }
-
-    fn names(&self) -> Vec<&'static str> {
-        (self.protocol.schema_names)(self.edition)
-    }
 }

@@ -10,6 +10,7 @@ mod attribution;
 #[cfg(test)]
 mod cited;
 mod descriptor;
+mod edition;
 mod exits;
 pub mod http;
 mod literal;
@@ -20,11 +21,13 @@ pub mod rfc6455;
 mod rule;
 pub mod sample;
 pub mod scenario_element;
+mod schema_folder;
 mod vocabulary;
 pub mod words;
 
 pub use attribution::{Aspect, Attribution, Base, Due, NOTHING_KNOWN, is_at_or_above};
-pub use descriptor::{Edition, EditionSchemas, Lock, PATIENCE, Protocol, Reach, Role};
+pub use descriptor::{Lock, PATIENCE, Protocol, Reach, Role};
+pub use edition::Edition;
 pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use observation::{MessageSort, MessageSummary, Observation, Observer};
 pub use requirement::{Level, Requirement, RequirementId, Section, area, level_of, short};

@@ -102,12 +102,12 @@ pub fn area(id: &str) -> Option<&str> {
     id.split('/').nth(2)
 }
 
-/// One requirement: `prefix area slug binds capability level source statement why`, of which the prefix is protocol and
-/// edition with the slashes behind them.
-macro_rules! requirement {
-    ($prefix:literal $area:literal $slug:literal $binds:ident $capability:expr, $level:ident $source:expr,
-     $statement:literal $why:literal) => {
-        $crate::protocol::Requirement {
+/// A table of requirements of one edition: protocol and edition with the slashes behind them, an area, the end it binds,
+/// a capability, and entries `slug: level source => statement why;`.
+macro_rules! table {
+    ($prefix:literal, $area:literal, $binds:ident, $capability:expr;
+     $( $slug:literal: $level:ident $source:expr => $statement:literal $why:literal; )+) => {
+        &[ $( $crate::protocol::Requirement {
             id: concat!($prefix, $area, "/", $slug),
             level: $crate::protocol::Level::$level,
             binds: $crate::trace::End::$binds,
@@ -116,18 +116,7 @@ macro_rules! requirement {
             source: $source,
             since: "0.1.0",
             capability: $capability,
-        }
-    };
-}
-pub(in crate::protocol) use requirement;
-
-/// A table of requirements of one edition: a prefix as for [`requirement`], an area, the end it binds, a capability, and
-/// entries `slug: level source => statement why;`.
-macro_rules! table {
-    ($prefix:literal, $area:literal, $binds:ident, $capability:expr;
-     $( $slug:literal: $level:ident $source:expr => $statement:literal $why:literal; )+) => {
-        &[ $( $crate::protocol::requirement::requirement!(
-            $prefix $area $slug $binds $capability, $level $source, $statement $why) ),+ ]
+        } ),+ ]
     };
 }
 pub(in crate::protocol) use table;
@@ -194,7 +183,7 @@ mod tests {
             assert!(seen.insert(requirement.id), "{} twice", requirement.id);
             let parts: Vec<_> = requirement.id.split('/').collect();
             assert_eq!((parts.len(), parts[0]), (4, protocol.name), "{}", requirement.id);
-            assert!(protocol.editions.iter().any(|e| e.id == parts[1]), "{}: unknown edition", requirement.id);
+            assert!(protocol.edition(parts[1]).is_some(), "{}: unknown edition", requirement.id);
             assert!(is_kebab(parts[2]) && is_kebab(parts[3]), "{}: not in kebab case", requirement.id);
             assert_eq!(requirement.short(), parts[2..].join("/"));
         }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::peer;
 use crate::peer::modifier::Modifier;
-use crate::protocol::{Level, Protocol, Role};
+use crate::protocol::{Edition, Level, Protocol, Role};
 
 /// One mock that the suite is played against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -15,7 +15,7 @@ pub struct Case {
     /// The role that the mock plays.
     pub role: &'static str,
     /// The edition it speaks.
-    pub edition: &'static str,
+    pub edition: &'static dyn Edition,
     /// What is special about it.
     pub kind: CaseKind,
 }
@@ -266,22 +266,22 @@ pub fn cases(protocol: &'static Protocol, role: &'static Role) -> Vec<Case> {
         catalogue.iter().find(|r| r.edition() == edition && r.short() == short).map(|r| r.id)
     };
     let mut cases = vec![];
-    for edition in protocol.editions {
-        let case = |kind| Case { role: role.name, edition: edition.id, kind };
+    for edition in protocol.editions.iter().copied() {
+        let case = |kind| Case { role: role.name, edition, kind };
         cases.push(case(CaseKind::Sound));
-        let freedoms = peer::freedoms(role.name).iter().filter(|f| f.editions.contains(&edition.id));
+        let freedoms = peer::freedoms(role.name).iter().filter(|f| f.editions.contains(&edition.id()));
         cases.extend(freedoms.map(|f| {
-            let forgoes = f.forgoes.iter().filter_map(|short| id(edition.id, short)).collect();
+            let forgoes = f.forgoes.iter().filter_map(|short| id(edition.id(), short)).collect();
             case(CaseKind::Freedom { name: f.name, forgoes })
         }));
-        for flaw in peer::flaws(role.name).iter().filter(|f| f.editions.contains(&edition.id)) {
-            let Some(breaks) = id(edition.id, flaw.breaks) else { continue };
+        for flaw in peer::flaws(role.name).iter().filter(|f| f.editions.contains(&edition.id())) {
+            let Some(breaks) = id(edition.id(), flaw.breaks) else { continue };
             let short = |named: &'static str| {
-                let own = named.strip_prefix(edition.id).and_then(|rest| rest.strip_prefix('/'));
+                let own = named.strip_prefix(edition.id()).and_then(|rest| rest.strip_prefix('/'));
                 own.unwrap_or(named)
             };
             let also = flaw.also.iter();
-            let also = also.filter_map(|also| Some((id(edition.id, short(also.requirement))?, also.why))).collect();
+            let also = also.filter_map(|also| Some((id(edition.id(), short(also.requirement))?, also.why))).collect();
             cases.push(case(CaseKind::Flaw { name: flaw.name, breaks, also, when: None }));
         }
     }
@@ -298,8 +298,8 @@ pub fn pairs(cases: &[Case], count: usize, seed: u64) -> Vec<Case> {
     let flaws: Vec<_> = cases.iter().filter_map(flaw).collect();
     let mut draw = fastrand::Rng::with_seed(seed);
     let mut pairs = vec![];
-    let may_pair =
-        |a: &(&str, &str, (&str, &str)), b: &(&str, &str, (&str, &str))| (a.0, a.1) == (b.0, b.1) && a.2.1 != b.2.1;
+    type FlawOfRole<'a> = (&'a str, &'a dyn Edition, (&'a str, &'a str));
+    let may_pair = |a: &FlawOfRole<'_>, b: &FlawOfRole<'_>| (a.0, a.1) == (b.0, b.1) && a.2.1 != b.2.1;
     if !flaws.iter().any(|a| flaws.iter().any(|b| may_pair(a, b))) {
         return pairs;
     }

@@ -399,7 +399,7 @@ impl CaseResult {
             name: String::new(),
             role: prover.role.name.to_owned(),
             end: prover.role.subject,
-            edition: self.case.edition.to_owned(),
+            edition: self.case.edition.id().to_owned(),
             catalogue,
             missing: &[],
             baseline: &Baseline::default(),

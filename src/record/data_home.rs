@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use tokio::net::TcpListener;
 
 use crate::atomic_file::{self, Readable, create_private_folder};
-use crate::protocol::{Lock, Protocol, Reach};
+use crate::protocol::{Edition, Lock, Protocol, Reach};
 use crate::subject::read_bounded;
 use crate::trace::{EventKind, FileChange, Mark, Payload, Recorder};
 use crate::wire::tcp::Address;
@@ -34,10 +34,8 @@ pub struct Mirror {
     own: PathBuf,
     /// If set, only servers of this workspace are mirrored.
     workspace: Option<PathBuf>,
-    edition: &'static str,
-    read: fn(&str, &[u8]) -> Result<Lock, String>,
+    edition: &'static dyn Edition,
     port_key: &'static str,
-    ports: Option<RangeInclusive<u16>>,
     recorder: Recorder,
     tap: TapHandle,
     seen: BTreeMap<PathBuf, MirroredLockfile>,
@@ -64,22 +62,20 @@ impl Mirror {
     /// Mirrors the lockfiles below these data homes into `own`. None where servers of this reach leave no lockfiles.
     pub fn new(
         reach: &Reach,
-        edition: &'static str,
+        edition: &'static dyn Edition,
         homes: &[PathBuf],
         own: &Path,
         workspace: Option<PathBuf>,
         recorder: Recorder,
         tap: TapHandle,
     ) -> Option<Self> {
-        let Reach::Lockfile { folder, read, ports, port_key, .. } = reach else { return None };
+        let Reach::Lockfile { folder, port_key, .. } = reach else { return None };
         Some(Self {
             sources: homes.iter().map(|home| home.join(folder)).collect(),
             own: own.to_owned(),
             workspace,
             edition,
-            read: *read,
             port_key,
-            ports: ports(edition),
             recorder,
             tap,
             seen: BTreeMap::new(),
@@ -141,7 +137,7 @@ impl Mirror {
             self.seen.insert(path, MirroredLockfile { stamp, copy: before, proxy });
             return;
         };
-        let lock = (self.read)(self.edition, &content);
+        let lock = self.edition.read_lockfile(&content);
         if let Ok(lock) = &lock {
             // Before any of it is recorded.
             self.recorder.add_secret(&lock.token);
@@ -213,7 +209,7 @@ impl Mirror {
 
     /// Opens a proxy to the server at a port.
     async fn open_proxy(&self, port: u16) -> Option<(u16, ProxyListener)> {
-        let opened = match listen(self.ports.clone()).await {
+        let opened = match listen(self.edition.ports()).await {
             Ok(listener) => ProxyListener::open(listener, Address::new("localhost", port), self.tap.clone()),
             Err(e) => Err(e),
         };
@@ -239,12 +235,13 @@ impl Mirror {
 
 /// The edition of the servers that run now, according to their lockfiles: the first edition of the protocol in which a
 /// lockfile is valid. None where there is no such edition.
-pub fn edition_of(protocol: &Protocol, reach: &Reach, homes: &[PathBuf]) -> Option<&'static str> {
-    let Reach::Lockfile { folder, read, .. } = reach else { return None };
+pub fn edition_of(protocol: &Protocol, reach: &Reach, homes: &[PathBuf]) -> Option<&'static dyn Edition> {
+    let Reach::Lockfile { folder, .. } = reach else { return None };
     let sources: Vec<PathBuf> = homes.iter().map(|home| home.join(folder)).collect();
     let contents: Vec<Vec<u8>> =
         files(&sources).into_iter().filter_map(|(path, _)| Some(read_bounded(&path).ok()?.0)).collect();
-    protocol.editions.iter().map(|e| e.id).find(|id| contents.iter().any(|content| read(id, content).is_ok()))
+    let reads = |edition: &&dyn Edition| contents.iter().any(|content| edition.read_lockfile(content).is_ok());
+    protocol.editions.iter().copied().find(reads)
 }
 
 /// The lockfiles in some folders.
@@ -436,7 +433,8 @@ mod tests {
     async fn lockfiles_of_one_name_in_two_data_homes_are_both_copied() {
         let dir = tempfile::tempdir().unwrap();
         let (homes, own) = (["a", "b"].map(|home| dir.path().join(home)), dir.path().join("own"));
-        let reach = &crate::protocol::role("amp-server").unwrap().1.reach;
+        let (protocol, role) = crate::protocol::role("amp-server").unwrap();
+        let (edition, reach) = (protocol.default_edition(), &role.reach);
         fs::create_dir_all(&own).unwrap();
         for home in &homes {
             fs::create_dir_all(home.join("amp/ide")).unwrap();
@@ -444,7 +442,7 @@ mod tests {
         }
         let recorder = Recorder::new(crate::trace::Clock::start(), vec![]);
         let (_writer, tap) = TraceWriter::start(&recorder, PassedTraffic::WebSocket).unwrap();
-        let mut mirror = Mirror::new(reach, "cli", &homes, &own, None, recorder, tap).unwrap();
+        let mut mirror = Mirror::new(reach, edition, &homes, &own, None, recorder, tap).unwrap();
         mirror.scan().await;
         let copies = fs::read_dir(&own).unwrap().map(|copy| fs::read_to_string(copy.unwrap().path()).unwrap());
         let sources: std::collections::BTreeSet<String> = homes.iter().map(|home| home.display().to_string()).collect();

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::judge::{FaultOwner, RawFinding, Recorded};
-use crate::protocol::{Protocol, Requirement};
+use crate::protocol::{Edition, Protocol, Requirement};
 use crate::trace::{End, Event, Header, Sink};
 
 /// Judges a trace while it is recorded, and reports each finding at once as a line: time, end, requirement, message.
@@ -21,8 +21,13 @@ struct LiveState {
 
 impl LiveJudge {
     /// A judge by the rules of an edition. `report` gets each line, without its line end.
-    pub fn new(protocol: &Protocol, edition: &str, header: &Header, report: impl FnMut(&str) + Send + 'static) -> Self {
-        let recorded = Recorded::new(protocol, edition).of(header);
+    pub fn new(
+        protocol: &Protocol,
+        edition: &'static dyn Edition,
+        header: &Header,
+        report: impl FnMut(&str) + Send + 'static,
+    ) -> Self {
+        let recorded = Recorded::new(edition).of(header);
         let catalogue = (protocol.requirements)();
         Self(Arc::new(Mutex::new(LiveState { recorded, reported: 0, catalogue, report: Box::new(report) })))
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
-use crate::protocol::{Reach, Role};
+use crate::protocol::{Edition, Reach, Role};
 use crate::trace::{EventKind, Recorder};
 use crate::wire::tcp::{self, Address};
 
@@ -69,7 +69,7 @@ pub struct Lockfiles {
 /// A running recording.
 pub struct Recording {
     role: &'static Role,
-    edition: &'static str,
+    edition: &'static dyn Edition,
     writer: TraceWriter,
     tap: TapHandle,
     listeners: Listeners,
@@ -99,7 +99,7 @@ impl Recording {
     /// The address cannot be listened on, or the data home for the client cannot be made.
     pub async fn start(
         role: &'static Role,
-        edition: &'static str,
+        edition: &'static dyn Edition,
         rendezvous: Rendezvous,
         recorder: &Recorder,
     ) -> Result<Self, RecordError> {
@@ -145,7 +145,7 @@ impl Recording {
 
     /// The environment variables that lead a client to the proxy.
     pub fn environment(&self) -> Vec<(String, String)> {
-        let mut variables = vec![("WIRECERT_EDITION".to_owned(), self.edition.to_owned())];
+        let mut variables = vec![("WIRECERT_EDITION".to_owned(), self.edition.id().to_owned())];
         if let (Some(address), Some(url)) = (self.address, self.url()) {
             variables.push(("WIRECERT_URL".to_owned(), url));
             variables.push(("WIRECERT_PORT".to_owned(), address.port().to_string()));
@@ -167,7 +167,7 @@ impl Recording {
 
     /// The values of the placeholders in a client's command.
     pub fn placeholders(&self) -> Vec<(&'static str, String)> {
-        let mut placeholders = vec![("edition", self.edition.to_owned())];
+        let mut placeholders = vec![("edition", self.edition.id().to_owned())];
         if let (Some(address), Some(url)) = (self.address, self.url()) {
             placeholders.extend([("port", address.port().to_string()), ("url", url)]);
         }
@@ -191,7 +191,7 @@ impl Recording {
 /// Makes a data home for clients, and mirrors the lockfiles of servers into it.
 async fn mirror_lockfiles(
     reach: &Reach,
-    edition: &'static str,
+    edition: &'static dyn Edition,
     lockfiles: Lockfiles,
     recorder: &Recorder,
     tap: &TapHandle,

@@ -6,7 +6,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -52,8 +51,6 @@ pub struct LiveClient<'a> {
     pub running: Option<&'a Running>,
     /// The results of calls to the client, from [`LiveClient::watch`].
     pub returned: mpsc::UnboundedReceiver<Returned>,
-    /// The response to a message that the record has no response to; none where the protocol has no such thing.
-    pub refusal: fn(edition: &str, message: &Value) -> Option<Value>,
 }
 
 /// A sink that forwards the results of calls.
@@ -90,9 +87,9 @@ pub async fn as_server(
     recorder: Recorder,
     mut stop: watch::Receiver<bool>,
 ) -> std::io::Result<Option<ReplayOutcome>> {
-    let LiveClient { running, mut returned, refusal } = client;
+    let LiveClient { running, mut returned } = client;
     let state = Arc::new(ReplayState::new(script, values, options, recorder.clone()));
-    let responder = Arc::new(ReplayResponder { state: state.clone(), refusal });
+    let responder = Arc::new(ReplayResponder { state: state.clone() });
     let limits = Limits { head_within: REQUEST_TIME, body_within: REQUEST_TIME, ..Limits::default() };
     let server = Server::start(host.0, responder, Exchanges::new(recorder, End::Server), limits)?;
     let mut changes = state.changes();

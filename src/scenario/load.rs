@@ -174,7 +174,7 @@ fn id(plan: &Plan, path: &Path, below: &Path) -> String {
         None => folders(below),
     };
     area.retain(|folder| folder != "." && folder != "/");
-    if area.first().is_some_and(|folder| folder == plan.edition) {
+    if area.first().is_some_and(|folder| folder == plan.edition.id()) {
         area.remove(0);
     }
     if area.is_empty() {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::SourceSpan;
 use crate::matcher::template::{Undefined, resolve};
-use crate::protocol::{ObservationKind, RequirementId, Verb};
+use crate::protocol::{Edition, ObservationKind, RequirementId, Verb};
 
 /// One scenario in one edition with one set of parameters.
 #[derive(Clone)]
@@ -21,7 +21,7 @@ pub struct Plan {
     /// The role of the subject.
     pub role: &'static str,
     /// The edition played.
-    pub edition: &'static str,
+    pub edition: &'static dyn Edition,
     /// What it cannot be played without: `workspace`, `process`, `stimulus:NAME`, `capability:NAME`. What its steps need
     /// is among them, said or not.
     pub requires: Vec<String>,

@@ -110,7 +110,7 @@ fn top(roles: &[(&Protocol, &Role)]) -> Map<String, Value> {
 
 /// What only files of this role may and must say.
 fn of_role(protocol: &Protocol, role: &Role) -> Value {
-    let editions: Vec<&str> = protocol.editions.iter().map(|e| e.id).collect();
+    let editions: Vec<&str> = protocol.edition_ids().collect();
     let mut needs = vec!["workspace".to_owned(), "process".to_owned()];
     if role.is_client() {
         needs.push("observed".to_owned());

@@ -192,7 +192,7 @@ pub fn narrow(tree: &Tree, plan: &Plan) -> Tree {
         add(own);
         above = own.above.clone();
     }
-    if let Some((_, own)) = tree.entry("by_edition").and_then(|(_, all)| all.entry(plan.edition)) {
+    if let Some((_, own)) = tree.entry("by_edition").and_then(|(_, all)| all.entry(plan.edition.id())) {
         add(own);
     }
     if let Some((_, own)) = tree.entry("cases").and_then(|(_, all)| all.entry(case(plan, all)?)) {
@@ -203,7 +203,7 @@ pub fn narrow(tree: &Tree, plan: &Plan) -> Tree {
         match key.as_str() {
             "vars" | "by_edition" | "cases" | "description" => {}
             "edition" => {
-                let edition = Branch::Leaf(plan.edition.into());
+                let edition = Branch::Leaf(plan.edition.id().into());
                 out.push((key.clone(), Tree { branch: edition, ..value.clone() }));
             }
             "steps" if !vars.is_empty() => {

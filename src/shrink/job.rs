@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::config::SubjectSpec;
 use crate::judge::{FaultOwner, Play, RawFinding, Repro};
 use crate::play::{Cancel, Run, RunError};
-use crate::protocol::{Level, RequirementId, level_of};
+use crate::protocol::{Edition, Level, RequirementId, level_of};
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Plan, load_str};
 
@@ -42,7 +42,7 @@ impl ShrinkJob {
         &self,
         tree: &Tree,
         plans: Vec<Plan>,
-        edition: &'static str,
+        edition: &'static dyn Edition,
         log: &mut dyn FnMut(ShrinkEvent),
     ) -> Result<ShrinkOutcome, RunError> {
         let began = Instant::now();
@@ -62,7 +62,7 @@ impl ShrinkJob {
         trial: &mut PlayTrial,
         tree: &Tree,
         plans: Vec<Plan>,
-        edition: &'static str,
+        edition: &'static dyn Edition,
         log: &mut dyn FnMut(ShrinkEvent),
     ) -> Result<ShrinkOutcome, RunError> {
         let plan = match <[Plan; 1]>::try_from(plans) {

@@ -10,7 +10,7 @@ use crate::config::{Launch, SubjectSpec, own};
 use crate::judge::{FaultOwner, Play, RawFinding, ScenarioStatus};
 use crate::peer;
 use crate::play::{Cancel, Run, SubjectPool};
-use crate::protocol::RequirementId;
+use crate::protocol::{Edition, RequirementId};
 use crate::report::Silent;
 use crate::scenario::{Loaded, Plan, load_str};
 use crate::subject::SubjectError;
@@ -250,7 +250,7 @@ fn required_failures(failed: u32, plays: u32) -> (u32, u32) {
 }
 
 /// Our own sound mock of a subject's role, and how to play at it.
-pub fn reference(spec: &SubjectSpec, edition: &'static str) -> SubjectSpec {
+pub fn reference(spec: &SubjectSpec, edition: &'static dyn Edition) -> SubjectSpec {
     let mut mock = own(spec.protocol, spec.role, edition, &[], peer::described(spec.role.name));
     if let (Some(theirs), crate::config::Access::Launch(ours)) = (spec.launch(), &mut mock.access) {
         let Launch { run_dir, .. } = theirs;

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 
 use serde_json::Value;
 
-use crate::config::{EditionChoice, SubjectSpec};
-use crate::protocol::{Lock, Reach};
+use crate::config::SubjectSpec;
+use crate::protocol::{Edition, Lock, Reach};
 
 /// The largest lockfile that is read, in bytes.
 const MAX_SIZE: u64 = 1024 * 1024;
@@ -30,7 +30,7 @@ pub(super) struct Candidate {
     pub(super) content: Vec<u8>,
     pub(super) lock: Lock,
     /// The editions whose clients would use it.
-    pub(super) editions: Vec<&'static str>,
+    pub(super) editions: Vec<&'static dyn Edition>,
     modified: SystemTime,
 }
 
@@ -67,11 +67,11 @@ pub struct LockfileState {
     pub folder: Option<&'static str>,
 }
 
-/// The folders in which a subject's lockfile may be, and what was seen there.
+/// The folders in which a subject's lockfile may be, and what was seen there; by default there are none.
+#[derive(Default)]
 pub(super) struct LockfileWatcher {
     folders: Vec<PathBuf>,
-    read: fn(&str, &[u8]) -> Result<Lock, String>,
-    editions: Vec<&'static str>,
+    editions: Vec<&'static dyn Edition>,
     /// What was there before, and is none of the subject's as long as it stays as it is.
     before: HashMap<PathBuf, FileStamp>,
     seen: BTreeMap<PathBuf, (FileStamp, LockfileStatus)>,
@@ -82,15 +82,8 @@ pub(super) struct LockfileWatcher {
 impl LockfileWatcher {
     /// Looks into the role's folder below each of these data homes.
     pub(super) fn new(spec: &SubjectSpec, data_homes: &[PathBuf]) -> Self {
-        let (folder, read) = match spec.role.reach {
-            Reach::Lockfile { folder, read, .. } => (folder, read),
-            // Others write none.
-            Reach::Seeks { .. } | Reach::Url { .. } => return Self::nowhere(),
-        };
-        let editions = match spec.edition {
-            EditionChoice::Given(id) => vec![id],
-            EditionChoice::Auto => spec.protocol.editions.iter().map(|e| e.id).collect(),
-        };
+        // Others write none.
+        let Reach::Lockfile { folder, .. } = spec.role.reach else { return Self::default() };
         let mut folders: Vec<PathBuf> = vec![];
         for home in data_homes {
             let folder = home.join(folder);
@@ -98,17 +91,11 @@ impl LockfileWatcher {
                 folders.push(folder);
             }
         }
-        Self { folders, read, editions, before: HashMap::new(), seen: BTreeMap::new(), more: 0 }
-    }
-
-    /// Where there are no lockfiles.
-    fn nowhere() -> Self {
-        let read = |_: &str, _: &[u8]| Err("it is no lockfile".to_owned());
-        Self { folders: vec![], read, editions: vec![], before: HashMap::new(), seen: BTreeMap::new(), more: 0 }
+        Self { folders, editions: super::ready::editions(spec), ..Self::default() }
     }
 
     /// The editions that it may speak.
-    pub(super) fn editions(&self) -> &[&'static str] {
+    pub(super) fn editions(&self) -> &[&'static dyn Edition] {
         &self.editions
     }
 
@@ -201,7 +188,7 @@ impl LockfileWatcher {
         let mut lock = None;
         let mut why = String::new();
         for edition in &self.editions {
-            match (self.read)(edition, &content) {
+            match edition.read_lockfile(&content) {
                 Ok(read) => {
                     editions.push(*edition);
                     lock.get_or_insert(read);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::config::{EditionChoice, SubjectSpec, Target};
-use crate::protocol::{Lock, Reach};
+use crate::protocol::{Edition, Lock, Reach};
 use crate::{uri, wire};
 
 use super::lockfile::{Candidate, LockfileStatus, LockfileWatcher, accepts};
@@ -26,7 +26,7 @@ const FIRST_POLL_INTERVALS: (Duration, Duration) = (Duration::from_millis(2), Du
 pub(super) fn lockfile_watcher(spec: &SubjectSpec, surroundings: &Surroundings) -> LockfileWatcher {
     let variable = |name: &str| surroundings.variable(name);
     let mut homes = data_homes(spec.role.reach.data_home(), &variable);
-    if spec.role.reach.may_know_home_only(spec.edition.as_str()) {
+    if matches!(spec.edition, EditionChoice::Given(edition) if edition.may_know_home_only()) {
         homes.extend(data_homes(&[], &|name| if name == "HOME" { variable(name) } else { None }));
     }
     let mut watcher = LockfileWatcher::new(spec, &homes);
@@ -180,7 +180,7 @@ fn too_late(watcher: &LockfileWatcher, process: &SubjectProcess, within: Duratio
 /// Where it is, and how that is known.
 pub(super) struct RunningSubject {
     pub(super) lock: Lock,
-    pub(super) editions: Vec<&'static str>,
+    pub(super) editions: Vec<&'static dyn Edition>,
     /// The lockfile it was found through.
     pub(super) file: Option<(PathBuf, Vec<u8>)>,
 }
@@ -239,10 +239,11 @@ fn folders(lock: &Lock) -> String {
     if lock.folders.is_empty() { "no folder".to_owned() } else { lock.folders.join(", ") }
 }
 
-pub(super) fn editions(spec: &SubjectSpec) -> Vec<&'static str> {
+/// The editions that it may speak.
+pub(super) fn editions(spec: &SubjectSpec) -> Vec<&'static dyn Edition> {
     match spec.edition {
-        EditionChoice::Given(id) => vec![id],
-        EditionChoice::Auto => spec.protocol.editions.iter().map(|e| e.id).collect(),
+        EditionChoice::Given(edition) => vec![edition],
+        EditionChoice::Auto => spec.protocol.editions.to_vec(),
     }
 }
 

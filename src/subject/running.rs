@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::config::{Access, Launch, StopHow, SubjectSpec};
-use crate::protocol::{Lock, Reach};
+use crate::protocol::{Edition, Lock, Reach};
 use crate::trace::{EventKind, Exited, Recorder, Stimulus};
 
 use super::lockfile::LockfileState;
@@ -49,7 +49,7 @@ pub struct Running {
     /// None where the subject is a client: nobody connects to it.
     lock: Option<Lock>,
     lockfile: Option<PathBuf>,
-    editions: Vec<&'static str>,
+    editions: Vec<&'static dyn Edition>,
     workspace: Option<PathBuf>,
 }
 
@@ -274,7 +274,7 @@ impl Running {
 
     /// The editions whose clients would accept its lockfile, in the protocol's order; all that it may be judged by
     /// where it was not found through one. Never empty.
-    pub fn editions(&self) -> &[&'static str] {
+    pub fn editions(&self) -> &[&'static dyn Edition] {
         &self.editions
     }
 
@@ -388,8 +388,7 @@ impl Running {
 
     /// Where the nearest folder of a lockfile lies, seen from the workspace.
     fn nearest_folder(&self, content: &[u8], workspace: &Path) -> Option<&'static str> {
-        let Reach::Lockfile { read, .. } = self.spec.role.reach else { return None };
-        let lock = self.editions.iter().find_map(|edition| read(edition, content).ok())?;
+        let lock = self.editions.iter().find_map(|edition| edition.read_lockfile(content).ok())?;
         lockfile::nearest(&lock.folders, workspace)
     }
 

@@ -10,22 +10,18 @@ use serde_json::Value;
 use crate::config::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Module, Ready, Stop, StopHow, SubjectSpec, Timeouts,
 };
-use crate::protocol::{Edition, Lock, Observation, Observer, Protocol, Reach, Role};
+use crate::matcher::Schemas;
+use crate::protocol::sample::{Example, Flow, MessageType, SampleStep};
+use crate::protocol::scenario_element::TraceToScenario;
+use crate::protocol::{Edition, Lock, MessageSummary, Observation, Observer, Protocol, Reach, Role, Rule};
 use crate::trace::{Clock, End, Event, EventKind, Recorder, Sink};
 
 static PROTOCOL: Protocol = Protocol {
     name: "test",
-    editions: &[Edition { id: "one", document: "", about: "" }, Edition { id: "two", document: "", about: "" }],
+    editions: &[&ONE, &TWO],
     roles: &[ROLE, MODULE, CLIENT],
     secret_keys: &["secret"],
     requirements: || &[],
-    rules: |_| vec![],
-    refusal: |_, _| None,
-    observer: |_, _| Box::new(NoObservations),
-    summarize: |_, _| None,
-    schema: |_, _| None,
-    schema_names: |_| vec![],
-    samples: crate::protocol::sample::Samples { types: |_| vec![], around: |_, _, _, _| vec![], flows: |_, _| vec![] },
 };
 
 const ROLE: Role = Role {
@@ -35,10 +31,7 @@ const ROLE: Role = Role {
     reach: Reach::Lockfile {
         folder: "test/ide",
         data_home: &["TEST_DATA_HOME"],
-        home_only: |_| false,
-        ports: |_| None,
         port_key: "port",
-        read,
         proves: "discovery/lockfile",
         accepting: &["connection/port"],
     },
@@ -51,7 +44,6 @@ const ROLE: Role = Role {
     capabilities: &[],
     patience: Duration::from_secs(5),
     attribution: &crate::protocol::NOTHING_KNOWN,
-    to_scenario: |_| Box::new(NoScenario),
     traffic: "",
 };
 
@@ -83,19 +75,76 @@ const CLIENT: Role = Role {
     ..ROLE
 };
 
-/// Edition `two` wants a `pid`, edition `one` does not.
-fn read(edition: &str, content: &[u8]) -> Result<Lock, String> {
-    let content: Value = serde_json::from_slice(content).map_err(|e| format!("it is no JSON: {e}"))?;
-    let port = match &content["port"] {
-        Value::String(_) => return Err("`port` is a string".to_owned()),
-        port => port.as_u64().and_then(|p| u16::try_from(p).ok()).ok_or("`port` is missing")?,
-    };
-    let pid = content["pid"].as_u64().and_then(|p| u32::try_from(p).ok());
-    if edition == "two" && pid.is_none() {
-        return Err("`pid` is missing".to_owned());
+/// An edition for tests.
+struct TestEdition {
+    id: &'static str,
+    needs_pid: bool,
+}
+
+/// Edition `two` needs a `pid`, edition `one` does not.
+static ONE: TestEdition = TestEdition { id: "one", needs_pid: false };
+static TWO: TestEdition = TestEdition { id: "two", needs_pid: true };
+
+impl Schemas for TestEdition {
+    fn schema(&self, _: &str) -> Option<&'static Value> {
+        None
     }
-    let token = content["secret"].as_str().unwrap_or_default().to_owned();
-    Ok(Lock { port, token, pid, folders: vec![], content, url: None })
+
+    fn names(&self) -> Vec<String> {
+        vec![]
+    }
+}
+
+impl Edition for TestEdition {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+
+    fn about(&self) -> &'static str {
+        ""
+    }
+
+    fn rules(&'static self) -> Vec<Box<dyn Rule>> {
+        vec![]
+    }
+
+    fn observer(&'static self, _: End) -> Box<dyn Observer> {
+        Box::new(NoObservations)
+    }
+
+    fn to_scenario(&'static self, _: End) -> Box<dyn TraceToScenario> {
+        Box::new(NoScenario)
+    }
+
+    fn summarize<'a>(&self, _: &'a Event) -> Option<MessageSummary<'a>> {
+        None
+    }
+
+    fn message_types(&self) -> Vec<MessageType> {
+        vec![]
+    }
+
+    fn conversation(&self, _: &MessageType, _: &Value, _: Example<'_>) -> Vec<SampleStep> {
+        vec![]
+    }
+
+    fn flows(&self, _: Example<'_>) -> Vec<Flow> {
+        vec![]
+    }
+
+    fn read_lockfile(&self, content: &[u8]) -> Result<Lock, String> {
+        let content: Value = serde_json::from_slice(content).map_err(|e| format!("it is no JSON: {e}"))?;
+        let port = match &content["port"] {
+            Value::String(_) => return Err("`port` is a string".to_owned()),
+            port => port.as_u64().and_then(|p| u16::try_from(p).ok()).ok_or("`port` is missing")?,
+        };
+        let pid = content["pid"].as_u64().and_then(|p| u32::try_from(p).ok());
+        if self.needs_pid && pid.is_none() {
+            return Err("`pid` is missing".to_owned());
+        }
+        let token = content["secret"].as_str().unwrap_or_default().to_owned();
+        Ok(Lock { port, token, pid, folders: vec![], content, url: None })
+    }
 }
 
 struct NoObservations;

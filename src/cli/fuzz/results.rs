@@ -10,7 +10,7 @@ use crate::cli::shrink::{save, show};
 use crate::cli::{CliError, Terminal};
 use crate::config::SubjectSpec;
 use crate::fuzz::{CaseViolation, FuzzResult, MemoryUse};
-use crate::protocol::RequirementId;
+use crate::protocol::{Edition, RequirementId};
 use crate::scenario::text::Tree;
 use crate::shrink::{Limits, ShrinkJob, ShrinkOutcome};
 
@@ -24,7 +24,7 @@ pub(super) struct FuzzRenderer<'a> {
     /// The subject.
     pub(super) spec: &'a SubjectSpec,
     /// In which edition.
-    pub(super) edition: &'a str,
+    pub(super) edition: &'static dyn Edition,
     /// The seed of the cases.
     pub(super) seed: u64,
     /// What came of them.
@@ -90,7 +90,7 @@ impl FuzzRenderer<'_> {
             "version": 1,
             "subject": self.spec.name,
             "role": self.spec.role.name,
-            "edition": self.edition,
+            "edition": self.edition.id(),
             "seed": self.seed,
             "counts": {
                 "judged": result.played,
@@ -141,7 +141,7 @@ impl FuzzRun<'_> {
     /// Saves a scenario for each violated requirement. Gives the files with notes on them.
     pub(super) async fn save(
         &self,
-        edition: &'static str,
+        edition: &'static dyn Edition,
         result: &FuzzResult,
         terminal: &mut Terminal,
     ) -> Result<BTreeMap<Option<RequirementId>, String>, CliError> {
@@ -164,7 +164,7 @@ impl FuzzRun<'_> {
 
     async fn shrink(
         &self,
-        edition: &'static str,
+        edition: &'static dyn Edition,
         requirement: Option<RequirementId>,
         violation: &CaseViolation,
         path: &Path,

@@ -204,7 +204,7 @@ async fn server(
         Some(_) => args.command.join(" "),
         None => format!("the client that came to port {port}"),
     };
-    let client = LiveClient { running: running.as_ref(), returned, refusal: context.protocol.refusal };
+    let client = LiveClient { running: running.as_ref(), returned };
     let script = Arc::new(script.hold().map_err(|e| CliError::usage(e.to_string()))?);
     let stopped = stop.clone();
     let played = as_server(script, host, client, values, context.options.clone(), recorder.clone(), stop).await;
@@ -292,7 +292,7 @@ fn announce(
         (None, None) => users_data_home(&environment, role.reach.data_home()),
     };
     let like = script.lock.as_ref().map(|lock| &lock.content);
-    let edition = &script.header.edition;
+    let edition = script.edition;
     let announcement = Announcement { edition, data_home: &data_home, port, folder, like, recorder };
     announce(&announcement).map(Some).map_err(|e| CliError::unjudged(e.to_string()))
 }

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use crate::cli::trace::unreadable;
 use crate::cli::{CliError, Exit, Terminal};
 use crate::export::diff::{Change, DiffSide, DiffStep, DiffText, Differences, changes, compare};
 use crate::export::html::{DiffStatus, Meta, Page, PageEntry};
 use crate::export::{NewFile, Source};
 use crate::trace::{Event, ValueNormaliser};
 
-use super::{Args, SurveyedTrace, failed, unreadable, unwritable};
+use super::{Args, SurveyedTrace, failed, unwritable};
 
 /// How many differences are listed in the terminal.
 const MAX_LISTED: usize = 500;
@@ -53,13 +54,12 @@ pub fn run(
 }
 
 fn side<'a>(surveyed: &'a SurveyedTrace, source: &'a Source) -> DiffSide<'a> {
-    DiffSide { source, survey: &surveyed.survey, protocol: surveyed.protocol, edition: &surveyed.header.edition }
+    DiffSide { source, survey: &surveyed.survey, edition: surveyed.edition }
 }
 
 impl Pair<'_> {
     fn changes(&self, a: &Event, b: &Event) -> Vec<Change> {
-        let eyes = (self.first.protocol, self.first.edition, &self.neutrals.0);
-        changes((a, eyes), (b, (self.second.protocol, self.second.edition, &self.neutrals.1)))
+        changes((a, (self.first.edition, &self.neutrals.0)), (b, (self.second.edition, &self.neutrals.1)))
     }
 
     fn tell(&self, differences: &Differences, args: &Args, terminal: &mut Terminal) -> Result<(), CliError> {
@@ -71,7 +71,6 @@ impl Pair<'_> {
         let theirs = self.second.events(&wanted(&|step| step.b)).map_err(unreadable)?;
         let text = DiffText::new(args.width());
         terminal.result(&text.title(&self.first.source.name(), &self.second.source.name()));
-        let protocol = (self.first.protocol, self.first.edition);
         for step in shown {
             let a = step.a.and_then(|i| ours.get(&i));
             let b = step.b.and_then(|i| theirs.get(&i));
@@ -81,7 +80,7 @@ impl Pair<'_> {
             };
             let other = step.b.filter(|_| step.a.is_some());
             if let Some(event) = a.or(b) {
-                terminal.result(&text.step(protocol, step.status, event, other, &changed));
+                terminal.result(&text.step(self.first.edition, step.status, event, other, &changed));
             }
         }
         terminal.result(&text.summary(differences, (steps.len() - shown.len()) as u64));
@@ -100,7 +99,7 @@ impl Pair<'_> {
         let meta = Meta { name: &name, judged, comparison: Some(differences.counts.clone()) };
         let file = NewFile::create(path).map_err(unwritable)?;
         let failed = failed(path);
-        let page = Page::begin(file, surveyed.protocol, &surveyed.header, &surveyed.survey, &surveyed.findings, &meta);
+        let page = Page::begin(file, surveyed.edition, &surveyed.header, &surveyed.survey, &surveyed.findings, &meta);
         let mut page = page.map_err(&failed)?;
         let theirs = differences.steps.iter().filter(|step| step.status != DiffStatus::Same).filter_map(|step| step.b);
         let theirs: HashMap<u64, Event> = self.second.events(&theirs.take(MAX_PAIRED).collect()).map_err(unreadable)?;

@@ -23,8 +23,8 @@ fn options() -> ChartOptions {
 fn drawn(events: &[Event], findings: &Findings, filter: &Filter, options: ChartOptions) -> String {
     let mut survey = TraceSurvey::default();
     events.iter().for_each(|event| survey.event(event));
-    let protocol = crate::protocol::role("amp-server").map(|(protocol, _)| protocol);
-    let mut chart = Chart::new(protocol, &header(), &survey, findings, filter, options);
+    let edition = crate::protocol::role("amp-server").map(|(protocol, _)| protocol.default_edition());
+    let mut chart = Chart::new(edition, &survey, findings, filter, options);
     let mut out = chart.title("t.trace", &header());
     events.iter().for_each(|event| chart.event(event, &mut out));
     out += &chart.summary();
@@ -106,7 +106,7 @@ fn nothing_in_a_trace_steers_the_terminal() {
     let mut survey = TraceSurvey::default();
     events.iter().for_each(|event| survey.event(event));
     let (findings, filter) = (Findings::default(), Filter::default());
-    let mut chart = Chart::new(None, &header(), &survey, &findings, &filter, ChartOptions { full: true, ..options() });
+    let mut chart = Chart::new(None, &survey, &findings, &filter, ChartOptions { full: true, ..options() });
     let mut out = chart.title(hostile, &Header { scenario: Some(hostile.into()), ..header() });
     events.iter().for_each(|event| chart.event(event, &mut out));
     // Styles are ours: they alone begin with an escape, and end with `m` after digits.

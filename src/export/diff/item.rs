@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::export::TraceSurvey;
 use crate::export::label::Labels;
-use crate::protocol::Protocol;
+use crate::protocol::Edition;
 use crate::trace::{Direction, Event, EventKind, ValueNormaliser, exchange_number, write_event};
 
 /// An event, as far as it matters for finding its counterpart.
@@ -50,16 +50,15 @@ impl DiffColumn {
 
 /// Makes items of events.
 pub struct Itemizer<'a> {
-    protocol: Option<&'static Protocol>,
-    edition: String,
+    edition: Option<&'static dyn Edition>,
     labels: Labels,
     normaliser: &'a ValueNormaliser,
 }
 
 impl<'a> Itemizer<'a> {
     /// For a trace.
-    pub fn new(protocol: Option<&'static Protocol>, edition: &str, normaliser: &'a ValueNormaliser) -> Self {
-        Self { protocol, edition: edition.to_owned(), labels: Labels::new(protocol, edition), normaliser }
+    pub fn new(edition: Option<&'static dyn Edition>, normaliser: &'a ValueNormaliser) -> Self {
+        Self { edition, labels: Labels::new(edition), normaliser }
     }
 
     /// The item of an event; none where it does not count.
@@ -76,7 +75,7 @@ impl<'a> Itemizer<'a> {
         let mut text = DefaultHasher::new();
         kind.hash(&mut text);
         let view = comparable(event, self.normaliser);
-        let summary = self.protocol.and_then(|protocol| (protocol.summarize)(&self.edition, event));
+        let summary = self.edition.and_then(|edition| edition.summarize(event));
         hash(&view, "", summary.and_then(|summary| summary.id), self.normaliser, &mut text);
         Some((DiffColumn::of(event), DiffItem { i: event.i, text: text.finish(), key: key.finish() }))
     }
@@ -202,16 +201,16 @@ pub struct Change {
 }
 
 /// A trace's side of a comparison: what it needs to see an event as it is compared.
-pub type ViewContext<'a> = (Option<&'static Protocol>, &'a str, &'a ValueNormaliser);
+pub type ViewContext<'a> = (Option<&'static dyn Edition>, &'a ValueNormaliser);
 
 /// What is different in two events.
 pub fn changes(a: (&Event, ViewContext<'_>), b: (&Event, ViewContext<'_>)) -> Vec<Change> {
-    let (was, is) = (comparable(a.0, a.1.2), comparable(b.0, b.1.2));
-    let id = |(event, (protocol, edition, _)): (&Event, ViewContext<'_>)| {
-        let summary = protocol.and_then(|protocol| (protocol.summarize)(edition, event));
+    let (was, is) = (comparable(a.0, a.1.1), comparable(b.0, b.1.1));
+    let id = |(event, (edition, _)): (&Event, ViewContext<'_>)| {
+        let summary = edition.and_then(|edition| edition.summarize(event));
         summary.and_then(|summary| summary.id).map(|id| std::ptr::from_ref(id).addr())
     };
-    let mut walk = Walk { neutrals: (a.1.2, b.1.2), ids: (id(a), id(b)), found: vec![] };
+    let mut walk = Walk { neutrals: (a.1.1, b.1.1), ids: (id(a), id(b)), found: vec![] };
     walk.values(&was, &is, "", "");
     walk.found
 }

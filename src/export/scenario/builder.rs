@@ -97,7 +97,7 @@ impl ScenarioBuilder {
         let wrong = wrong.iter().filter(ours).map(|found| (found.at, found.message.clone()));
         let wrong = wrong.collect();
         Self {
-            to_scenario: (spec.role.to_scenario)(spec.edition),
+            to_scenario: spec.edition.to_scenario(spec.role.subject),
             spec,
             items: vec![],
             too_long: false,
@@ -179,8 +179,7 @@ impl ScenarioBuilder {
     /// The id of a request of ours.
     fn request_id(&self, event: &Event) -> Option<Value> {
         event.dir.filter(|dir| dir.sender() != self.spec.role.subject)?;
-        let (protocol, _) = crate::protocol::role(self.spec.role.name)?;
-        let summary = (protocol.summarize)(self.spec.edition, event)?;
+        let summary = self.spec.edition.summarize(event)?;
         summary.id.filter(|_| summary.sort == MessageSort::Request).cloned()
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::protocol::{Level, Requirement, Role};
+use crate::protocol::{Edition, Level, Requirement, Role};
 use crate::trace::Finding;
 
 /// What was found, as a scenario is to show it.
@@ -39,7 +39,7 @@ pub struct ScenarioSpec {
     /// The role of the subject that it will be played at.
     pub role: &'static Role,
     /// The edition of the role.
-    pub edition: &'static str,
+    pub edition: &'static dyn Edition,
     /// What the trace is called, for the comment at the top.
     pub trace: String,
     /// The finding that it is to show; without one, it says what was observed.
@@ -104,7 +104,7 @@ pub fn write(spec: &ScenarioSpec, unsaid: bool, files: &BTreeMap<String, Vec<u8>
         }
     };
     out += &format!("wirecert: 1\ntitle: {}\n", scalar(&line(&title).replace("${", "$${")));
-    out += &format!("role: {}\nedition: {}\n", spec.role.name, scalar(spec.edition));
+    out += &format!("role: {}\nedition: {}\n", spec.role.name, scalar(spec.edition.id()));
     if !spec.role.is_client() && steps.iter().any(|step| step.verb == "launch") {
         out += "isolation: own\n";
     }

@@ -5,7 +5,6 @@
 pub mod agent;
 mod assembler;
 pub mod client;
-mod edition;
 pub mod editor;
 pub mod host;
 mod segments;

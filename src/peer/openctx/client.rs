@@ -16,6 +16,7 @@ use crate::peer::http::HttpUrl;
 use crate::peer::params::{deliberate, given, headers, read, wrong};
 use crate::peer::{Answer, BoxFuture, Detected, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::Lock;
+use crate::protocol::openctx::PROTOCOL;
 use crate::trace::Recorder;
 use crate::wire::http::{Content, Request, Whole};
 
@@ -247,7 +248,7 @@ fn path(glob: &str) -> Option<String> {
 
 /// The edition of every provider: there is one.
 pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
-    Detected { edition: "0.1", how: "there is no other".to_owned() }
+    Detected { edition: PROTOCOL.default_edition(), how: "there is no other".to_owned() }
 }
 
 /// Makes one request to the provider of `setting`, with its settings, and waits for the answer.

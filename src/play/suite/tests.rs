@@ -35,7 +35,7 @@ fn plan(name: &str) -> Plan {
         title: String::new(),
         file: String::new(),
         role,
-        edition: protocols()[0].editions[0].id,
+        edition: protocols()[0].default_edition(),
         requires: vec!["stimulus:none-such".to_owned()],
         process: ProcessSharing::Shared,
         vars: serde_json::Map::new(),
@@ -75,7 +75,7 @@ async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
         first: AtomicBool::new(true),
     });
     let protocol = protocols()[0];
-    let spec = own(protocol, &protocol.roles[0], protocol.editions[0].id, &[], crate::config::Described::default());
+    let spec = own(protocol, &protocol.roles[0], protocol.default_edition(), &[], crate::config::Described::default());
     let options = PlayOptions {
         patience: Duration::from_secs(1),
         longest: None,

@@ -24,7 +24,6 @@ pub const AMP_CLIENT: Role = Role {
     capabilities: CAPABILITIES,
     patience: PATIENCE,
     attribution: &super::client_attribution::CLIENT,
-    to_scenario: |edition| Box::new(super::to_scenario::ClientToScenario::new(super::known(edition))),
     traffic: include_str!("traffic/amp-client.yaml"),
 };
 

@@ -1,20 +1,70 @@
-//! Reading a lockfile as a client does.
+//! Lockfiles: what they have in an edition, and reading one as a client does.
 
-use serde_json::{Map, Value};
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
 
 use crate::protocol::Lock;
 
 /// The folder of the lockfiles, below the data home.
 pub const FOLDER: &str = "amp/ide";
 
-/// The ports that clients may try one after the other (quick reference, section 1).
-pub fn ports(edition: &str) -> Option<std::ops::RangeInclusive<u16>> {
-    (edition == "guide").then_some(8000..=8100)
+/// The ports that clients may try one after the other, the first and the last (quick reference, section 1).
+pub const SCANNED_PORTS: (u16, u16) = (8000, 8100);
+
+/// The ports from one to another, each once, beginning at any of them.
+pub fn ports_from((first, last): (u16, u16), begin: u32) -> impl Iterator<Item = u16> {
+    let count = u32::from(last - first) + 1;
+    (0..count).map(move |n| first + (begin.wrapping_add(n) % count) as u16)
 }
 
-/// What a client of the edition takes from the content of a lockfile, or why it would ignore the file
-/// (docs/amp.md, Discovery; quick reference, section 1).
-pub fn read(edition: &str, content: &[u8]) -> Result<Lock, String> {
+/// What the lockfile of an edition has, and how a server is found through it or without it.
+#[derive(Clone, Copy)]
+pub struct LockfileFormat {
+    /// The members that it has to have, in the order in which our editors write them.
+    pub members: &'static [&'static str],
+    /// The first and the last port at which clients may look for a server without a lockfile.
+    pub ports: Option<(u16, u16)>,
+    /// Whether a server may know neither `AMP_DATA_HOME` nor `XDG_DATA_HOME`.
+    pub may_know_home_only: bool,
+}
+
+impl LockfileFormat {
+    /// Whether it has to have a member.
+    pub fn has(&self, member: &str) -> bool {
+        self.members.contains(&member)
+    }
+
+    /// The content of a lockfile: of these values those that it has to have.
+    pub fn content(&self, values: &LockfileValues<'_>) -> Map<String, Value> {
+        let value = |member: &str| match member {
+            "workspaceFolders" => json!([values.folder.to_string_lossy()]),
+            "port" => json!(values.port),
+            "ideName" => json!(values.name),
+            "authToken" => json!(values.token),
+            _ => json!(values.pid),
+        };
+        self.members.iter().map(|member| ((*member).to_owned(), value(member))).collect()
+    }
+}
+
+/// What an editor of ours says of itself.
+pub struct LockfileValues<'a> {
+    /// The folder that it has open.
+    pub folder: &'a Path,
+    /// The port.
+    pub port: u16,
+    /// The name of the editor.
+    pub name: &'a str,
+    /// The token.
+    pub token: &'a str,
+    /// The process.
+    pub pid: u32,
+}
+
+/// What a client takes from the content of a lockfile that has to have these members beside `port` and `authToken`, or
+/// why it would ignore the file (docs/amp.md, Discovery; quick reference, section 1).
+pub fn read(members: &[&str], content: &[u8]) -> Result<Lock, String> {
     let content: Value = serde_json::from_slice(content).map_err(|e| format!("it is no JSON: {e}"))?;
     let Value::Object(keys) = &content else { return Err("it is no JSON object".to_owned()) };
     let port = port(keys)?;
@@ -22,13 +72,12 @@ pub fn read(edition: &str, content: &[u8]) -> Result<Lock, String> {
     if token.is_empty() {
         return Err("`authToken` is empty".to_owned());
     }
-    let (pid, folders) = match edition {
-        "guide" => (pid(keys).ok(), folders(keys).unwrap_or_default()),
-        _ => {
-            string(keys, "ideName")?;
-            (Some(pid(keys)?), folders(keys)?)
-        }
-    };
+    if members.contains(&"ideName") {
+        string(keys, "ideName")?;
+    }
+    let (pid, folders) = (pid(keys), folders(keys));
+    let pid = if members.contains(&"pid") { Some(pid?) } else { pid.ok() };
+    let folders = if members.contains(&"workspaceFolders") { folders? } else { folders.unwrap_or_default() };
     Ok(Lock { port, token, pid, folders, content, url: None })
 }
 
@@ -100,9 +149,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::protocol::Edition as _;
+    use crate::protocol::amp::editions::{AmpEdition, CLI, GUIDE};
 
-    fn read_json(edition: &str, content: &Value) -> Result<Lock, String> {
-        read(edition, content.to_string().as_bytes())
+    fn read_json(edition: &AmpEdition, content: &Value) -> Result<Lock, String> {
+        edition.read_lockfile(content.to_string().as_bytes())
     }
 
     fn integer() -> Value {
@@ -111,21 +162,21 @@ mod tests {
 
     #[test]
     fn the_cli_needs_all_five_keys() {
-        let lock = read_json("cli", &integer()).unwrap();
+        let lock = read_json(&CLI, &integer()).unwrap();
         assert_eq!((lock.port, lock.token.as_str(), lock.pid), (8080, "secret-token", Some(7)));
         assert_eq!(lock.folders, ["/w"]);
         for key in ["port", "authToken", "pid", "ideName", "workspaceFolders"] {
             let mut content = integer();
             content.as_object_mut().unwrap().remove(key);
-            assert_eq!(read_json("cli", &content).unwrap_err(), format!("`{key}` is missing"));
+            assert_eq!(read_json(&CLI, &content).unwrap_err(), format!("`{key}` is missing"));
         }
     }
 
     #[test]
     fn the_guide_needs_port_and_token() {
-        let lock = read_json("guide", &json!({"port": 8000, "authToken": "t"})).unwrap();
+        let lock = read_json(&GUIDE, &json!({"port": 8000, "authToken": "t"})).unwrap();
         assert_eq!((lock.port, lock.pid, lock.folders.len()), (8000, None, 0));
-        assert!(read_json("guide", &json!({"port": 8000})).is_err());
+        assert!(read_json(&GUIDE, &json!({"port": 8000})).is_err());
     }
 
     #[test]
@@ -144,13 +195,13 @@ mod tests {
         for (key, value, expected) in cases {
             let mut content = integer();
             content[key] = value;
-            assert_eq!(read_json("cli", &content).unwrap_err(), expected);
+            assert_eq!(read_json(&CLI, &content).unwrap_err(), expected);
         }
     }
 
     #[test]
     fn a_torn_file_is_ignored() {
-        assert!(read("cli", b"{\"port\": 80").unwrap_err().starts_with("it is no JSON"));
-        assert_eq!(read("cli", b"[]").unwrap_err(), "it is no JSON object");
+        assert!(CLI.read_lockfile(b"{\"port\": 80").unwrap_err().starts_with("it is no JSON"));
+        assert_eq!(CLI.read_lockfile(b"[]").unwrap_err(), "it is no JSON object");
     }
 }

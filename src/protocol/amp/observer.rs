@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload};
 
+use super::editions::AmpEdition;
 use super::envelope::{self, PROBE, is_probe};
 use crate::protocol::rfc6455::{self, has_token, only, opcode};
 
@@ -20,7 +21,7 @@ const HEX_LIMIT: usize = 4096;
 ///
 /// Frames and messages that only answer a probe (an id or pong that begins with `wirecert-`) give none.
 pub struct AmpObserver {
-    edition: &'static str,
+    edition: &'static AmpEdition,
     subject: End,
     /// Handshake requests that have not been answered yet.
     requests: HashMap<String, Head>,
@@ -28,7 +29,7 @@ pub struct AmpObserver {
 
 impl AmpObserver {
     /// For an edition, looking at what this end does.
-    pub fn new(edition: &'static str, subject: End) -> Self {
+    pub fn new(edition: &'static AmpEdition, subject: End) -> Self {
         Self { edition, subject, requests: HashMap::new() }
     }
 }
@@ -212,7 +213,7 @@ fn observe_end(how: Closed) -> ObservationDraft {
 }
 
 /// The observations of a client that an event gives.
-fn observe_client(edition: &str, event: &Event) -> Vec<ObservationDraft> {
+fn observe_client(edition: &AmpEdition, event: &Event) -> Vec<ObservationDraft> {
     match (&event.kind, event.dir) {
         (EventKind::Handshake(head), Some(Direction::ToServer)) => vec![observe_client_handshake(head)],
         // What our editor made of the client's handshake says whether it was right.
@@ -252,7 +253,7 @@ fn is_valid_handshake(head: &Head) -> bool {
         && only(head, "sec-websocket-key").is_some_and(key)
 }
 
-fn observe_client_message(edition: &str, message: &Message) -> Vec<ObservationDraft> {
+fn observe_client_message(edition: &AmpEdition, message: &Message) -> Vec<ObservationDraft> {
     let Some(json) = &message.json else {
         let text = message.payload.as_ref().and_then(Payload::as_text);
         return vec![ObservationDraft::new("message").with_some("text", text)];

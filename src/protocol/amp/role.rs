@@ -18,10 +18,7 @@ pub const AMP_SERVER: Role = Role {
     reach: Reach::Lockfile {
         folder: lockfile::FOLDER,
         data_home: &["AMP_DATA_HOME"],
-        home_only: |edition| edition == "guide",
-        ports: lockfile::ports,
         port_key: "port",
-        read: lockfile::read,
         proves: "discovery/lockfile-place",
         accepting: &["discovery/port-accepting", "connection/loopback"],
     },
@@ -34,7 +31,6 @@ pub const AMP_SERVER: Role = Role {
     capabilities: CAPABILITIES,
     patience: PATIENCE,
     attribution: &super::attribution::SERVER,
-    to_scenario: |edition| Box::new(super::to_scenario::ServerToScenario::new(super::known(edition))),
     traffic: include_str!("traffic/amp-server.yaml"),
 };
 

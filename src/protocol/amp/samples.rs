@@ -1,15 +1,15 @@
-//! Whole messages of both editions, and conversations of them.
+//! Whole messages of an edition, and conversations of them.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::schemas;
-use crate::protocol::sample::{
-    Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Samples, Script, Sent, whole,
-};
+use crate::matcher::Schemas as _;
+use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Script, Sent, whole};
 use crate::trace::End;
 
-/// The sample messages of the protocol.
-pub const SAMPLES: Samples = Samples { types, around, flows };
+use super::editions::{AmpEdition, ResultForm};
+use super::names::Method;
 
 /// The token in examples.
 const TOKEN: &str = "example-token-for-tests-only";
@@ -21,54 +21,43 @@ fn target() -> String {
     format!("/?auth={TOKEN}")
 }
 
-/// The names in the schemas of an edition that end like this, without the end.
-fn named(edition: &str, end: &str) -> Vec<&'static str> {
-    schemas::names(edition).into_iter().filter_map(|name| name.strip_suffix(end)).collect()
-}
-
-fn types(edition: &str) -> Vec<MessageType> {
-    let guide = edition == "guide";
-    let part = |name: String| schemas::schema(edition, &name).cloned().unwrap_or(Value::Bool(true));
+pub fn types(edition: &AmpEdition) -> Vec<MessageType> {
+    let envelope = &edition.envelope;
+    let part = |name: String| edition.schema(&name).cloned().unwrap_or(Value::Bool(true));
     let mut types = vec![];
-    let methods = named(edition, ".params");
+    let methods = sorted(edition.method_names());
     for method in &methods {
         let about = format!("A request for `{method}`");
         let schema = whole(&about, &part(format!("{method}.params")), |params| {
-            if guide {
-                let one = json!({"type": "object", "required": [method], "properties": {*method: params}, "maxProperties": 1});
-                enveloped(
-                    "clientRequest",
-                    json!({"type": "object", "required": ["id", "method"],
-                    "properties": {"id": {"type": "string"}, "method": one}}),
-                )
-            } else {
-                enveloped(
-                    "clientRequest",
-                    json!({"type": "object", "required": ["id", method],
+            let inner = match envelope.wrapper {
+                Some(wrapper) => {
+                    let one = json!({"type": "object", "required": [method], "properties": {*method: params}, "maxProperties": 1});
+                    json!({"type": "object", "required": ["id", wrapper], "properties": {"id": {"type": "string"}, wrapper: one}})
+                }
+                None => json!({"type": "object", "required": ["id", method],
                     "properties": {"id": {"type": "string"}, *method: params}, "maxProperties": 2}),
-                )
-            }
+            };
+            enveloped("clientRequest", inner)
         });
-        let pointer =
-            if guide { format!("/clientRequest/method/{method}") } else { format!("/clientRequest/{method}") };
+        let pointer = envelope.params_place(method);
         types.push(socket(format!("{method}.request"), about, End::Client, schema, pointer, vec![]));
     }
     for method in &methods {
         let about = format!("A response to `{method}`");
         let schema = whole(&about, &part(format!("{method}.result")), |result| {
-            let key = if guide { "result" } else { method };
+            let key = envelope.result_key(method);
             enveloped(
                 "serverResponse",
                 json!({"type": "object", "required": ["id", key],
-                "properties": {"id": {"type": "string"}, key: if guide { result } else { spoken(method, result) }}, "not": {"required": ["error"]}}),
+                "properties": {"id": {"type": "string"}, key: spoken(edition, method, result)}, "not": {"required": ["error"]}}),
             )
         });
-        let pointer = if guide { "/serverResponse/result".to_owned() } else { format!("/serverResponse/{method}") };
         let answers = vec![format!("{method}.request")];
+        let pointer = envelope.result_place(method);
         types.push(socket(format!("{method}.response"), about, End::Server, schema, pointer, answers));
     }
     let about = "An error in response to a request".to_owned();
-    let error = if guide { json!({"type": ["string", "object"]}) } else { part("error".to_owned()) };
+    let error = edition.schema("error").cloned().unwrap_or_else(|| json!({"type": ["string", "object"]}));
     let schema = whole(&about, &error, |error| {
         let inner = json!({"type": "object", "required": ["id", "error"],
             "properties": {"id": {"type": "string"}, "error": error}, "maxProperties": 2});
@@ -83,20 +72,20 @@ fn types(edition: &str) -> Vec<MessageType> {
         "/serverResponse/error".to_owned(),
         answers,
     ));
-    for name in named(edition, ".data") {
+    for name in sorted(edition.notification_names()) {
         let about = format!("The notification `{name}`");
         let schema = whole(&about, &part(format!("{name}.data")), |data| {
             let one = json!({"type": "object", "required": [name], "properties": {name: data}, "maxProperties": 1,
                 "not": {"required": ["id"]}});
-            if guide {
-                let inner = json!({"type": "object", "required": ["method"], "properties": {"method": one}, "not": {"required": ["id"]}});
-                enveloped("serverNotification", inner)
-            } else {
-                enveloped("serverNotification", one)
-            }
+            let inner = match envelope.wrapper {
+                Some(wrapper) => {
+                    json!({"type": "object", "required": [wrapper], "properties": {wrapper: one}, "not": {"required": ["id"]}})
+                }
+                None => one,
+            };
+            enveloped("serverNotification", inner)
         });
-        let pointer =
-            if guide { format!("/serverNotification/method/{name}") } else { format!("/serverNotification/{name}") };
+        let pointer = format!("{}/{name}", envelope.notifications_place());
         types.push(socket(format!("{name}.notification"), about, End::Server, schema, pointer, vec![]));
     }
     let schema = part("lockfile".to_owned());
@@ -112,13 +101,19 @@ fn types(edition: &str) -> Vec<MessageType> {
     types
 }
 
+fn sorted(names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    BTreeSet::from_iter(names).into_iter().collect()
+}
+
 fn enveloped(key: &str, inner: Value) -> Value {
     json!({"type": "object", "required": [key], "properties": {key: inner}, "maxProperties": 1})
 }
 
 /// A result of which also that is asked which only words say: what failed says why.
-fn spoken(method: &str, result: Value) -> Value {
-    if !matches!(method, "readFile" | "editFile") || result.pointer("/properties/success").is_none() {
+fn spoken(edition: &AmpEdition, method: &str, result: Value) -> Value {
+    let says_why = edition.results == ResultForm::Flagged
+        && matches!(edition.method(method), Some(Method::ReadFile | Method::EditFile));
+    if !says_why {
         return result;
     }
     let failed = json!({"properties": {"success": {"const": false}}, "required": ["success"]});
@@ -139,14 +134,18 @@ fn same_id(message: &mut Value, envelope: &str, id: Option<&Value>) {
 }
 
 /// A `ping` gives back what it was given.
-fn same_message(from: &Value, of: &str, to: &mut Value, at: &str) {
-    let text = from.pointer(&format!("/{of}/ping/message")).filter(|text| text.is_string());
-    if let (Some(text), Some(place)) = (text, to.pointer_mut(&format!("/{at}/ping/message"))) {
+fn same_message(edition: &AmpEdition, from: &Value, to: &mut Value) {
+    let Some(ping) = edition.methods.ping else { return };
+    let places = [edition.envelope.params_place(ping), edition.envelope.result_place(ping)];
+    let places = places.map(|place| format!("{place}/message"));
+    let text = places.iter().find_map(|place| from.pointer(place)).filter(|text| text.is_string());
+    let place = places.iter().find(|place| to.pointer(place).is_some());
+    if let (Some(text), Some(place)) = (text, place.and_then(|place| to.pointer_mut(place))) {
         *place = text.clone();
     }
 }
 
-fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep> {
+pub fn around(edition: &AmpEdition, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep> {
     if let Carrier::File { path } = &message.carrier {
         let port = body.get("port").map_or_else(|| "8080".to_owned(), ToString::to_string);
         return Script::new().file(&message.name, &in_home(&path.replace("{port}", &port)), body.clone()).turns();
@@ -163,7 +162,7 @@ fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<
         _ => None,
     };
     same_id(&mut request, "clientRequest", id.as_ref());
-    same_message(body, "serverResponse", &mut request, "clientRequest");
+    same_message(edition, body, &mut request);
     let script = script.text(MAIN, End::Client, request_name, request);
     script.text(MAIN, End::Server, &message.name, body.clone()).close(MAIN).turns()
 }
@@ -173,32 +172,32 @@ fn in_home(path: &str) -> String {
 }
 
 /// A request and its response, with an id of their own.
-fn pair(method: &str, response_name: &str, id: &str, example: Example<'_>) -> (Value, Value) {
+fn pair(edition: &AmpEdition, method: &str, response_name: &str, id: &str, example: Example<'_>) -> (Value, Value) {
     let (mut request, mut response) = (example(&format!("{method}.request")), example(response_name));
     same_id(&mut request, "clientRequest", Some(&id.into()));
     same_id(&mut response, "serverResponse", Some(&id.into()));
-    same_message(&request, "clientRequest", &mut response, "serverResponse");
+    same_message(edition, &request, &mut response);
     (request, response)
 }
 
-fn flows(edition: &str, example: Example<'_>) -> Vec<Flow> {
+pub fn flows(edition: &AmpEdition, example: Example<'_>) -> Vec<Flow> {
     let mut flows = vec![];
-    let methods = named(edition, ".params");
+    let methods = sorted(edition.method_names());
     for method in &methods {
         let response_name = format!("{method}.response");
-        let (request, response) = pair(method, &response_name, "1", example);
+        let (request, response) = pair(edition, method, &response_name, "1", example);
         let script = Script::new().socket(MAIN, &target());
         let script = script.text(MAIN, End::Client, &format!("{method}.request"), request);
         let script = script.text(MAIN, End::Server, &response_name, response).close(MAIN);
         flows.push(script.flow(&format!("{method}.pair"), &format!("A client asks for `{method}` and gets a result.")));
-        let (request, response) = pair(method, "error.response", "1", example);
+        let (request, response) = pair(edition, method, "error.response", "1", example);
         let script = Script::new().socket(MAIN, &target());
         let script = script.text(MAIN, End::Client, &format!("{method}.request"), request);
         let script = script.text(MAIN, End::Server, "error.response", response).close(MAIN);
         flows
             .push(script.flow(&format!("{method}.error"), &format!("A client asks for `{method}` and gets an error.")));
     }
-    flows.push(pipelined(&methods, example));
+    flows.push(pipelined(edition, &methods, example));
     flows.push(session(edition, &methods, example));
     flows.push(
         Script::new()
@@ -212,11 +211,11 @@ fn flows(edition: &str, example: Example<'_>) -> Vec<Flow> {
 }
 
 /// All methods at once, answered the other way around.
-fn pipelined(methods: &[&str], example: Example<'_>) -> Flow {
+fn pipelined(edition: &AmpEdition, methods: &[&str], example: Example<'_>) -> Flow {
     let mut script = Script::new().socket(MAIN, &target());
     let pairs: Vec<_> = (1..)
         .zip(methods)
-        .map(|(n, method)| (*method, pair(method, &format!("{method}.response"), &n.to_string(), example)))
+        .map(|(n, method)| (*method, pair(edition, method, &format!("{method}.response"), &n.to_string(), example)))
         .collect();
     for (method, (request, _)) in &pairs {
         script = script.text(MAIN, End::Client, &format!("{method}.request"), request.clone());
@@ -231,17 +230,17 @@ fn pipelined(methods: &[&str], example: Example<'_>) -> Flow {
 }
 
 /// From the lockfile to the close.
-fn session(edition: &str, methods: &[&str], example: Example<'_>) -> Flow {
+fn session(edition: &AmpEdition, methods: &[&str], example: Example<'_>) -> Flow {
     let mut lockfile = example("lockfile");
     lockfile["authToken"] = TOKEN.into();
     lockfile["port"] = 8080.into();
     let mut script = Script::new().file("lockfile", &in_home("amp/ide/8080.json"), lockfile).socket(MAIN, &target());
-    for name in named(edition, ".data") {
+    for name in sorted(edition.notification_names()) {
         let name = format!("{name}.notification");
         script = script.text(MAIN, End::Server, &name, example(&name));
     }
     for (n, method) in (1..).zip(methods) {
-        let (request, response) = pair(method, &format!("{method}.response"), &n.to_string(), example);
+        let (request, response) = pair(edition, method, &format!("{method}.response"), &n.to_string(), example);
         script = script.text(MAIN, End::Client, &format!("{method}.request"), request);
         script = script.text(MAIN, End::Server, &format!("{method}.response"), response);
     }

@@ -2,13 +2,14 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
-use crate::protocol::{Judgements, Rule};
+use crate::protocol::rfc6455::{self, opcode};
+use crate::protocol::{Edition as _, Judgements};
 use crate::trace::{Closed, Direction, End, Event, EventKind, FileChange, Frame, Head, Message, Payload};
 
-use super::rules;
-use crate::protocol::rfc6455::{self, opcode};
+use super::editions::{ALL, AmpEdition, DOCUMENTS};
+use super::envelope::response_message;
 
 /// The key of RFC 6455 section 1.3, and what it has to be answered with.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -166,9 +167,9 @@ impl TraceBuilder {
     }
 
     /// The judgements of all rules of an edition.
-    pub fn judge(&self, edition: &'static str) -> Judgements {
+    pub fn judge(&self, edition: &str) -> Judgements {
         let mut out = Judgements::default();
-        let mut all: Vec<Box<dyn Rule>> = rules::of(edition);
+        let mut all = self::edition(edition).rules();
         for event in &self.events {
             all.iter_mut().for_each(|rule| rule.event(event, &mut out));
         }
@@ -177,7 +178,7 @@ impl TraceBuilder {
     }
 
     /// The areas and slugs that each end broke in an edition, each once, in order.
-    pub fn broken(&self, edition: &'static str) -> Vec<String> {
+    pub fn broken(&self, edition: &str) -> Vec<String> {
         let mut broken: Vec<String> = vec![];
         for violation in self.judge(edition).violations {
             let short = violation.requirement.splitn(3, '/').nth(2).unwrap_or_default().to_owned();
@@ -194,7 +195,7 @@ impl TraceBuilder {
     }
 
     /// Whether an edition's requirement had its occasion.
-    pub fn assessed(&self, edition: &'static str, short: &str) -> bool {
+    pub fn assessed(&self, edition: &str, short: &str) -> bool {
         self.judge(edition).assessed.iter().any(|id| *id == format!("amp/{edition}/{short}"))
     }
 }
@@ -203,20 +204,23 @@ pub fn message(json: Value) -> EventKind {
     EventKind::Message(Message { text: true, json: Some(json), payload: None, frames: 1 })
 }
 
+/// The edition of this id, those for tests included.
+pub fn edition(id: &str) -> &'static AmpEdition {
+    ALL.into_iter().chain([&DOCUMENTS]).find(|edition| edition.id == id).expect("an edition")
+}
+
 /// A request in the envelope of an edition.
 pub fn request(edition: &str, id: impl Into<Value>, method: &str, params: Value) -> Value {
-    let id = id.into();
-    match edition {
-        "guide" => json!({"clientRequest": {"id": id, "method": {method: params}}}),
-        _ => json!({"clientRequest": {"id": id, method: params}}),
-    }
+    self::edition(edition).envelope.request(&id.into(), method, &params)
 }
 
 /// A response in the envelope of an edition.
 pub fn response(edition: &str, id: impl Into<Value>, method: &str, result: Value) -> Value {
-    let id = id.into();
-    match edition {
-        "guide" => json!({"serverResponse": {"id": id, "result": result}}),
-        _ => json!({"serverResponse": {"id": id, method: result}}),
-    }
+    let key = self::edition(edition).envelope.result_key(method);
+    response_message(&id.into(), key, &result, &Map::new())
+}
+
+/// A notification in the envelope of an edition.
+pub fn notification(edition: &str, name: &str, data: Value) -> Value {
+    self::edition(edition).envelope.notification(name, data)
 }

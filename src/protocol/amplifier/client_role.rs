@@ -25,7 +25,6 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     capabilities: CAPABILITIES,
     patience: PATIENCE,
     attribution: &super::client_attribution::CLIENT,
-    to_scenario: |_| Box::new(super::to_scenario::ClientToScenario::new()),
     traffic: include_str!("traffic/amplifier-client.yaml"),
 };
 

@@ -1,6 +1,6 @@
 //! Amplifier: an extension works with an agent behind a server, by REST and a stream of events.
 //!
-//! One edition, `2025-12-09`. [`PROTOCOL`] is its descriptor.
+//! One edition, [`V2025_12_09`]. [`PROTOCOL`] is the descriptor.
 
 mod attribution;
 mod client_attribution;
@@ -18,7 +18,10 @@ mod testing;
 mod to_scenario;
 mod words;
 
-use super::{Edition, Protocol};
+use crate::trace::End;
+
+use super::Protocol;
+use super::http::edition::HttpEdition;
 
 pub use events::{EVENTS, EventType, find as find_event};
 pub use words::{CODES, ENDPOINTS, Endpoint, Route, STATUSES};
@@ -26,21 +29,27 @@ pub use words::{CODES, ENDPOINTS, Endpoint, Route, STATUSES};
 /// Amplifier 2025-12-09.
 pub static PROTOCOL: Protocol = Protocol {
     name: "amplifier",
-    editions: &[Edition {
-        id: "2025-12-09",
-        document: "Amplifier VS Code Server API Reference, 2025-12-09",
-        about: "the published design document",
-    }],
+    editions: &[&V2025_12_09],
     roles: &[role::AMPLIFIER_SERVER, client_role::AMPLIFIER_CLIENT],
     secret_keys: SECRET_KEYS,
     requirements: requirements::all,
-    rules: |_| rules::of(),
-    refusal: |_, _| None,
-    observer: |_, subject| Box::new(observer::AmplifierObserver::new(subject)),
-    summarize: |_, event| message_summary::summarize(event),
-    schema: schemas::schema,
-    schema_names: schemas::names,
-    samples: samples::SAMPLES,
+};
+
+/// Amplifier VS Code Server API Reference, 2025-12-09.
+static V2025_12_09: HttpEdition = HttpEdition {
+    id: "2025-12-09",
+    about: "the published design document",
+    schemas: &schemas::SCHEMAS,
+    rules: rules::of,
+    observer: |subject| Box::new(observer::AmplifierObserver::new(subject)),
+    to_scenario: |subject| match subject {
+        End::Server => Box::new(to_scenario::ServerToScenario::new()),
+        End::Client => Box::new(to_scenario::ClientToScenario::new()),
+    },
+    summarize: message_summary::summarize,
+    message_types: samples::types,
+    conversation: samples::around,
+    flows: samples::flows,
 };
 
 /// Where API keys are: the one that the document has, and those that it announces.

@@ -26,7 +26,6 @@ pub const AMPLIFIER_SERVER: Role = Role {
     capabilities: CAPABILITIES,
     patience: exchanges::PATIENCE,
     attribution: &super::attribution::SERVER,
-    to_scenario: |_| Box::new(super::to_scenario::ServerToScenario::new()),
     traffic: include_str!("traffic/amplifier-server.yaml"),
 };
 

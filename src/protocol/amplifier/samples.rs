@@ -3,13 +3,10 @@
 use serde_json::{Value, json};
 
 use super::events::EVENTS;
-use super::schemas;
 use super::words::{CODES, STATUSES};
-use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Samples, Script, whole};
+use crate::matcher::Schemas;
+use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Script, whole};
 use crate::trace::End;
-
-/// What the protocol says of complete messages.
-pub const SAMPLES: Samples = Samples { types, around, flows };
 
 /// The session in examples.
 const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
@@ -30,8 +27,8 @@ const ROUTES: [(&str, &str, &str, u16); 12] = [
     ("info", "GET", "/info", 200),
 ];
 
-fn types(edition: &str) -> Vec<MessageType> {
-    let part = |name: &str| schemas::schema(edition, name).cloned();
+pub fn types(schemas: &dyn Schemas) -> Vec<MessageType> {
+    let part = |name: &str| schemas.schema(name).cloned();
     let mut types = vec![];
     for (name, method, target, _) in ROUTES {
         let title = format!("{name}.request");
@@ -167,7 +164,7 @@ fn request_for(script: Script, name: &str, response: &Value, example: Example<'_
     script.request(&title, method, &target(template, &session_in(response), profile), body)
 }
 
-fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep> {
+pub fn around(message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep> {
     match &message.carrier {
         Carrier::RequestBody { method, target: template } => {
             let target = target(template, SESSION, "dev");
@@ -226,7 +223,7 @@ fn event_in(script: Script, on: &str, event: &str, members: Value, example: Exam
     script.event(on, &title, message)
 }
 
-fn flows(_edition: &str, example: Example<'_>) -> Vec<Flow> {
+pub fn flows(example: Example<'_>) -> Vec<Flow> {
     let mut flows: Vec<Flow> = ROUTES
         .iter()
         .map(|(name, ..)| {

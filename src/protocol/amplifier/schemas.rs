@@ -5,57 +5,32 @@
 //! event's name), `control` is a message of a client over a WebSocket, `error` the body of any error. They are strict
 //! where the document is, and allow every accepted reading where it is not.
 
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
-
-use include_dir::{Dir, include_dir};
+use include_dir::include_dir;
 use serde_json::Value;
+
+use crate::protocol::schema_folder::SchemaFolder;
 
 use super::events::{EVENTS, any_schema};
 
-static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/protocol/amplifier/schemas/2025-12-09");
+/// The schemas, by name.
+pub static SCHEMAS: SchemaFolder =
+    SchemaFolder::with(include_dir!("$CARGO_MANIFEST_DIR/src/protocol/amplifier/schemas/2025-12-09"), of_events);
 
-/// By name. A file that is no JSON is left out, which a test forbids.
-static ALL: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
-    let named = |file: &'static include_dir::File<'static>| {
-        let name = file.path().to_str()?.strip_suffix(".json")?;
-        Some((name.to_owned(), serde_json::from_slice(file.contents()).ok()?))
-    };
-    let of_events = EVENTS.iter().map(|event| (event.schema_name(), event.schema()));
-    let of_events = of_events.chain([("event".to_owned(), any_schema())]);
-    FILES.files().filter_map(named).chain(of_events).collect()
-});
-
-/// The schema of this name. There is one edition.
-pub fn schema(_edition: &str, name: &str) -> Option<&'static Value> {
-    ALL.get(name)
-}
-
-/// The names of the schemas, in alphabetical order.
-pub fn names(_edition: &str) -> Vec<&'static str> {
-    ALL.keys().map(String::as_str).collect()
+fn of_events() -> Vec<(String, Value)> {
+    let each = EVENTS.iter().map(|event| (event.schema_name(), event.schema()));
+    each.chain([("event".to_owned(), any_schema())]).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Map, json};
+    use serde_json::{Map, Value, json};
 
-    use super::*;
     use crate::matcher::Pattern;
-    use crate::protocol::amplifier::{ENDPOINTS, PROTOCOL};
+    use crate::protocol::amplifier::{ENDPOINTS, EVENTS, V2025_12_09};
 
     fn allows(name: &str, value: &Value) -> bool {
-        let pattern = Pattern::compile(&json!({ "$schema": name }), &PROTOCOL.schemas("2025-12-09")).unwrap();
+        let pattern = Pattern::compile(&json!({ "$schema": name }), &V2025_12_09).unwrap();
         pattern.check(Some(value), &mut Map::new()).is_ok()
-    }
-
-    #[test]
-    fn every_file_is_a_draft_07_schema_with_a_title() {
-        assert_eq!(ALL.len(), FILES.files().count() + EVENTS.len() + 1, "a file is not JSON");
-        for (name, schema) in ALL.iter() {
-            assert!(jsonschema::draft7::meta::validate(schema).is_ok(), "{name}");
-            assert!(schema["title"].is_string(), "{name}");
-        }
     }
 
     #[test]

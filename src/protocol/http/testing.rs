@@ -134,7 +134,7 @@ impl<T: Default> Play<T> {
     /// The judgements of all rules.
     pub fn judge(&self) -> Judgements {
         let mut out = Judgements::default();
-        let mut all = (self.protocol.rules)(self.protocol.editions[0].id);
+        let mut all = self.protocol.editions[0].rules();
         if let Some(end) = self.process {
             all.iter_mut().for_each(|rule| rule.processes(end));
         }

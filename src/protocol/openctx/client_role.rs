@@ -27,7 +27,6 @@ pub const OPENCTX_CLIENT: Role = Role {
     capabilities: CAPABILITIES,
     patience: PATIENCE,
     attribution: &super::attribution::CLIENT,
-    to_scenario: |_| Box::new(super::to_scenario::ClientToScenario::default()),
     traffic: include_str!("traffic/openctx-client.yaml"),
 };
 

@@ -1,6 +1,6 @@
 //! OpenCtx: a provider of context answers a client's HTTP requests.
 //!
-//! One edition, `0.1`. [`PROTOCOL`] is its descriptor.
+//! One edition, [`V0_1`]. [`PROTOCOL`] is the descriptor.
 
 mod attribution;
 pub mod client_role;
@@ -14,26 +14,35 @@ mod schemas;
 mod testing;
 mod to_scenario;
 
-use super::{Edition, Protocol};
+use crate::trace::End;
+
+use super::Protocol;
+use super::http::edition::HttpEdition;
 
 /// OpenCtx 0.1.
 pub static PROTOCOL: Protocol = Protocol {
     name: "openctx",
-    editions: &[Edition {
-        id: "0.1",
-        document: "OpenCtx protocol specification, version 0.1",
-        about: "the published protocol, with what its reference client relies on",
-    }],
+    editions: &[&V0_1],
     roles: &[role::OPENCTX_PROVIDER, client_role::OPENCTX_CLIENT],
     secret_keys: SECRET_KEYS,
     requirements: requirements::all,
-    rules: |_| rules::of(),
-    refusal: |_, _| None,
-    observer: |_, subject| Box::new(observer::OpenCtxObserver::new(subject)),
-    summarize: |_, event| observer::summarize(event),
-    schema: schemas::schema,
-    schema_names: schemas::names,
-    samples: samples::SAMPLES,
+};
+
+/// OpenCtx protocol specification, version 0.1.
+static V0_1: HttpEdition = HttpEdition {
+    id: "0.1",
+    about: "the published protocol, with what its reference client relies on",
+    schemas: &schemas::SCHEMAS,
+    rules: rules::of,
+    observer: |subject| Box::new(observer::OpenCtxObserver::new(subject)),
+    to_scenario: |subject| match subject {
+        End::Server => Box::new(to_scenario::ServerToScenario::new()),
+        End::Client => Box::new(to_scenario::ClientToScenario::default()),
+    },
+    summarize: observer::summarize,
+    message_types: samples::types,
+    conversation: samples::around,
+    flows: samples::flows,
 };
 
 /// Settings in which providers commonly keep their credentials.

@@ -23,7 +23,6 @@ pub const OPENCTX_PROVIDER: Role = Role {
     capabilities: CAPABILITIES,
     patience: exchanges::PATIENCE,
     attribution: &super::attribution::SERVER,
-    to_scenario: |_| Box::new(super::to_scenario::ServerToScenario::new()),
     traffic: include_str!("traffic/openctx-provider.yaml"),
 };
 

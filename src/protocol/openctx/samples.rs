@@ -2,17 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::schemas;
-use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Samples, Script, whole};
+use crate::matcher::Schemas;
+use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Script, whole};
 use crate::trace::End;
-
-/// What the protocol says of whole messages.
-pub const SAMPLES: Samples = Samples { types, around, flows };
 
 const METHODS: [&str; 4] = ["meta", "mentions", "items", "annotations"];
 
-fn types(edition: &str) -> Vec<MessageType> {
-    let part = |name: String| schemas::schema(edition, &name).cloned().unwrap_or(Value::Bool(true));
+pub fn types(schemas: &dyn Schemas) -> Vec<MessageType> {
+    let part = |name: String| schemas.schema(&name).cloned().unwrap_or(Value::Bool(true));
     let mut types = vec![];
     for method in METHODS {
         let about = format!("A request for `{method}`");
@@ -55,7 +52,7 @@ fn answer(name: String, about: String, schema: Value, mark: &str, answers: Vec<S
     MessageType { name, about, sender: End::Server, carrier, schema: Some(schema), marks, answers }
 }
 
-fn around(_edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep> {
+pub fn around(message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep> {
     let Some(asked) = message.answers.first() else {
         return Script::new().request(&message.name, "POST", "/", Some(body.clone())).turns();
     };
@@ -74,7 +71,7 @@ fn about_the_same(request: &mut Value, answer: &Value) {
     }
 }
 
-fn flows(_edition: &str, example: Example<'_>) -> Vec<Flow> {
+pub fn flows(example: Example<'_>) -> Vec<Flow> {
     let mut flows = vec![];
     let exchange = |script: Script, method: &str, answer: &str| {
         let (mut request, body) = (example(&format!("{method}.request")), example(answer));

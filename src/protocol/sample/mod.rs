@@ -13,13 +13,3 @@ use serde_json::Value;
 
 /// An example of a message type, by its name: valid, and always the same.
 pub type Example<'a> = &'a dyn Fn(&str) -> Value;
-
-/// What a protocol says of whole messages.
-pub struct Samples {
-    /// Every type of message of an edition.
-    pub types: fn(edition: &str) -> Vec<MessageType>,
-    /// The shortest conversation in which such a message stands; in it the message is the last turn that has its type.
-    pub around: fn(edition: &str, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep>,
-    /// Typical conversations.
-    pub flows: fn(edition: &str, example: Example<'_>) -> Vec<Flow>,
-}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::protocol::{Lock, Protocol, Reach};
+use crate::protocol::{Edition, Lock};
 use crate::replay::Position;
 use crate::replay::client::compresses;
 use crate::replay::values::secrets_in;
@@ -19,14 +19,13 @@ const MOST_BYTES: usize = 256 << 20;
 /// So many handshakes that were not accepted yet are remembered.
 const MOST_SHOWN: usize = 1000;
 
-/// How a lockfile is read in an edition.
-type ReadLock = fn(&str, &[u8]) -> Result<Lock, String>;
-
 /// What is known of a trace as a whole. Its steps are read from the file again, as they are needed.
 #[derive(Debug)]
 pub struct Script {
     /// What the trace is about.
     pub header: Header,
+    /// The edition that is spoken.
+    pub edition: &'static dyn Edition,
     /// Whether the trace was cut.
     pub cut: bool,
     /// The server's lockfile, where the trace has one.
@@ -44,7 +43,6 @@ pub struct Script {
     /// Whether a client requested a WebSocket.
     pub upgrades: bool,
     path: PathBuf,
-    reads: Option<ReadLock>,
     /// Whether each end did anything.
     did: [bool; 2],
     /// Whether each end sent compressed messages.
@@ -73,15 +71,12 @@ impl Script {
     ///
     /// # Errors
     /// Where it is no trace, is damaged, or has a message that is too large.
-    pub fn read(path: &Path, protocol: &Protocol, edition: &str) -> Result<Self, ScriptError> {
-        let reads = protocol.roles.iter().find_map(|role| match role.reach {
-            Reach::Lockfile { read, .. } => Some(read),
-            _ => None,
-        });
+    pub fn read(path: &Path, edition: &'static dyn Edition) -> Result<Self, ScriptError> {
         let mut header = TraceReader::open(path)?.header().clone();
-        edition.clone_into(&mut header.edition);
+        edition.id().clone_into(&mut header.edition);
         let mut script = Self {
             header,
+            edition,
             cut: false,
             lock: None,
             ports: BTreeSet::new(),
@@ -91,7 +86,6 @@ impl Script {
             driven: false,
             upgrades: false,
             path: path.to_owned(),
-            reads,
             did: [false; 2],
             compressed: [false; 2],
             unread: [None; 2],
@@ -118,8 +112,8 @@ impl Script {
     /// Where the file is not there any more.
     pub fn steps(&self) -> Result<Steps, ScriptError> {
         let reader = TraceReader::open(&self.path)?;
-        let (reads, edition) = (self.reads, self.header.edition.clone());
-        let lock = move |content: &[u8]| reads.and_then(|read| read(&edition, content).ok());
+        let edition = self.edition;
+        let lock = move |content: &[u8]| edition.read_lockfile(content).ok();
         Ok(Steps::new(reader, &self.path, Box::new(lock)))
     }
 

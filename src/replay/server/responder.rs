@@ -18,8 +18,6 @@ use crate::wire::websocket::{self, FrameSpec, Incoming, Options, Reply, SendOpti
 pub struct ReplayResponder {
     /// The state that the connections share.
     pub state: Arc<ReplayState>,
-    /// The response to a message that the record has no response to.
-    pub refusal: fn(edition: &str, message: &Value) -> Option<Value>,
 }
 
 /// The text of the response to what the record has no response to.
@@ -302,7 +300,7 @@ impl ReplayResponder {
                     }
                 }
                 MessageMatch::Unknown => {
-                    let refusal = message.json.as_ref().and_then(|json| (self.refusal)(&self.edition(), json));
+                    let refusal = message.json.as_ref().and_then(|json| self.state.script.script.edition.refusal(json));
                     if let Some(refusal) = refusal {
                         // Fails only where the client is gone.
                         let _ = socket.sender.send(&FrameSpec::text(refusal.to_string()), None).await;
@@ -310,10 +308,6 @@ impl ReplayResponder {
                 }
             }
         }
-    }
-
-    fn edition(&self) -> String {
-        self.state.script.script.header.edition.clone()
     }
 
     /// The pause that the record has before a step, as far as the timing wants it.

@@ -343,7 +343,7 @@ impl Check<'_> {
             );
             self.report(fault);
         }
-        match editions.iter().find(|e| e.key == self.edition) {
+        match editions.iter().find(|e| e.key == self.edition.id()) {
             Some(edition) => self.proves_node(&edition.value, edition.key_span, found),
             None => {
                 let message = format!("`proves` does not say what is proved in the edition `{}`", self.edition);
@@ -368,7 +368,7 @@ impl Check<'_> {
         let all = (self.protocol.requirements)();
         // A whole id may be of another edition in which this scenario is played, too.
         let elsewhere = all.iter().find(|r| r.id == name).map(Requirement::edition);
-        if elsewhere.is_some_and(|e| e != self.edition && self.editions.contains(&e)) {
+        if elsewhere.is_some_and(|e| e != self.edition.id() && self.editions.contains(&e)) {
             return;
         }
         match self.requirement(name) {
@@ -380,7 +380,7 @@ impl Check<'_> {
                 self.report(fault.note(format!("it says: {}", requirement.statement)));
             }
             None => {
-                let mine: Vec<&Requirement> = all.iter().filter(|r| r.edition() == self.edition).collect();
+                let mine: Vec<&Requirement> = all.iter().filter(|r| r.edition() == self.edition.id()).collect();
                 let area = name.split_once('/').map_or(name, |(area, _)| area);
                 let same: Vec<&str> = mine.iter().filter(|r| r.area() == area).map(|r| r.short()).collect();
                 let shorts: Vec<&str> = mine.iter().map(|r| r.short()).collect();
@@ -403,7 +403,7 @@ impl Check<'_> {
     fn requirement(&self, name: &str) -> Option<&'static Requirement> {
         let all = (self.protocol.requirements)();
         // The end of the id is compared first, since it differs for nearly all, and the parts have to be searched for.
-        let is_meant = |r: &&Requirement| r.edition() == self.edition && (r.short() == name || r.id == name);
+        let is_meant = |r: &&Requirement| r.edition() == self.edition.id() && (r.short() == name || r.id == name);
         all.iter().filter(|r| r.id.ends_with(name)).find(is_meant)
     }
 }

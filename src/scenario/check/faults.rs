@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
-use crate::protocol::{Protocol, RequirementId, Role};
+use crate::protocol::{Edition, Protocol, RequirementId, Role};
 
 use super::scope::Scope;
 
@@ -17,7 +17,7 @@ pub(super) struct Check<'a> {
     pub(super) protocol: &'static Protocol,
     pub(super) role: &'static Role,
     /// The edition that is being checked for.
-    pub(super) edition: &'static str,
+    pub(super) edition: &'static dyn Edition,
     /// All editions that the file names.
     pub(super) editions: &'a [&'static str],
     /// Whether the scenario has a process of its own.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span};
-use crate::protocol::{self, Protocol, Role};
+use crate::protocol::{self, Edition, Protocol, Role};
 use crate::scenario::language::{self, TOP, VERSION};
 use crate::scenario::{Plan, ProcessSharing};
 
@@ -32,11 +32,11 @@ pub(in crate::scenario) fn checked_plans(source: &Source, root: &Node) -> (Vec<P
     let mut plays = vec![];
     if let Some(file) = played {
         let mut by_edition = FaultsByEdition::default();
-        for edition in &file.editions {
+        for edition in file.editions.iter().copied() {
             for case in &file.cases {
                 let (plan, found) = plan_of_case(source, &file, edition, *case);
                 plays.extend(plan.map(|plan| PlanOfCase { plan, case: case.map(|c| c.key.clone()) }));
-                by_edition.add(found, edition, case.map(|c| c.key.as_str()));
+                by_edition.add(found, edition.id(), case.map(|c| c.key.as_str()));
             }
         }
         faults.extend(by_edition.finish(&file));
@@ -56,7 +56,7 @@ struct FileHeader<'a> {
     entries: &'a [Entry],
     protocol: &'static Protocol,
     role: &'static Role,
-    editions: Vec<&'static str>,
+    editions: Vec<&'static dyn Edition>,
     /// Each case; one that is none where there are no cases.
     cases: Vec<Option<&'a Entry>>,
     title: String,
@@ -166,7 +166,7 @@ impl HeaderReader<'_> {
         role
     }
 
-    fn editions(&mut self, entries: &[Entry], protocol: &Protocol, first: Span) -> Option<Vec<&'static str>> {
+    fn editions(&mut self, entries: &[Entry], protocol: &Protocol, first: Span) -> Option<Vec<&'static dyn Edition>> {
         let Some(e) = find_entry(entries, "edition") else {
             self.missing(entries, "edition", first);
             return None;
@@ -182,22 +182,22 @@ impl HeaderReader<'_> {
         if names.is_empty() {
             self.fault("scenario/empty", "`edition` names none", e.key_span);
         }
-        let known: Vec<&'static str> = protocol.editions.iter().map(|e| e.id).collect();
         let mut editions = vec![];
         for node in names {
             let Kind::String(name) = &node.kind else {
                 self.faults.push(wrong_type(self.source, node, start_of(node), "the name of an edition"));
                 continue;
             };
-            match known.iter().find(|k| *k == name) {
-                Some(edition) if editions.contains(edition) => {
+            match protocol.edition(name) {
+                Some(edition) if editions.contains(&edition) => {
                     self.fault("scenario/duplicate", format!("the edition `{name}` is named twice"), node.span);
                 }
-                Some(edition) => editions.push(*edition),
+                Some(edition) => editions.push(edition),
                 None => {
                     let of = format!(" of the protocol `{}`", protocol.name);
                     let word = (name.as_str(), node.span);
                     let code = "scenario/unknown-edition";
+                    let known: Vec<&str> = protocol.edition_ids().collect();
                     self.faults.push(unknown_word(self.source, code, "edition", word, &known, &of));
                 }
             }
@@ -236,15 +236,16 @@ impl HeaderReader<'_> {
 fn plan_of_case(
     source: &Source,
     file: &FileHeader<'_>,
-    edition: &'static str,
+    edition: &'static dyn Edition,
     case: Option<&Entry>,
 ) -> (Option<Plan>, Vec<Diagnostic>) {
+    let editions: Vec<&str> = file.editions.iter().map(|edition| edition.id()).collect();
     let mut check = Check {
         source,
         protocol: file.protocol,
         role: file.role,
         edition,
-        editions: &file.editions,
+        editions: &editions,
         own_process: false,
         scope: Scope::new(),
         initial_vars: Map::new(),
@@ -328,7 +329,7 @@ impl Check<'_> {
         {
             let played = self.editions;
             self.known_keys(map, played, " here: the scenario is not played in this edition");
-            if let Some(map) = find_entry(map, self.edition).and_then(|e| self.map(e, "a map of variables")) {
+            if let Some(map) = find_entry(map, self.edition.id()).and_then(|e| self.map(e, "a map of variables")) {
                 self.variables(map, &mut vars);
             }
         }

@@ -201,7 +201,7 @@ impl Check<'_> {
     /// A pattern is put in where it is used; its variables must have values there, not here.
     fn pattern_variable(&mut self, entry: &Entry) {
         let json = self.put_in(&entry.value.to_json());
-        match Pattern::compile(&json, &self.protocol.schemas(self.edition)) {
+        match Pattern::compile(&json, self.edition) {
             Ok(pattern) => {
                 if let Some(name) = pattern.captures().first() {
                     let message = format!("a pattern in a variable cannot capture `{name}`");

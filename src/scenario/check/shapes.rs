@@ -290,7 +290,7 @@ impl Check<'_> {
     pub(super) fn pattern(&mut self, node: &Node, key: Span) -> CheckedPattern {
         self.pattern_variables(node, key, true);
         let json = self.put_in(&node.to_json());
-        match Pattern::compile(&json, &self.protocol.schemas(self.edition)) {
+        match Pattern::compile(&json, self.edition) {
             Ok(pattern) => CheckedPattern { json, captures: pattern.captures().to_vec() },
             Err(errors) => {
                 for error in errors {

@@ -20,7 +20,7 @@ async fn a_server_is_started_found_and_stopped_as_it_wishes() {
     let running = start(&spec, &run_dir, &trace).await.unwrap();
     assert_eq!(running.lock().unwrap().token, "hush-hush");
     assert_eq!(running.lock().unwrap().pid, running.pid());
-    assert_eq!(running.editions(), ["one", "two"]);
+    assert_eq!(running.editions().iter().map(|edition| edition.id()).collect::<Vec<_>>(), ["one", "two"]);
     assert!(running.is_ours() && running.alive().await && running.lockfile().exists);
     let pid = running.pid().unwrap();
     let stopped = running.stop().await;
@@ -136,7 +136,8 @@ async fn one_that_never_becomes_ready_is_reported_with_where_was_looked_and_leav
     assert!(text.ends_with("/home/.local/share/test/ide"), "{text}");
     let named = |error: &SubjectError| error.diagnostic().help.iter().any(|help| help.contains("`--edition one` or"));
     assert!(named(&error), "{:?}", error.diagnostic().help);
-    let (error, _) = refusal(&SubjectSpec { edition: EditionChoice::Given("one"), ..spec.clone() }).await;
+    let (error, _) =
+        refusal(&SubjectSpec { edition: EditionChoice::Given(spec.protocol.default_edition()), ..spec.clone() }).await;
     assert!(!named(&error), "which edition it is was said");
     let [EventKind::Launched(launched), EventKind::Exited(exited)] = &trace.events()[..] else {
         panic!("{}", trace.kinds())

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::peer::amp::edition::{self, Edition, Method};
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::names::Method;
 
 use super::incoming::ResponseOutcome;
 use super::quirks::{AgentEffect, Quirks, Switch};
@@ -51,7 +52,7 @@ struct OpenCall {
 /// The calls that have no outcome yet.
 #[derive(Debug)]
 pub struct Calls {
-    edition: Edition,
+    edition: &'static AmpEdition,
     quirks: Quirks,
     /// Waiting for a connection, each since when.
     waiting: VecDeque<(Instant, AgentCall)>,
@@ -66,7 +67,7 @@ pub struct Calls {
 
 impl Calls {
     /// No calls yet.
-    pub fn new(edition: Edition, quirks: Quirks) -> Self {
+    pub fn new(edition: &'static AmpEdition, quirks: Quirks) -> Self {
         Self { edition, quirks, waiting: VecDeque::new(), open: vec![], last: 0, late: vec![], answered: vec![] }
     }
 
@@ -205,7 +206,13 @@ fn remember(ids: &mut Vec<String>, id: String) {
 }
 
 /// A request.
-pub fn encode_request(edition: Edition, quirks: &Quirks, id: &str, method: Method, params: &Value) -> OutgoingRequest {
+pub fn encode_request(
+    edition: &AmpEdition,
+    quirks: &Quirks,
+    id: &str,
+    method: Method,
+    params: &Value,
+) -> OutgoingRequest {
     let mut params = params.clone();
     let mut why = quirks.rewrite(&mut params, |effect| match effect {
         AgentEffect::Params(of, change) if of.is_none_or(|of| of == method) => Some(change),
@@ -213,7 +220,7 @@ pub fn encode_request(edition: Edition, quirks: &Quirks, id: &str, method: Metho
     });
     let number = id.parse::<u64>().ok().filter(|_| quirks.has(Switch::NumericIds));
     let id = number.map_or_else(|| json!(id), |number| json!(number));
-    let mut request = edition::request(edition.id(), &id, method.name(), &params);
+    let mut request = edition.envelope.request(&id, edition.methods.of(method).unwrap_or_default(), &params);
     let change = |effect| if let AgentEffect::Request(change) = effect { Some(change) } else { None };
     why = quirks.rewrite(&mut request, change).or(why);
     let mut bytes = request.to_string().into_bytes();
@@ -226,8 +233,8 @@ pub fn encode_request(edition: Edition, quirks: &Quirks, id: &str, method: Metho
 }
 
 /// The request with which a flaw begins a connection: for a method that no edition has.
-pub fn greeting(edition: Edition, quirks: &Quirks) -> OutgoingRequest {
-    let request = edition::request(edition.id(), &json!("hello"), "initialize", &json!({}));
+pub fn greeting(edition: &AmpEdition, quirks: &Quirks) -> OutgoingRequest {
+    let request = edition.envelope.request(&json!("hello"), "initialize", &json!({}));
     OutgoingRequest { bytes: request.to_string().into_bytes(), deliberate: quirks.why(Switch::Greets) }
 }
 
@@ -339,9 +346,10 @@ fn essential_part(method: Method, mut result: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::amp::editions::CLI;
 
     fn calls() -> Calls {
-        Calls::new(Edition::Cli, Quirks::default())
+        Calls::new(&CLI, Quirks::default())
     }
 
     fn call(number: u64) -> AgentCall {

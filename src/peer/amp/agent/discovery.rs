@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::peer::amp::edition::Edition;
-use crate::protocol::Lock;
-use crate::protocol::amp::lockfile;
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::lockfile::{self, SCANNED_PORTS};
+use crate::protocol::{Edition as _, Lock};
 
 use super::quirks::{Quirks, Switch};
 
@@ -42,25 +42,24 @@ pub struct DiscoveredEditor {
 /// In `cli` there is one or none: among the editors that are alive, the one that has open what the client works in,
 /// else the one that has open a folder around or inside it; where several are left, their user has to choose
 /// (docs/amp.md, Choosing an editor). In `guide` every lockfile counts (quick reference, section 1).
-pub fn editors(edition: Edition, scope: &SearchScope, quirks: &Quirks) -> Vec<DiscoveredEditor> {
+pub fn editors(edition: &AmpEdition, scope: &SearchScope, quirks: &Quirks) -> Vec<DiscoveredEditor> {
     let folder = if quirks.has(Switch::LooksElsewhere) { "amp" } else { lockfile::FOLDER };
     let mut found = lockfiles(edition, &scope.data_home.join(folder), quirks);
     if quirks.has(Switch::RangeOnly) {
-        found.retain(|f| (8000..=8100).contains(&f.lock.port));
+        found.retain(|f| (SCANNED_PORTS.0..=SCANNED_PORTS.1).contains(&f.lock.port));
     }
     if quirks.has(Switch::FirstOnly) {
         found.truncate(1);
     }
-    match edition {
-        Edition::Guide => found,
-        Edition::Cli if quirks.has(Switch::AnyWorkspace) => found,
-        Edition::Cli => choose(found, &scope.workspace, quirks),
+    match edition.lockfile.has("workspaceFolders") && !quirks.has(Switch::AnyWorkspace) {
+        true => choose(edition, found, &scope.workspace, quirks),
+        false => found,
     }
 }
 
 /// The lockfiles in a folder, by name; those that say nothing of use are left out, and in `cli` those of processes that
 /// have ended.
-fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<DiscoveredEditor> {
+fn lockfiles(edition: &AmpEdition, folder: &Path, quirks: &Quirks) -> Vec<DiscoveredEditor> {
     let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
     let mut paths: Vec<PathBuf> = entries.take(MAX_FILES).filter_map(|entry| entry.ok().map(|e| e.path())).collect();
     paths.sort();
@@ -74,8 +73,8 @@ fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<Discovered
             }
             continue;
         };
-        let lock = lockfile::read(edition.id(), &content).or_else(|e| match quirks.has(Switch::TakesIncomplete) {
-            true => lockfile::read("guide", &content).map(|lock| Lock { folders: folders(&lock.content), ..lock }),
+        let lock = edition.read_lockfile(&content).or_else(|e| match quirks.has(Switch::TakesIncomplete) {
+            true => lockfile::read(&[], &content).map(|lock| Lock { folders: folders(&lock.content), ..lock }),
             false => Err(e),
         });
         let lock = match lock {
@@ -83,7 +82,7 @@ fn lockfiles(edition: Edition, folder: &Path, quirks: &Quirks) -> Vec<Discovered
             Err(_) if blocked(&content, quirks) => return vec![],
             Err(_) => continue,
         };
-        let alive = edition == Edition::Guide || quirks.has(Switch::IgnoresPid);
+        let alive = !edition.lockfile.has("pid") || quirks.has(Switch::IgnoresPid);
         if alive || lock.pid.is_none_or(is_alive) {
             found.extend(apply_flaws(edition, DiscoveredEditor { path, lock }, quirks));
         } else if quirks.has(Switch::RemovesDead) {
@@ -101,9 +100,9 @@ fn blocked(content: &[u8], quirks: &Quirks) -> bool {
 }
 
 /// A lockfile as flaws have it understood.
-fn apply_flaws(edition: Edition, mut found: DiscoveredEditor, quirks: &Quirks) -> Option<DiscoveredEditor> {
+fn apply_flaws(edition: &AmpEdition, mut found: DiscoveredEditor, quirks: &Quirks) -> Option<DiscoveredEditor> {
     let keys = found.lock.content.as_object().map_or(0, serde_json::Map::len);
-    if quirks.has(Switch::RefusesExtraKeys) && keys > if edition == Edition::Guide { 2 } else { 5 } {
+    if quirks.has(Switch::RefusesExtraKeys) && keys > edition.lockfile.members.len() {
         return None;
     }
     if quirks.has(Switch::PortFromName) {
@@ -130,7 +129,12 @@ fn is_alive(pid: u32) -> bool {
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-fn choose(found: Vec<DiscoveredEditor>, workspace: &Path, quirks: &Quirks) -> Vec<DiscoveredEditor> {
+fn choose(
+    edition: &AmpEdition,
+    found: Vec<DiscoveredEditor>,
+    workspace: &Path,
+    quirks: &Quirks,
+) -> Vec<DiscoveredEditor> {
     let has = |switch| quirks.has(switch);
     let resolve_links = |path: &Path| if has(Switch::LinksNotFollowed) { path.to_owned() } else { resolve_links(path) };
     let ours = resolve_links(workspace);
@@ -162,7 +166,7 @@ fn choose(found: Vec<DiscoveredEditor>, workspace: &Path, quirks: &Quirks) -> Ve
     let mut left: Vec<DiscoveredEditor> = left.into_iter().map(|(_, found)| found).collect();
     if left.len() > 1 && has(Switch::TakesIncomplete) {
         let incomplete =
-            |found: &DiscoveredEditor| lockfile::read("cli", found.lock.content.to_string().as_bytes()).is_err();
+            |found: &DiscoveredEditor| edition.read_lockfile(found.lock.content.to_string().as_bytes()).is_err();
         left.retain(incomplete);
     }
     if left.len() > 1 {
@@ -267,6 +271,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::protocol::Lock;
+    use crate::protocol::amp::editions::{CLI, GUIDE};
 
     use super::*;
 
@@ -303,13 +308,13 @@ mod tests {
             json!({"workspaceFolders": [self.dir.path().join(name)]})
         }
 
-        fn ports(&self, edition: Edition, quirks: &Quirks) -> Vec<u16> {
+        fn ports(&self, edition: &AmpEdition, quirks: &Quirks) -> Vec<u16> {
             let scope = SearchScope { data_home: self.dir.path().to_owned(), workspace: self.dir.path().join("w") };
             editors(edition, &scope, quirks).iter().map(|found| found.lock.port).collect()
         }
 
         fn ports_of_cli(&self) -> Vec<u16> {
-            self.ports(Edition::Cli, &Quirks::default())
+            self.ports(&CLI, &Quirks::default())
         }
     }
 
@@ -368,7 +373,7 @@ mod tests {
         machine.file("8001.json", "{\"port\": 8001, \"authToken\": \"t\"}");
         machine.file("8000.json", "{\"port\": 8000, \"authToken\": \"t\", \"pid\": 2147483647}");
         machine.file("8002.json", "{\"port\": 8002}");
-        assert_eq!(machine.ports(Edition::Guide, &Quirks::default()), [8000, 8001]);
+        assert_eq!(machine.ports(&GUIDE, &Quirks::default()), [8000, 8001]);
     }
 
     fn lock(port: u16) -> DiscoveredEditor {

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::peer::Freedom;
-use crate::peer::amp::edition::Edition;
 use crate::peer::amp::editor::outgoing::{escape, pretty, reverse_keys};
+use crate::protocol::amp::editions::AmpEdition;
 
 use super::quirks::{AgentEffect, Quirk, Switch};
 
@@ -112,7 +112,7 @@ pub fn all() -> &'static [Freedom] {
 }
 
 /// The freedom of this name, if the edition has it.
-pub fn find(edition: Edition, name: &str) -> Option<Quirk> {
-    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name && e.freedom.editions.contains(&edition.id()))?;
+pub fn find(edition: &AmpEdition, name: &str) -> Option<Quirk> {
+    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name && e.freedom.editions.contains(&edition.id))?;
     Some(Quirk::freedom(entry.freedom.name, entry.effect))
 }

@@ -7,9 +7,9 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::peer::amp::client::connect::{Encoding, target};
-use crate::peer::amp::edition::Edition;
 use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
 use crate::protocol::Lock;
+use crate::protocol::amp::editions::AmpEdition;
 use crate::trace::{Clock, End, Head, Recorder};
 use crate::wire::tcp::{self, Address};
 use crate::wire::websocket::{self, ClientRequest, HandshakeError, HandshakeOutcome, Options, SendOptions, Socket};
@@ -31,7 +31,7 @@ fn limits(quirks: &Quirks) -> Limits {
 
 /// Connects to the editor of a lockfile; none where nobody accepts, or the response is no right one.
 pub async fn connect(
-    edition: Edition,
+    edition: &AmpEdition,
     lock: &Lock,
     quirks: &Quirks,
     tap: Tap,
@@ -71,9 +71,8 @@ pub async fn connect(
 
 /// Where the editor of a lockfile is (docs/amp.md, Connection; quick reference, section 2). `localhost` stands for both
 /// loopback addresses.
-fn address(edition: Edition, lock: &Lock, quirks: &Quirks) -> Address {
-    let both = edition == Edition::Cli && !quirks.has(Switch::Ipv4Only);
-    Address::new(if both { "localhost" } else { "127.0.0.1" }, lock.port)
+fn address(edition: &AmpEdition, lock: &Lock, quirks: &Quirks) -> Address {
+    Address::new(if quirks.has(Switch::Ipv4Only) { "127.0.0.1" } else { edition.host }, lock.port)
 }
 
 fn request(address: &Address, lock: &Lock, quirks: &Quirks) -> ClientRequest {

@@ -4,8 +4,9 @@
 use JsonShape::{Any, Flag, List, Members, Number, OneOf, Text, Url};
 use serde_json::Value;
 
-use crate::peer::amp::edition::{Edition, Method};
+use crate::protocol::amp::editions::{AmpEdition, DiagnosticsForm, PlaceForm, ResultForm};
 use crate::protocol::amp::envelope;
+use crate::protocol::amp::names::{Method, NotificationKind};
 
 use super::quirks::{AgentEffect, Quirks, Switch, Trigger};
 
@@ -36,7 +37,7 @@ pub enum ResponseOutcome {
 /// Reads messages.
 pub struct MessageReader<'a> {
     /// The edition.
-    pub edition: Edition,
+    pub edition: &'a AmpEdition,
     /// How the reader differs.
     pub quirks: &'a Quirks,
 }
@@ -57,7 +58,7 @@ impl MessageReader<'_> {
         if self.quirks.has(Switch::Strict) && json.as_object().is_some_and(|keys| keys.len() > 1) {
             return EditorMessage::Unusable(Trigger::BadEnvelope);
         }
-        if let Some(response) = envelope::response(self.edition.id(), &json) {
+        if let Some(response) = envelope::response(self.edition, &json) {
             let id = match response.id {
                 Some(Value::String(id)) => id.clone(),
                 Some(Value::Number(id)) if self.quirks.has(Switch::NumericIds) => id.to_string(),
@@ -69,14 +70,14 @@ impl MessageReader<'_> {
                 None => EditorMessage::Unusable(Trigger::WrongTypes),
             };
         }
-        match envelope::notifications(self.edition.id(), &json) {
+        match envelope::notifications(self.edition, &json) {
             Some(notifications) => self.notifications(&notifications),
             None => EditorMessage::Unusable(Trigger::BadEnvelope),
         }
     }
 
     fn notifications(&self, notifications: &[(&str, &Value)]) -> EditorMessage {
-        if !notifications.iter().any(|(name, _)| is_topic(self.edition, name)) {
+        if !notifications.iter().any(|(name, _)| self.edition.notification(name).is_some()) {
             return EditorMessage::Unusable(Trigger::UnknownNotification);
         }
         let strict = self.quirks.has(Switch::Strict);
@@ -94,7 +95,7 @@ impl MessageReader<'_> {
 
     /// The outcome in a response; none where a member has a type that makes it unreadable.
     fn outcome(&self, method: Method, response: &Value) -> Option<ResponseOutcome> {
-        let key = if self.edition == Edition::Guide { "result" } else { method.name() };
+        let key = self.edition.envelope.result_key(self.edition.methods.of(method).unwrap_or_default());
         let mut result = response.get(key);
         let strict = self.quirks.has(Switch::Strict);
         if strict && response.as_object().is_some_and(|keys| keys.len() > 2) {
@@ -174,21 +175,25 @@ const SELECTION: JsonShape = Members(&[("range", RANGE), ("content", Text)], &[]
 const ERROR: JsonShape = Members(&[("code", Number), ("message", Text)], &[]);
 
 /// Whether a method's result is one that can be used.
-pub fn is_result(edition: Edition, method: Method, result: &Value, strict: bool) -> bool {
-    let shape = match (edition, method) {
-        (Edition::Cli, Method::Ping) => MESSAGE,
-        (Edition::Cli, Method::Authenticate) => Members(&[("authenticated", Flag)], &[]),
-        (Edition::Cli, Method::ReadFile) => Members(
-            &[("success", Flag)],
-            &[("content", Text), ("message", Text), ("encoding", Text), ("isDirty", Flag)],
-        ),
-        (Edition::Cli, Method::EditFile) => Members(&[("success", Flag)], &[("message", Text)]),
-        (Edition::Cli, Method::GetDiagnostics) => Members(&[("entries", List(&ENTRY))], &[]),
-        (Edition::Cli, Method::OpenUri) => Members(&[("success", Flag)], &[("message", Text)]),
-        (Edition::Guide, Method::ReadFile) => Members(&[("content", Text)], &[]),
-        (Edition::Guide, Method::EditFile | Method::OpenUri) => Members(&[("success", Flag)], &[]),
-        (Edition::Guide, Method::GetDiagnostics) => List(&Any),
-        (Edition::Guide, Method::Ping | Method::Authenticate) => Any,
+pub fn is_result(edition: &AmpEdition, method: Method, result: &Value, strict: bool) -> bool {
+    let shape = match method {
+        Method::Ping => MESSAGE,
+        Method::Authenticate => Members(&[("authenticated", Flag)], &[]),
+        Method::GetDiagnostics => match edition.diagnostics {
+            DiagnosticsForm::EntriesOfPath => Members(&[("entries", List(&ENTRY))], &[]),
+            DiagnosticsForm::AllItems => List(&Any),
+        },
+        Method::ReadFile => match edition.results {
+            ResultForm::Flagged => Members(
+                &[("success", Flag)],
+                &[("content", Text), ("message", Text), ("encoding", Text), ("isDirty", Flag)],
+            ),
+            ResultForm::Bare => Members(&[("content", Text)], &[]),
+        },
+        Method::EditFile | Method::OpenUri => match edition.results {
+            ResultForm::Flagged => Members(&[("success", Flag)], &[("message", Text)]),
+            ResultForm::Bare => Members(&[("success", Flag)], &[]),
+        },
     };
     fits(shape, result, strict)
 }
@@ -199,30 +204,21 @@ pub fn is_error(error: &Value) -> bool {
 }
 
 /// Whether there is such a notification, and its data can be used.
-pub fn is_notification(edition: Edition, name: &str, data: &Value, strict: bool) -> bool {
-    let shape = match (edition, name) {
-        (Edition::Cli, "selectionDidChange") => Members(&[("uri", Url), ("selections", List(&SELECTION))], &[]),
-        (Edition::Cli, "visibleFilesDidChange") => Members(&[("uris", List(&Url))], &[]),
-        (Edition::Cli, "pluginMetadata") => Members(&[("version", Text)], &[("pluginDirectory", Text)]),
-        (Edition::Cli, "userSentMessage" | "appendToPrompt") => MESSAGE,
-        (Edition::Guide, "selectionChanged") => Members(&[("path", Text), ("start", POSITION), ("end", POSITION)], &[]),
-        (Edition::Guide, "visibleFilesChanged") => Members(&[("files", List(&Text))], &[]),
-        _ => return false,
+pub fn is_notification(edition: &AmpEdition, name: &str, data: &Value, strict: bool) -> bool {
+    let Some(kind) = edition.notification(name) else { return false };
+    let shape = match (kind, edition.places) {
+        (NotificationKind::Selection, PlaceForm::Ranges) => {
+            Members(&[("uri", Url), ("selections", List(&SELECTION))], &[])
+        }
+        (NotificationKind::Selection, PlaceForm::Positions) => {
+            Members(&[("path", Text), ("start", POSITION), ("end", POSITION)], &[])
+        }
+        (NotificationKind::VisibleFiles, PlaceForm::Ranges) => Members(&[("uris", List(&Url))], &[]),
+        (NotificationKind::VisibleFiles, PlaceForm::Positions) => Members(&[("files", List(&Text))], &[]),
+        (NotificationKind::Metadata, _) => Members(&[("version", Text)], &[("pluginDirectory", Text)]),
+        (NotificationKind::Message | NotificationKind::Prompt, _) => MESSAGE,
     };
     fits(shape, data, strict)
-}
-
-/// Whether there is a notification of this name.
-pub fn is_topic(edition: Edition, name: &str) -> bool {
-    use crate::peer::amp::edition::NotificationKind;
-    let all = [
-        NotificationKind::Selection,
-        NotificationKind::VisibleFiles,
-        NotificationKind::Message,
-        NotificationKind::Prompt,
-        NotificationKind::Metadata,
-    ];
-    all.iter().any(|topic| topic.name(edition) == Some(name))
 }
 
 /// `strict` allows no members but those that are known, which is wrong.
@@ -257,14 +253,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::protocol::amp::editions::{CLI, GUIDE};
 
-    fn read(edition: Edition, method: Method, text: &str) -> EditorMessage {
+    fn read(edition: &AmpEdition, method: Method, text: &str) -> EditorMessage {
         let pending = |id: &str| (id == "1").then(|| (id.to_owned(), method));
         MessageReader { edition, quirks: &Quirks::default() }.read(text.into(), pending)
     }
 
     fn read_cli(message: &Value) -> EditorMessage {
-        read(Edition::Cli, Method::Ping, &message.to_string())
+        read(&CLI, Method::Ping, &message.to_string())
     }
 
     fn response(outcome: ResponseOutcome) -> EditorMessage {
@@ -290,7 +287,7 @@ mod tests {
         );
         let guide = json!({"serverResponse": {"id": "1", "result": {"content": ""}}}).to_string();
         let result = response(ResponseOutcome::Result(json!({"content": ""})));
-        assert_eq!(read(Edition::Guide, Method::ReadFile, &guide), result);
+        assert_eq!(read(&GUIDE, Method::ReadFile, &guide), result);
     }
 
     #[test]
@@ -306,9 +303,9 @@ mod tests {
         ] {
             assert_eq!(read_cli(&message), EditorMessage::Unusable(why), "{message}");
         }
-        assert_eq!(read(Edition::Cli, Method::Ping, "{"), EditorMessage::Unusable(BadJson));
+        assert_eq!(read(&CLI, Method::Ping, "{"), EditorMessage::Unusable(BadJson));
         let deep = "[".repeat(10_000) + &"]".repeat(10_000);
-        assert_eq!(read(Edition::Cli, Method::Ping, &deep), EditorMessage::Unusable(DeepJson));
+        assert_eq!(read(&CLI, Method::Ping, &deep), EditorMessage::Unusable(DeepJson));
         for id in [json!("2"), json!(1), json!(null)] {
             let message = json!({"serverResponse": {"id": id, "ping": {"message": "m"}}});
             assert_eq!(read_cli(&message), EditorMessage::Unexpected, "{message}");
@@ -326,19 +323,19 @@ mod tests {
 
     #[test]
     fn a_member_of_another_type_spoils_a_result_and_one_that_nobody_knows_does_not() {
-        let read = |result| is_result(Edition::Cli, Method::ReadFile, &result, false);
+        let read = |result| is_result(&CLI, Method::ReadFile, &result, false);
         assert!(read(json!({"success": true, "content": "x", "extra": 1})));
         assert!(read(json!({"success": false})));
         assert!(!read(json!({"content": "x"})));
         assert!(!read(json!({"success": true, "content": 1})));
         assert!(!read(json!("x")));
-        assert!(is_result(Edition::Guide, Method::GetDiagnostics, &json!([1, {}]), false));
-        assert!(!is_result(Edition::Guide, Method::GetDiagnostics, &json!({"entries": []}), false));
+        assert!(is_result(&GUIDE, Method::GetDiagnostics, &json!([1, {}]), false));
+        assert!(!is_result(&GUIDE, Method::GetDiagnostics, &json!({"entries": []}), false));
     }
 
     #[test]
     fn uris_have_a_scheme() {
-        let files = |uri: &str| is_notification(Edition::Cli, "visibleFilesDidChange", &json!({"uris": [uri]}), false);
+        let files = |uri: &str| is_notification(&CLI, "visibleFilesDidChange", &json!({"uris": [uri]}), false);
         assert!(files("file:///a%20b"));
         assert!(!files("/a"));
         assert!(!files(""));
@@ -347,7 +344,7 @@ mod tests {
     #[test]
     fn notifications_of_the_other_edition_are_unknown() {
         let data = json!({"files": ["/a"]});
-        assert!(is_notification(Edition::Guide, "visibleFilesChanged", &data, false));
-        assert!(!is_notification(Edition::Cli, "visibleFilesChanged", &data, false));
+        assert!(is_notification(&GUIDE, "visibleFilesChanged", &data, false));
+        assert!(!is_notification(&CLI, "visibleFilesChanged", &data, false));
     }
 }

@@ -1,9 +1,9 @@
 //! The reference client as a mock.
 
-use crate::peer::amp::edition::Edition;
 use crate::peer::amp::editor::lockfile::{IgnoredVariables, data_home};
 use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
+use crate::protocol::amp::editions::AmpEdition;
 
 use super::discovery::SearchScope;
 use super::quirks::{AgentEffect, Quirks, Switch};
@@ -21,9 +21,7 @@ pub static MOCK: MockKind = MockKind {
 };
 
 async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
-    let edition = Edition::parse(&options.edition).ok_or_else(|| {
-        MockError::Option(format!("there is no edition `{}`; there are cli and guide", options.edition))
-    })?;
+    let edition = AmpEdition::of(options.edition);
     let quirks = with_registry(edition, |with_registry| Quirks::chosen(&options, with_registry))?;
     let ignored = IgnoredVariables {
         amp: quirks.has(Switch::IgnoresAmpDataHome),
@@ -38,7 +36,7 @@ async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
 }
 
 /// Does something with what can be different about it in an edition.
-fn with_registry<T>(edition: Edition, use_registry: impl FnOnce(&QuirkRegistry<'_, AgentEffect>) -> T) -> T {
+fn with_registry<T>(edition: &AmpEdition, use_registry: impl FnOnce(&QuirkRegistry<'_, AgentEffect>) -> T) -> T {
     let names = || flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect();
     use_registry(&QuirkRegistry {
         flaw: &|name| flaws::find(edition, name),

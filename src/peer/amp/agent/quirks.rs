@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use crate::peer::amp::assembler::FrameFault;
-use crate::peer::amp::edition::Method;
+use crate::protocol::amp::names::Method;
 use crate::wire::websocket::{ClientRequest, FrameSpec};
 
 /// A flaw or freedom that is switched on.

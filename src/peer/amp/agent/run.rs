@@ -8,8 +8,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::peer::Ended;
-use crate::peer::amp::edition::{Edition, Method};
 use crate::peer::lines::{self, DriverCommand, Output};
+use crate::protocol::amp::editions::AmpEdition;
 use crate::trace::{End, Recorder};
 use crate::wire::Tap;
 use crate::wire::websocket::Socket;
@@ -49,7 +49,7 @@ pub enum AgentEvent {
 /// The settings of a client.
 pub struct AgentSettings {
     /// The edition that the client speaks.
-    pub edition: Edition,
+    pub edition: &'static AmpEdition,
     /// Where the client looks for editors.
     pub scope: SearchScope,
     /// The flaws and freedoms of the client.
@@ -197,7 +197,7 @@ impl Agent {
 
     async fn look_for_editor(&mut self, now: Instant) {
         let AgentSettings { edition, scope, quirks, .. } = &self.settings;
-        let mut editors = discovery::editors(*edition, scope, quirks);
+        let mut editors = discovery::editors(edition, scope, quirks);
         if let (Some(port), true) = (self.first, self.has(Switch::RemembersEditor)) {
             editors.retain(|found| found.lock.port == port);
         }
@@ -290,12 +290,12 @@ impl Agent {
     async fn on_call(&mut self, call: lines::Call) {
         self.settings.quirks.course().message();
         let AgentSettings { edition, ref scope, ref quirks, .. } = self.settings;
-        let Some(method) = Method::parse(edition, &call.name) else {
+        let Some(method) = edition.method(&call.name) else {
             self.write_line(json!({"id": call.id, "unsupported": true})).await;
             return;
         };
         let mut params = call.params;
-        if edition == Edition::Cli && !quirks.has(Switch::AbsolutePathsOnly) {
+        if edition.absolute_paths && !quirks.has(Switch::AbsolutePathsOnly) {
             make_absolute(&mut params, &scope.workspace);
         }
         self.called = true;

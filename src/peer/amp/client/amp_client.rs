@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::peer::amp::edition;
 use crate::peer::params::given;
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::Lock;
+use crate::protocol::amp::editions::AmpEdition;
 use crate::trace::{End, EventKind, Mark};
 use crate::wire::tcp::{Address, ConnectError};
 use crate::wire::websocket::{self, FrameSpec, Piece, SendOptions};
@@ -28,6 +28,7 @@ pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 /// A client of the role `amp-server`, in the edition of its [`Setting`].
 pub struct AmpClient {
     setting: Setting,
+    edition: &'static AmpEdition,
     connections: HashMap<String, AmpConnection>,
 }
 
@@ -86,7 +87,7 @@ enum How {
 impl AmpClient {
     /// A client that has no connection yet.
     pub fn new(setting: Setting) -> Self {
-        Self { setting, connections: HashMap::new() }
+        Self { edition: AmpEdition::of(setting.edition), setting, connections: HashMap::new() }
     }
 
     fn lock(&self) -> Result<&Lock, PeerError> {
@@ -138,7 +139,7 @@ impl AmpClient {
         let name = params.name.clone().unwrap_or_else(|| MAIN.to_owned());
         self.free_name(call.verb, &name).await?;
         let lock = self.lock()?;
-        let address = params.address(&self.setting.edition, lock);
+        let address = params.address(self.edition, lock);
         let escaped = encode(&lock.token, Encoding::Component) != lock.token;
         let request = params.request(lock, deliberate(call, params.deliberate.as_ref()))?;
         let opened = websocket::connect(&address, &request, self.tap(&name), &self.limits()).await;
@@ -167,7 +168,7 @@ impl AmpClient {
         let params: OpenStep = read(call)?;
         let name = params.name.unwrap_or_else(|| MAIN.to_owned());
         self.free_name(call.verb, &name).await?;
-        let address = ConnectStep::default().address(&self.setting.edition, self.lock()?);
+        let address = ConnectStep::default().address(self.edition, self.lock()?);
         let socket = websocket::open(&address, self.tap(&name), &self.limits()).await;
         let socket = socket.map_err(|e| unreachable(&address, e))?;
         let mut connection = AmpConnection::start(socket, true);
@@ -178,10 +179,10 @@ impl AmpClient {
 
     async fn request(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let RequestStep { on, label, method, params, id, deliberate: why } = read(call)?;
-        let edition = self.setting.edition.clone();
+        let edition = self.edition;
         let connection = self.connection(call.verb, on.as_deref())?;
         let id = id.unwrap_or_else(|| connection.next_id());
-        let message = edition::request(&edition, &id, &method, &params.unwrap_or_else(|| json!({})));
+        let message = edition.envelope.request(&id, &method, &params.unwrap_or_else(|| json!({})));
         let pieces = [Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None }];
         let options = SendOptions { deliberate: deliberate(call, why.as_ref()), ..SendOptions::default() };
         self.transmit(call, on.as_deref(), &pieces, &options, 1).await?;
@@ -273,10 +274,10 @@ impl AmpClient {
     }
 
     async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), PeerError> {
-        let edition = self.setting.edition.clone();
+        let edition = self.edition;
         let recorder = self.setting.recorder.clone();
         let connection = self.connection("barrier", conn)?;
-        connection.barrier(&edition, within).await?;
+        connection.barrier(edition, within).await?;
         let mark = Mark { mark: "barrier".to_owned(), text: connection.sender.conn().to_owned() };
         recorder.record(Some(connection.sender.conn()), None, EventKind::Mark(mark));
         Ok(())

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::peer::PeerError;
 use crate::protocol::Lock;
+use crate::protocol::amp::editions::AmpEdition;
 use crate::uri;
 use crate::wire::tcp::Address;
 use crate::wire::websocket::{ClientRequest, HandshakeError, HandshakeOutcome, Options, SendOptions};
@@ -52,9 +53,8 @@ enum Answer {
 impl ConnectStep {
     /// Where to connect to: what the edition's clients use unless the scenario says otherwise
     /// (docs/amp.md, Connection; quick reference, section 2).
-    pub fn address(&self, edition: &str, lock: &Lock) -> Address {
-        let usual = if edition == "guide" { "127.0.0.1" } else { "localhost" };
-        Address::new(self.host.as_deref().unwrap_or(usual), lock.port)
+    pub fn address(&self, edition: &AmpEdition, lock: &Lock) -> Address {
+        Address::new(self.host.as_deref().unwrap_or(edition.host), lock.port)
     }
 
     /// The handshake request; `deliberate` is the trace's mark where it is wrong on purpose.

@@ -7,8 +7,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::peer::PeerError;
-use crate::peer::amp::edition;
 use crate::protocol::amp::PROBE;
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::envelope::response_id;
+use crate::protocol::amp::names::Method;
 use crate::wire::websocket::{FrameSpec, Piece, Receiver, SendError, SendOptions, Sender, Socket};
 
 use super::amp_client::MAIN;
@@ -77,22 +79,21 @@ impl AmpConnection {
 
     /// Returns once a request that was sent after everything else is answered, or nothing more can come.
     ///
-    /// In the edition `cli` that is `ping`. The guide has no such thing, so it is a `readFile` of a path that is
-    /// not there and, for a server that has no response to that, `getDiagnostics`. A WebSocket ping would be
+    /// That is `ping`. Where the edition has no such thing, it is a `readFile` of a path that is not there and, for a
+    /// server that has no response to that, `getDiagnostics`. A WebSocket ping would be
     /// cheaper, but libraries answer those before the editor has seen what came ahead of them.
-    pub async fn barrier(&mut self, edition: &str, within: Duration) -> Result<(), PeerError> {
+    pub async fn barrier(&mut self, edition: &AmpEdition, within: Duration) -> Result<(), PeerError> {
         let deadline = Instant::now() + within;
-        if edition == "guide" {
-            let path = json!({"path": format!("/{PROBE}barrier/not-there")});
-            if self.send_probe(edition, "readFile", &path, Instant::now() + within / 2).await? {
-                return Ok(());
+        let message = json!({"message": format!("{PROBE}barrier")});
+        let path = json!({"path": format!("/{PROBE}barrier/not-there")});
+        let probes: &[_] = match edition.methods.ping {
+            Some(_) => &[(Method::Ping, message, deadline)],
+            None => {
+                &[(Method::ReadFile, path, Instant::now() + within / 2), (Method::GetDiagnostics, json!({}), deadline)]
             }
-            if self.send_probe(edition, "getDiagnostics", &json!({}), deadline).await? {
-                return Ok(());
-            }
-        } else {
-            let message = json!({"message": format!("{PROBE}barrier")});
-            if self.send_probe(edition, "ping", &message, deadline).await? {
+        };
+        for (method, params, until) in probes {
+            if self.send_probe(edition, *method, params, *until).await? {
                 return Ok(());
             }
         }
@@ -111,8 +112,8 @@ impl AmpConnection {
     /// Sends a request of our own; gives whether a response came, or the connection ended.
     async fn send_probe(
         &mut self,
-        edition: &str,
-        method: &str,
+        edition: &AmpEdition,
+        method: Method,
         params: &Value,
         until: Instant,
     ) -> Result<bool, PeerError> {
@@ -123,7 +124,7 @@ impl AmpConnection {
         // A server that mixes up the ids of its connections fails where that is asked, and not at barriers.
         let of = if self.sender.conn() == MAIN { String::new() } else { format!("{}-", self.sender.conn()) };
         let id = format!("{PROBE}barrier-{of}{}", self.barriers);
-        let message = edition::request(edition, &json!(id), method, params);
+        let message = edition.envelope.request(&json!(id), edition.methods.of(method).unwrap_or_default(), params);
         let piece = Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None };
         if !self.transmit(&[piece], &SendOptions::default()).await? {
             return Ok(true);
@@ -160,7 +161,7 @@ const LATE_DATA_TIMEOUT: Duration = Duration::from_millis(200);
 /// Reads incoming messages, and publishes the ids of answered barriers. Everything else is in the trace.
 async fn watch_for_barriers(mut incoming: Receiver, answered_ids: watch::Sender<String>) {
     while let Some(message) = incoming.message().await {
-        let id = message.json.as_ref().and_then(edition::response_id).and_then(Value::as_str);
+        let id = message.json.as_ref().and_then(response_id).and_then(Value::as_str);
         if let Some(id) = id.filter(|id| id.starts_with(PROBE)) {
             answered_ids.send_replace(id.to_owned());
         }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::peer::amp::edition::{Edition, Method};
+use crate::protocol::amp::editions::{EditForm, ResultForm};
+use crate::protocol::amp::names::Method;
 use crate::uri;
 
 use super::disk::{self, DiskError};
@@ -64,9 +65,9 @@ impl Editor {
             let _ = self.quirks.has(Switch::CutsAt(most));
             content = &content[..content.floor_char_boundary(most)];
         }
-        Ok(MethodOutcome::Done(match self.edition {
-            Edition::Cli => json!({"success": true, "content": content, "isDirty": dirty}),
-            Edition::Guide => json!({"content": content}),
+        Ok(MethodOutcome::Done(match self.edition.results {
+            ResultForm::Flagged => json!({"success": true, "content": content, "isDirty": dirty}),
+            ResultForm::Bare => json!({"content": content}),
         }))
     }
 
@@ -79,15 +80,15 @@ impl Editor {
             let _ = std::fs::create_dir_all(folder);
             return Ok(MethodOutcome::Failed("there is no such file".to_owned()));
         }
-        let new = match self.edition {
-            Edition::Cli => Ok(string(params, "fullContent")?.to_owned()),
-            Edition::Guide => {
+        let new = match self.edition.edits {
+            EditForm::WholeText => Ok(string(params, "fullContent")?.to_owned()),
+            EditForm::ByteRange => {
                 let (start, end) = (count(params, "start")?, count(params, "end")?);
                 self.splice(&key, start, end, string(params, "newText")?)
             }
         };
         Ok(match new.and_then(|new| self.put(&path, key, new)) {
-            Ok(()) if self.edition == Edition::Cli => {
+            Ok(()) if self.edition.results == ResultForm::Flagged => {
                 MethodOutcome::Done(json!({"success": true, "appliedChanges": true}))
             }
             Ok(()) => MethodOutcome::Done(json!({"success": true})),
@@ -219,7 +220,7 @@ impl Editor {
         let decodes = self.quirks.has(Switch::DecodesNames(method));
         let path = if decodes { misread_path(path) } else { path.to_owned() };
         let relative = !Path::new(&path).is_absolute();
-        if path.is_empty() || relative && self.edition == Edition::Cli && !self.quirks.has(Switch::CliRelativePaths) {
+        if path.is_empty() || relative && self.edition.absolute_paths && !self.quirks.has(Switch::CliRelativePaths) {
             return Err(MethodOutcome::Failed(format!("`{path}` is no absolute path")));
         }
         Ok(self.root.join(path))

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::peer::Freedom;
-use crate::peer::amp::edition::{Edition, Method, NotificationKind};
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::names::{Method, NotificationKind};
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::FrameSpec;
 
@@ -176,8 +177,8 @@ pub fn all() -> &'static [Freedom] {
 }
 
 /// The freedom of this name, if the edition has it.
-pub fn find(edition: Edition, name: &str) -> Option<Quirk> {
-    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name && e.freedom.editions.contains(&edition.id()))?;
+pub fn find(edition: &AmpEdition, name: &str) -> Option<Quirk> {
+    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name && e.freedom.editions.contains(&edition.id))?;
     Some(Quirk::freedom(entry.freedom.name, entry.effect))
 }
 

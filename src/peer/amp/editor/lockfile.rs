@@ -6,15 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::atomic_file::{self, Readable};
-use crate::peer::amp::edition::Edition;
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::lockfile::{FOLDER, LockfileValues};
 
 use super::quirks::{EditorEffect, Quirks, Switch};
-
-/// The folder for lockfiles below the data home.
-const FOLDER: &str = "amp/ide";
 
 /// The data home; a flaw may overlook what names it.
 pub fn editor_data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
@@ -24,18 +22,6 @@ pub fn editor_data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>)
         home: quirks.has(Switch::IgnoresHome),
     };
     data_home(ignored, env)
-}
-
-/// The content of a lockfile.
-pub struct LockfileContent<'a> {
-    /// The port that the server listens on.
-    pub port: u16,
-    /// The token that clients have to show.
-    pub token: &'a str,
-    /// The name that the editor gives itself.
-    pub name: &'a str,
-    /// The folder that is open.
-    pub folder: &'a Path,
 }
 
 /// A lockfile of ours.
@@ -54,9 +40,9 @@ impl Lockfile {
     /// Writes the lockfile below a data home, at once and readable by its owner only; none where a flaw has no lockfile.
     pub fn write(
         data_home: &Path,
-        edition: Edition,
+        edition: &AmpEdition,
         quirks: &Quirks,
-        content: &LockfileContent<'_>,
+        content: &LockfileValues<'_>,
     ) -> io::Result<Option<Self>> {
         let folder = data_home.join(if quirks.has(Switch::LockfileElsewhere) { "amp" } else { FOLDER });
         let mut builder = std::fs::DirBuilder::new();
@@ -132,17 +118,8 @@ impl Lockfile {
     }
 }
 
-fn content_json(edition: Edition, quirks: &Quirks, content: &LockfileContent<'_>) -> Value {
-    let mut keys = match edition {
-        Edition::Guide => json!({"port": content.port, "authToken": content.token}),
-        Edition::Cli => json!({
-            "workspaceFolders": [content.folder.to_string_lossy()],
-            "port": content.port,
-            "ideName": content.name,
-            "authToken": content.token,
-            "pid": std::process::id(),
-        }),
-    };
+fn content_json(edition: &AmpEdition, quirks: &Quirks, content: &LockfileValues<'_>) -> Value {
+    let mut keys = Value::Object(edition.lockfile.content(content));
     for quirk in quirks.iter() {
         if let EditorEffect::Lockfile(change) = quirk.effect {
             change(&mut keys);
@@ -181,20 +158,23 @@ pub fn data_home(ignored: IgnoredVariables, env: impl Fn(&str) -> Option<OsStrin
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::protocol::amp::editions::CLI;
 
     #[test]
     fn a_lockfile_is_private_whole_and_gone_when_removed() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
-        let content = LockfileContent { port: 4711, token: "a-secret-token", name: "ed", folder: Path::new("/w") };
-        let written = Lockfile::write(dir.path(), Edition::Cli, &Quirks::default(), &content).unwrap().unwrap();
+        let folder = Path::new("/w");
+        let content = LockfileValues { folder, port: 4711, name: "ed", token: "a-secret-token", pid: 7 };
+        let written = Lockfile::write(dir.path(), &CLI, &Quirks::default(), &content).unwrap().unwrap();
         assert_eq!(written.path(), dir.path().join("amp/ide/4711.json"));
         assert_eq!(std::fs::metadata(written.path()).unwrap().permissions().mode() & 0o777, 0o600);
         let read: Value = serde_json::from_slice(&std::fs::read(written.path()).unwrap()).unwrap();
         let expected = json!({
-            "workspaceFolders": ["/w"], "port": 4711, "ideName": "ed", "authToken": "a-secret-token",
-            "pid": std::process::id(),
+            "workspaceFolders": ["/w"], "port": 4711, "ideName": "ed", "authToken": "a-secret-token", "pid": 7,
         });
         assert_eq!(read, expected);
         written.remove();

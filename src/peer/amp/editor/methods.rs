@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::peer::amp::edition::{Edition, Method};
+use crate::protocol::amp::editions::{DiagnosticsForm, ResultForm};
+use crate::protocol::amp::names::Method;
 
 use super::disk::{self, UriError};
 use super::model::{Editor, FileDiagnostic, Notification};
@@ -19,7 +20,7 @@ pub(super) type Params = Map<String, Value>;
 impl Editor {
     /// Does what a request asks for. Gives what came of it and what clients are to be notified of.
     pub(super) fn call(&mut self, method: Method, params: &Params) -> (MethodOutcome, Vec<Notification>) {
-        let unknown = params.keys().find(|key| !self.knows(method, key));
+        let unknown = params.keys().find(|key| self.edition.params(method).all(|known| known != *key));
         if let Some(key) = unknown
             && self.quirks.has(Switch::RefusesExtraKeys)
         {
@@ -76,29 +77,9 @@ impl Editor {
         }
     }
 
-    fn knows(&self, method: Method, key: &str) -> bool {
-        match method {
-            Method::Ping => key == "message",
-            Method::Authenticate => key == "authToken",
-            Method::ReadFile => key == "path",
-            Method::OpenUri => key == "uri",
-            Method::GetDiagnostics => key == "path" && self.edition == Edition::Cli,
-            Method::EditFile => match self.edition {
-                Edition::Cli => ["path", "fullContent"].contains(&key),
-                Edition::Guide => ["path", "start", "end", "newText"].contains(&key),
-            },
-        }
-    }
-
     /// The success with which a flawed editor responds to parameters that are missing or wrong.
     fn lenient(&self, method: Method, params: &Params, refused: MethodOutcome) -> MethodOutcome {
-        let complete = match (method, self.edition) {
-            (Method::EditFile, Edition::Cli) => 2,
-            (Method::EditFile, Edition::Guide) => 4,
-            (Method::GetDiagnostics, Edition::Guide) => 0,
-            _ => 1,
-        };
-        let missing = params.keys().filter(|key| self.knows(method, key)).count() < complete;
+        let missing = self.edition.params(method).any(|key| !params.contains_key(key));
         let lax = if missing { Switch::MissingParamSucceeds } else { Switch::WrongParamSucceeds };
         if !self.quirks.has(lax) {
             return refused;
@@ -106,7 +87,7 @@ impl Editor {
         MethodOutcome::Done(match method {
             Method::Ping => json!({"message": ""}),
             Method::Authenticate => json!({"authenticated": true}),
-            Method::ReadFile if self.edition == Edition::Guide => json!({"content": ""}),
+            Method::ReadFile if self.edition.results == ResultForm::Bare => json!({"content": ""}),
             Method::ReadFile => json!({"success": true, "content": ""}),
             Method::EditFile | Method::OpenUri => json!({"success": true}),
             Method::GetDiagnostics => json!({"entries": []}),
@@ -136,9 +117,9 @@ const NO_DIAGNOSTICS: i64 = -32000;
 
 impl Editor {
     pub(super) fn get_diagnostics(&self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
-        let wanted = match self.edition {
-            Edition::Cli => Some(string(params, "path")?),
-            Edition::Guide => None,
+        let wanted = match self.edition.diagnostics {
+            DiagnosticsForm::EntriesOfPath => Some(string(params, "path")?),
+            DiagnosticsForm::AllItems => None,
         };
         let mut found: Vec<(&PathBuf, &[FileDiagnostic])> = self
             .diagnostics
@@ -158,11 +139,13 @@ impl Editor {
         if found.is_empty() && self.quirks.has(Switch::ErrorWhenNoDiagnostics) {
             return Ok(MethodOutcome::Refused(NO_DIAGNOSTICS, "there are no diagnostics".to_owned()));
         }
-        Ok(MethodOutcome::Done(match self.edition {
-            Edition::Cli => {
+        Ok(MethodOutcome::Done(match self.edition.diagnostics {
+            DiagnosticsForm::EntriesOfPath => {
                 json!({"entries": found.iter().map(|(key, items)| self.entry(key, items)).collect::<Vec<_>>()})
             }
-            Edition::Guide => found.iter().flat_map(|(key, items)| items.iter().map(|d| self.item(key, d))).collect(),
+            DiagnosticsForm::AllItems => {
+                found.iter().flat_map(|(key, items)| items.iter().map(|d| self.item(key, d))).collect()
+            }
         }))
     }
 
@@ -178,7 +161,7 @@ impl Editor {
         *key == wanted || key.starts_with(&wanted) && !self.quirks.has(Switch::DiagnosticsOfFilesOnly)
     }
 
-    /// The diagnostics of one file in the words of the edition `cli`.
+    /// The diagnostics of one file.
     fn entry(&self, key: &Path, items: &[FileDiagnostic]) -> Value {
         let content = self.text(key);
         let items: Vec<Value> = items.iter().map(|d| self.diagnostic(&content, d)).collect();
@@ -202,7 +185,7 @@ impl Editor {
         })
     }
 
-    /// One diagnostic in the edition `guide`, which leaves the shape of an item open.
+    /// One diagnostic of a list that leaves the shape of an item open.
     fn item(&self, key: &Path, d: &FileDiagnostic) -> Value {
         let content = self.text(key);
         let place = |pos: Pos| json!({"line": pos.line, "col": text::column(&content, pos, self.quirks.columns())});

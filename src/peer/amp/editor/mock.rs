@@ -10,9 +10,10 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
-use crate::peer::amp::edition::Edition;
 use crate::peer::quirks::{QuirkRegistry, Quirks as Switched};
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::lockfile::LockfileValues;
 
 use super::lockfile::{self, Lockfile};
 use super::model::Editor;
@@ -41,7 +42,7 @@ struct MockEditor {
 
 /// The properties of an editor that stay the same over restarts.
 struct EditorIdentity {
-    edition: Edition,
+    edition: &'static AmpEdition,
     data_home: PathBuf,
     name: String,
     root: PathBuf,
@@ -56,9 +57,7 @@ struct RunningServer {
 }
 
 async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
-    let edition = Edition::parse(&options.edition).ok_or_else(|| {
-        MockError::Option(format!("there is no edition `{}`; there are cli and guide", options.edition))
-    })?;
+    let edition = AmpEdition::of(options.edition);
     let quirks = with_registry(edition, |with_registry| Switched::chosen(&options, with_registry)).map(Quirks::from)?;
     let token = match options.token {
         Some(token) if token.is_empty() => return Err(MockError::Option("the token must not be empty".to_owned())),
@@ -97,8 +96,13 @@ impl EditorIdentity {
         let address = listener.local_addr().map_err(|source| system("learn where it listens".to_owned(), source))?;
         let token = shared.token();
         shared.recorder().add_secret(&token);
-        let content =
-            lockfile::LockfileContent { port: address.port(), token: &token, name: &self.name, folder: &self.root };
+        let content = LockfileValues {
+            folder: &self.root,
+            port: address.port(),
+            name: &self.name,
+            token: &token,
+            pid: std::process::id(),
+        };
         // Written when connections are accepted already: whoever finds it may connect at once.
         let lockfile = Lockfile::write(&self.data_home, self.edition, &shared.quirks(), &content)
             .map_err(|source| system(format!("write a lockfile below {}", self.data_home.display()), source))?;
@@ -178,7 +182,7 @@ impl MockEditor {
 
 impl Mock for MockEditor {
     fn ready(&self) -> Value {
-        let mut ready = json!({"role": "amp-server", "edition": self.identity.edition.id()});
+        let mut ready = json!({"role": "amp-server", "edition": self.identity.edition.id});
         if let (Value::Object(ready), Value::Object(location)) = (&mut ready, self.running().location()) {
             ready.extend(location);
         }
@@ -256,7 +260,7 @@ impl Mock for MockEditor {
 }
 
 /// Does something with what can be different about it in an edition.
-fn with_registry<T>(edition: Edition, use_registry: impl FnOnce(&QuirkRegistry<'_, EditorEffect>) -> T) -> T {
+fn with_registry<T>(edition: &AmpEdition, use_registry: impl FnOnce(&QuirkRegistry<'_, EditorEffect>) -> T) -> T {
     let names = || flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect();
     use_registry(&QuirkRegistry {
         flaw: &|name| flaws::find(edition, name),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::peer::amp::edition::{Edition, NotificationKind};
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::names::NotificationKind;
 
 use super::disk::{self, DiskError};
 use super::quirks::{Quirks, Switch};
@@ -13,7 +14,7 @@ use super::text::{self, Pos};
 #[derive(Debug)]
 pub struct Editor {
     /// The edition spoken.
-    pub edition: Edition,
+    pub edition: &'static AmpEdition,
     /// The folder that is open, with all links followed.
     pub root: PathBuf,
     /// The secret of its lockfile.
@@ -96,7 +97,12 @@ impl Notification {
 
 impl Editor {
     /// An editor with nothing open but a folder, which has to exist.
-    pub fn new(edition: Edition, root: &Path, token: impl Into<String>, quirks: Quirks) -> std::io::Result<Self> {
+    pub fn new(
+        edition: &'static AmpEdition,
+        root: &Path,
+        token: impl Into<String>,
+        quirks: Quirks,
+    ) -> std::io::Result<Self> {
         Ok(Self {
             edition,
             root: root.canonicalize()?,

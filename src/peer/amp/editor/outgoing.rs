@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::peer::amp::edition::{self, Edition, Method, NotificationKind};
+use crate::protocol::amp::editions::{AmpEdition, PlaceForm, ResultForm};
+use crate::protocol::amp::names::{Method, NotificationKind};
 
 use super::disk;
 use super::model::{Editor, Notification, Selection};
@@ -35,7 +36,7 @@ pub enum MethodOutcome {
 
 /// The response to the request with this id. `name` is the method's key as it was sent, if there was one.
 pub fn encode_response(
-    edition: Edition,
+    edition: &AmpEdition,
     quirks: &Quirks,
     id: &Value,
     method: Option<Method>,
@@ -43,8 +44,8 @@ pub fn encode_response(
     outcome: MethodOutcome,
 ) -> Outgoing {
     use super::quirks::Switch::{ErrorsForFailures, FailuresForErrors};
-    // The guide has no failed `readFile`; an error is the plainest way to say it.
-    let no_failure = edition == Edition::Guide && method == Some(Method::ReadFile);
+    // Where a `readFile` gives the content alone, an error is the plainest way to say that it failed.
+    let no_failure = edition.results == ResultForm::Bare && method == Some(Method::ReadFile);
     let outcome = match outcome {
         MethodOutcome::Failed(text)
             if quirks.has(ErrorsForFailures) || (no_failure && !quirks.has(FailuresForErrors)) =>
@@ -67,11 +68,7 @@ pub fn encode_response(
     };
     let mut builder = MessageBuilder { quirks, why: quirks.last_flaw() };
     builder.body(of, &mut body);
-    let key = match (key, edition) {
-        ("", Edition::Cli) => name,
-        ("", Edition::Guide) => "result",
-        (key, _) => key,
-    };
+    let key = if key.is_empty() { edition.envelope.result_key(name) } else { key };
     let mut inner = Map::from_iter([("id".to_owned(), id.clone())]);
     inner.insert(key.to_owned(), body);
     builder.finish(of, json!({"serverResponse": inner}))
@@ -82,16 +79,16 @@ const SERVER_ERROR: i64 = -32000;
 
 /// A notification; none where the edition has no such thing.
 pub fn encode_notification(
-    edition: Edition,
+    edition: &AmpEdition,
     quirks: &Quirks,
     topic: NotificationKind,
     mut data: Value,
 ) -> Option<Outgoing> {
-    let name = topic.name(edition)?;
+    let name = edition.notifications.of(topic)?;
     let mut builder = MessageBuilder { quirks, why: quirks.last_flaw() };
     let of = MessageFilter::Notification(Some(topic));
     builder.body(of, &mut data);
-    Some(builder.finish(of, edition::notification(edition, name, data)))
+    Some(builder.finish(of, edition.envelope.notification(name, data)))
 }
 
 /// Whether an effect on `wanted` concerns a message that is `actual`.
@@ -170,9 +167,9 @@ impl Editor {
             return None;
         }
         let paths = self.visible.iter().map(|key| self.shown(key));
-        Some(match self.edition {
-            Edition::Cli => json!({"uris": paths.map(|p| self.uri(p)).collect::<Vec<_>>()}),
-            Edition::Guide => json!({"files": paths.map(|p| self.path(p)).collect::<Vec<_>>()}),
+        Some(match self.edition.places {
+            PlaceForm::Ranges => json!({"uris": paths.map(|p| self.uri(p)).collect::<Vec<_>>()}),
+            PlaceForm::Positions => json!({"files": paths.map(|p| self.path(p)).collect::<Vec<_>>()}),
         })
     }
 
@@ -185,7 +182,7 @@ impl Editor {
         if self.quirks.has(Switch::FirstLineOnly) && end.line > start.line {
             reported_end = text::clamp(&content, Pos { line: start.line, col: usize::MAX });
         }
-        if self.edition == Edition::Guide {
+        if self.edition.places == PlaceForm::Positions {
             let place = |pos: Pos| json!({"line": pos.line, "col": self.column(&content, pos)});
             return Some(json!({"path": self.path(shown), "start": place(start), "end": place(reported_end)}));
         }
@@ -200,7 +197,7 @@ impl Editor {
         Some(json!({"uri": self.uri(shown), "selections": [{"range": range, "content": selected}]}))
     }
 
-    /// A range in the words of the edition `cli`.
+    /// A range.
     pub(super) fn range(&self, content: &str, start: Pos, end: Pos) -> Value {
         json!({
             "startLine": start.line, "startCharacter": self.column(content, start),

@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use crate::peer::amp::assembler::FrameFault;
-use crate::peer::amp::edition::{Method, NotificationKind};
 use crate::peer::modifier::MockHistory;
 use crate::peer::quirks::Quirks as Switched;
+use crate::protocol::amp::names::{Method, NotificationKind};
 use crate::trace::Head;
 use crate::wire::websocket::FrameSpec;
 

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::peer::amp::edition::{Edition, Method};
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::envelope;
+use crate::protocol::amp::names::Method;
 
 use super::model::{Editor, Notification};
 use super::outgoing::{self, MethodOutcome, Outgoing};
@@ -47,7 +49,7 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INVALID_PARAMS: i64 = -32602;
 
 /// Reads a message.
-pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> ClientRequest {
+pub fn read(edition: &AmpEdition, quirks: &Quirks, bytes: &[u8]) -> ClientRequest {
     let bad = |id: &Value, name: &str, code, message: String, kind| {
         let (id, name) = (id.clone(), name.to_owned());
         ClientRequest::Invalid { id, name, code, message, kind }
@@ -69,18 +71,19 @@ pub fn read(edition: Edition, quirks: &Quirks, bytes: &[u8]) -> ClientRequest {
         return invalid(&Value::Null, "`clientRequest` must be an object");
     };
     let id = request.get("id").cloned().unwrap_or(Value::Null);
-    if !(id.is_string() || (edition == Edition::Guide || quirks.has(Switch::TakesNumericIds)) && id.is_number()) {
+    if !(id.is_string() || (edition.numeric_ids || quirks.has(Switch::TakesNumericIds)) && id.is_number()) {
         return invalid(&if id.is_number() { id } else { Value::Null }, "the request needs an `id` that is a string");
     }
-    let mut named = match (edition, request.get("method")) {
-        (Edition::Cli, _) => request.iter().filter(|(key, _)| *key != "id").collect::<Vec<_>>(),
-        (Edition::Guide, Some(Value::Object(method))) => method.iter().collect(),
-        (Edition::Guide, _) => return invalid(&id, "the request needs an object `method`"),
-    };
-    let (Some((name, params)), true) = (named.pop(), named.is_empty()) else {
+    if let Some(wrapper) =
+        edition.envelope.wrapper.filter(|wrapper| request.get(*wrapper).is_none_or(|w| !w.is_object()))
+    {
+        return invalid(&id, &format!("the request needs an object `{wrapper}`"));
+    }
+    let named = envelope::request(edition, &message).and_then(|request| request.method.zip(request.params));
+    let Some((name, params)) = named else {
         return invalid(&id, "the request must name exactly one method");
     };
-    let Some(method) = Method::parse(edition, name) else {
+    let Some(method) = edition.method(name) else {
         let message = format!("there is no method `{}`", truncated(name));
         return bad(&id, name, METHOD_NOT_FOUND, message, Trigger::BadEnvelope);
     };
@@ -147,8 +150,9 @@ impl Editor {
                 let fault = matches!(outcome, MethodOutcome::Refused(..)).then_some(kind);
                 // First, so that the responses name the flaw that delays them.
                 let delay = self.delay(method);
-                let responses = self.responses(&id, Some(method), method.name(), outcome);
-                HandledMessage { responses, notifications, fault, delay, id, name: method.name().to_owned() }
+                let name = self.edition.methods.of(method).unwrap_or_default();
+                let responses = self.responses(&id, Some(method), name, outcome);
+                HandledMessage { responses, notifications, fault, delay, id, name: name.to_owned() }
             }
             ClientRequest::Invalid { id, name, code, message, kind } => {
                 let unknown = code == METHOD_NOT_FOUND;
@@ -199,8 +203,9 @@ impl Editor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::amp::editions::{CLI, GUIDE};
 
-    fn code(edition: Edition, text: &str) -> (i64, Value) {
+    fn code(edition: &AmpEdition, text: &str) -> (i64, Value) {
         match read(edition, &Quirks::default(), text.as_bytes()) {
             ClientRequest::Invalid { code, id, .. } => (code, id),
             ClientRequest::Call { .. } => panic!("{text} was taken for a request"),
@@ -211,7 +216,7 @@ mod tests {
     fn each_edition_has_its_own_envelope() {
         let cli = r#"{"clientRequest":{"id":"1","readFile":{"path":"/a"}}}"#;
         let guide = r#"{"clientRequest":{"id":"1","method":{"readFile":{"path":"/a"}}}}"#;
-        for (edition, own, other) in [(Edition::Cli, cli, guide), (Edition::Guide, guide, cli)] {
+        for (edition, own, other) in [(&CLI, cli, guide), (&GUIDE, guide, cli)] {
             let ClientRequest::Call { id, method, params } = read(edition, &Quirks::default(), own.as_bytes()) else {
                 panic!("{own} was refused");
             };
@@ -236,9 +241,9 @@ mod tests {
             (r#"{"clientRequest":{"id":"7","fly":{}}}"#, METHOD_NOT_FOUND, "7".into()),
             (r#"{"clientRequest":{"id":"7","ping":[]}}"#, INVALID_PARAMS, "7".into()),
         ] {
-            assert_eq!(code(Edition::Cli, text), (expected, id), "{text:.60}");
+            assert_eq!(code(&CLI, text), (expected, id), "{text:.60}");
         }
-        assert_eq!(code(Edition::Guide, r#"{"clientRequest":{"id":"7","method":{"ping":{}}}}"#).0, METHOD_NOT_FOUND);
-        assert_eq!(code(Edition::Guide, r#"{"clientRequest":{"id":"7","method":"ping"}}"#).0, INVALID_REQUEST);
+        assert_eq!(code(&GUIDE, r#"{"clientRequest":{"id":"7","method":{"ping":{}}}}"#).0, METHOD_NOT_FOUND);
+        assert_eq!(code(&GUIDE, r#"{"clientRequest":{"id":"7","method":"ping"}}"#).0, INVALID_REQUEST);
     }
 }

@@ -10,8 +10,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::peer::amp::edition::Edition;
 use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::lockfile::ports_from;
 use crate::trace::End;
 use crate::wire::tcp::{self, accept_retrying};
 use crate::wire::websocket::{self, AcceptError};
@@ -43,16 +44,15 @@ const LIMITS: Limits = Limits {
     write: Duration::from_secs(10),
 };
 
-/// Listens on a loopback address. The guide has clients scan ports from 8000 on, so that edition prefers those.
-pub fn listen(edition: Edition, port: Option<u16>, quirks: &Quirks) -> io::Result<TcpListener> {
+/// Listens on a loopback address. The ports that clients of the edition scan are preferred.
+pub fn listen(edition: &AmpEdition, port: Option<u16>, quirks: &Quirks) -> io::Result<TcpListener> {
     let elsewhere = quirks.has(Switch::ListensElsewhere);
     let host = if elsewhere { Ipv4Addr::new(127, 0, 0, 2) } else { Ipv4Addr::LOCALHOST };
     // At the same port of 127.0.0.1 another editor may listen, which clients would take for this one.
-    if port.is_none() && edition == Edition::Guide && !elsewhere {
+    if let Some(ports) = edition.lockfile.ports.filter(|_| port.is_none() && !elsewhere) {
         // Beginning anywhere, so that one that has just gone is not taken for the next one.
-        let begin = u16::try_from(std::process::id() % 101).unwrap_or_default();
-        for n in 0..=100 {
-            if let Ok(listener) = tcp::listen((host, 8000 + (begin + n) % 101)) {
+        for port in ports_from(ports, std::process::id()) {
+            if let Ok(listener) = tcp::listen((host, port)) {
                 return Ok(listener);
             }
         }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::peer::amp::edition::Edition;
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::names::NotificationKind;
 
 use super::model::{Editor, FileDiagnostic, Notification};
 use super::quirks::Switch;
@@ -89,12 +90,15 @@ pub fn read(command: &Map<String, Value>) -> Result<SteerCommand, String> {
 }
 
 /// Whether an edition has what a command brings about.
-pub fn exists(edition: Edition, command: &SteerCommand) -> Result<(), String> {
-    match (edition, command) {
-        (Edition::Guide, SteerCommand::Message(_) | SteerCommand::Prompt(_)) => {
-            Err("the edition `guide` has no such notification".to_owned())
-        }
-        _ => Ok(()),
+pub fn exists(edition: &AmpEdition, command: &SteerCommand) -> Result<(), String> {
+    let notifies = match command {
+        SteerCommand::Message(_) => NotificationKind::Message,
+        SteerCommand::Prompt(_) => NotificationKind::Prompt,
+        _ => return Ok(()),
+    };
+    match edition.notifications.of(notifies) {
+        Some(_) => Ok(()),
+        None => Err(format!("the edition `{}` has no such notification", edition.id)),
     }
 }
 
@@ -145,7 +149,7 @@ impl Editor {
         });
         let selection = self.selection.as_ref();
         json!({
-            "edition": self.edition.id(),
+            "edition": self.edition.id,
             "workspace": self.root.to_string_lossy(),
             "buffers": buffers.collect::<Vec<_>>(),
             "visible": self.visible.iter().map(shown).collect::<Vec<_>>(),

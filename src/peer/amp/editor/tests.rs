@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::peer::amp::edition::Edition;
+use crate::protocol::amp::editions::{ALL, AmpEdition, CLI, DOCUMENTS, GUIDE};
 
 use super::model::{Editor, FileDiagnostic, Notification};
 use super::quirks::Quirks;
@@ -18,7 +18,7 @@ struct Setup {
     _dir: tempfile::TempDir,
 }
 
-fn setup(edition: Edition, quirks: &[&str]) -> Setup {
+fn setup(edition: &'static AmpEdition, quirks: &[&str]) -> Setup {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap().join("w");
     fs::create_dir(&root).unwrap();
@@ -35,16 +35,13 @@ impl Setup {
 
     /// The inside of the response to a request, without the id.
     fn request(&mut self, method: &str, params: Value) -> Value {
-        let request = match self.editor.edition {
-            Edition::Cli => json!({"clientRequest": {"id": "7", method: params}}),
-            Edition::Guide => json!({"clientRequest": {"id": "7", "method": {method: params}}}),
-        };
+        let request = self.editor.edition.envelope.request(&json!("7"), method, &params);
         let handled = self.editor.handle(request.to_string().as_bytes());
         assert_eq!(handled.responses.len(), 1, "{method}");
         let mut response: Value = serde_json::from_slice(&handled.responses[0].bytes).unwrap();
         let inside = response["serverResponse"].as_object_mut().unwrap();
         assert_eq!(inside.remove("id"), Some("7".into()));
-        let key = if self.editor.edition == Edition::Cli { method } else { "result" };
+        let key = self.editor.edition.envelope.result_key(method);
         inside.get(key).or(inside.get("error")).cloned().unwrap_or_else(|| response.clone())
     }
 
@@ -55,7 +52,7 @@ impl Setup {
 
 #[test]
 fn unsaved_text_wins_over_the_disk_until_a_client_edits_the_file() {
-    let mut setup = setup(Edition::Cli, &[]);
+    let mut setup = setup(&CLI, &[]);
     let path = setup.path("a b#1.txt");
     setup.editor.edit(path.as_ref(), "unsaved").unwrap();
     let read = json!({"success": true, "content": "unsaved", "isDirty": true});
@@ -68,7 +65,7 @@ fn unsaved_text_wins_over_the_disk_until_a_client_edits_the_file() {
 
 #[test]
 fn the_guide_replaces_bytes_and_leaves_everything_alone_where_it_cannot() {
-    let mut setup = setup(Edition::Guide, &[]);
+    let mut setup = setup(&GUIDE, &[]);
     let edit =
         |start: i64, end: i64, new: &str| json!({"path": "a b#1.txt", "start": start, "end": end, "newText": new});
     assert_eq!(setup.request("editFile", edit(10, 16, "o")), json!({"success": true}));
@@ -83,7 +80,7 @@ fn the_guide_replaces_bytes_and_leaves_everything_alone_where_it_cannot() {
 
 #[test]
 fn nothing_outside_the_workspace_is_written() {
-    let mut setup = setup(Edition::Cli, &[]);
+    let mut setup = setup(&CLI, &[]);
     for name in ["../outside", "../w/../outside"] {
         let path = setup.path(name);
         let edited = setup.request("editFile", json!({"path": path, "fullContent": "x"}));
@@ -94,7 +91,7 @@ fn nothing_outside_the_workspace_is_written() {
 
 #[test]
 fn a_selection_is_told_with_its_file_range_and_text() {
-    let mut setup = setup(Edition::Cli, &[]);
+    let mut setup = setup(&CLI, &[]);
     let path = setup.path("a b#1.txt");
     setup.editor.select(path.as_ref(), Pos { line: 1, col: 5 }, Pos { line: 1, col: 7 }).unwrap();
     let uri = format!("file://{}", path.replace(' ', "%20").replace('#', "%23"));
@@ -109,7 +106,7 @@ fn a_selection_is_told_with_its_file_range_and_text() {
 
 #[test]
 fn closing_the_users_file_leaves_the_user_in_the_one_that_is_still_visible() {
-    let mut setup = setup(Edition::Cli, &[]);
+    let mut setup = setup(&CLI, &[]);
     let (a, b) = (setup.path("a b#1.txt"), setup.path("b.txt"));
     fs::write(&b, "other\n").unwrap();
     setup.editor.open(a.as_ref()).unwrap();
@@ -125,7 +122,7 @@ fn closing_the_users_file_leaves_the_user_in_the_one_that_is_still_visible() {
 
 #[test]
 fn closing_another_file_leaves_the_user_where_they_are() {
-    let mut setup = setup(Edition::Cli, &[]);
+    let mut setup = setup(&CLI, &[]);
     let (a, b) = (setup.path("a b#1.txt"), setup.path("b.txt"));
     fs::write(&b, "other\n").unwrap();
     setup.editor.open(b.as_ref()).unwrap();
@@ -135,7 +132,7 @@ fn closing_another_file_leaves_the_user_where_they_are() {
 
 #[test]
 fn the_guide_has_paths_where_the_cli_has_uris() {
-    let mut setup = setup(Edition::Guide, &[]);
+    let mut setup = setup(&GUIDE, &[]);
     let path = setup.path("a b#1.txt");
     setup.editor.open(path.as_ref()).unwrap();
     let caret = json!({"line": 0, "col": 0});
@@ -148,7 +145,7 @@ fn the_guide_has_paths_where_the_cli_has_uris() {
 
 #[test]
 fn diagnostics_are_those_of_a_file_or_of_the_files_in_a_folder() {
-    let mut setup = setup(Edition::Cli, &[]);
+    let mut setup = setup(&CLI, &[]);
     let path = setup.path("a b#1.txt");
     let item = FileDiagnostic {
         start: Pos { line: 1, col: 0 },
@@ -170,17 +167,17 @@ fn diagnostics_are_those_of_a_file_or_of_the_files_in_a_folder() {
 #[test]
 fn what_a_flaw_did_is_marked_and_what_a_freedom_did_is_not() {
     let ping = json!({"clientRequest": {"id": "1", "ping": {"message": "ä"}}}).to_string();
-    let mut flawed = setup(Edition::Cli, &["id-as-number", "no-pong"]);
+    let mut flawed = setup(&CLI, &["id-as-number", "no-pong"]);
     let response = &flawed.editor.handle(ping.as_bytes()).responses[0];
     assert_eq!(response.bytes, "{\"serverResponse\":{\"id\":1,\"ping\":{\"message\":\"ä\"}}}".as_bytes());
     assert_eq!(response.deliberate, Some("id-as-number"));
-    let mut free = setup(Edition::Cli, &["escaped-json", "extra-keys"]);
+    let mut free = setup(&CLI, &["escaped-json", "extra-keys"]);
     assert_eq!(free.editor.handle(ping.as_bytes()).responses[0].deliberate, None);
 }
 
 #[test]
 fn a_switch_that_changes_an_answer_is_marked_too() {
-    let mut setup = setup(Edition::Cli, &["disk-not-buffer"]);
+    let mut setup = setup(&CLI, &["disk-not-buffer"]);
     let path = setup.path("a b#1.txt");
     setup.editor.edit(path.as_ref(), "unsaved").unwrap();
     let request = json!({"clientRequest": {"id": "1", "readFile": {"path": path}}}).to_string();
@@ -192,8 +189,8 @@ fn a_switch_that_changes_an_answer_is_marked_too() {
 #[test]
 fn no_freedom_makes_an_answer_that_is_no_json_object() {
     for freedom in freedoms::all() {
-        for edition in [Edition::Cli, Edition::Guide] {
-            if !freedom.editions.contains(&edition.id()) {
+        for edition in ALL {
+            if !freedom.editions.contains(&edition.id) {
                 continue;
             }
             let mut setup = setup(edition, &[freedom.name]);
@@ -202,4 +199,12 @@ fn no_freedom_makes_an_answer_that_is_no_json_object() {
             assert!(setup.request("readFile", json!({})).is_object(), "{}", freedom.name);
         }
     }
+}
+
+#[test]
+fn a_method_that_an_edition_renames_answers_to_its_new_name_alone() {
+    let mut setup = setup(&DOCUMENTS, &[]);
+    let path = setup.path("a b#1.txt");
+    assert_eq!(setup.request("readDocument", json!({"path": path}))["content"], "eins\nzwei ä😀!\n");
+    assert_eq!(setup.request("readFile", json!({"path": path}))["code"], -32601);
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::peer::amp::client::send::{SendStep, deliberate, read, wrong};
-use crate::peer::amp::edition::{self, Edition};
 use crate::peer::amp::editor::steer;
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, SubjectDirs, VerbCall};
+use crate::protocol::amp::editions::AmpEdition;
 use crate::trace::{EventKind, Mark};
 use crate::wire::websocket::{FrameSpec, Piece, SendOptions};
 
@@ -32,7 +32,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(800);
 /// Plays the editors of a scenario of the role `amp-client`, in the edition of its [`Setting`].
 pub struct AmpHost {
     setting: Setting,
-    edition: Edition,
+    edition: &'static AmpEdition,
     registry: Arc<ConnectionRegistry>,
     /// The editors by name, stopped ones included.
     editors: BTreeMap<String, PlayEditor>,
@@ -42,7 +42,7 @@ pub struct AmpHost {
 impl AmpHost {
     /// A host without editors.
     pub fn new(setting: Setting) -> Self {
-        let edition = Edition::parse(&setting.edition).unwrap_or(Edition::Cli);
+        let edition = AmpEdition::of(setting.edition);
         Self { setting, edition, registry: Arc::default(), editors: BTreeMap::new(), decoys: vec![] }
     }
 
@@ -164,7 +164,7 @@ impl AmpHost {
     async fn notify(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
         let step: NotifyStep = read(call)?;
         let data = step.data.unwrap_or_else(|| json!({}));
-        let message = edition::notification(self.edition, &step.name, data);
+        let message = self.edition.envelope.notification(&step.name, data);
         self.send_message(call, step.on.as_deref(), &message, step.deliberate.as_ref()).await
     }
 

@@ -10,7 +10,6 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::config::RUN_DIR_VARIABLE;
-use crate::peer::amp::edition::Edition;
 use crate::peer::amp::editor::outgoing::Outgoing;
 use crate::peer::amp::editor::shared::{SendOrder, SharedServer};
 use crate::protocol::amp::{PROBE, envelope};
@@ -121,10 +120,10 @@ impl Listener {
     }
 
     /// Whether it is a client that another wirecert has started, or a wirecert (this one, in another role, or another
-    /// one) that looks for an editor which had this port before, as far as the system shows. The editors of the guide
-    /// share a hundred ports, all of which clients may try (quick reference, section 1).
+    /// one) that looks for an editor which had this port before, as far as the system shows. Editors whose ports clients scan
+    /// share a hundred of them, all of which clients may try (quick reference, section 1).
     async fn is_of_another_run(&self, stream: &TcpStream) -> bool {
-        if self.plan.edition != Edition::Guide {
+        if self.plan.edition.lockfile.ports.is_none() {
             return false;
         }
         let Some(pid) = process::client_pid(stream).await else { return false };
@@ -213,7 +212,7 @@ pub async fn serve_client(
 
 /// Whether the editor answers a message by itself.
 fn answers_by_itself(plan: &EditorPlan, message: &Message) -> bool {
-    let request = message.json.as_ref().and_then(|json| envelope::request(plan.edition.id(), json));
+    let request = message.json.as_ref().and_then(|json| envelope::request(plan.edition, json));
     let method = request.and_then(|request| request.method);
     plan.answers && method.is_none_or(|method| plan.withholds.iter().all(|withheld| withheld != method))
 }

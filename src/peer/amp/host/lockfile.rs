@@ -4,33 +4,18 @@
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::atomic_file::{self, Readable, create_private_folder};
 use crate::peer::amp::client::send::wrong;
-use crate::peer::amp::edition::Edition;
 use crate::peer::{Announced, Announcement, PeerError};
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::lockfile::{FOLDER, LockfileValues};
 use crate::trace::{EventKind, FileChange, Payload, Recorder};
 
-/// The folder for lockfiles below a data home (docs/amp.md, Discovery; quick reference, section 1).
-const FOLDER: &str = "amp/ide";
-
 /// The keys of an editor's lockfile.
-pub fn editor_keys(edition: Edition, folder: &Path, port: u16, token: &str, pid: u32) -> Map<String, Value> {
-    let editor_keys = match edition {
-        Edition::Guide => json!({"port": port, "authToken": token}),
-        Edition::Cli => json!({
-            "workspaceFolders": [folder.to_string_lossy()],
-            "port": port,
-            "ideName": "wirecert",
-            "authToken": token,
-            "pid": pid,
-        }),
-    };
-    match editor_keys {
-        Value::Object(editor_keys) => editor_keys,
-        _ => Map::new(),
-    }
+pub fn editor_keys(edition: &AmpEdition, folder: &Path, port: u16, token: &str, pid: u32) -> Map<String, Value> {
+    edition.lockfile.content(&LockfileValues { folder, port, name: "wirecert", token, pid })
 }
 
 /// The content of a lockfile, or of something in its place.
@@ -96,7 +81,7 @@ impl ForeignLockfile {
 /// [`PeerError::Environment`] where the system refuses.
 pub fn announce(announcement: &Announcement<'_>) -> Result<Announced, PeerError> {
     let Announcement { edition, data_home, port, folder, like, recorder } = announcement;
-    let edition = Edition::parse(edition).unwrap_or(Edition::Cli);
+    let edition = AmpEdition::of(*edition);
     let token = make_token().map_err(|e| PeerError::Environment(format!("cannot make a secret: {e}")))?;
     recorder.add_secret(&token);
     let mut editor_keys = editor_keys(edition, folder, *port, &token, std::process::id());
@@ -134,6 +119,7 @@ mod tests {
     use crate::trace::{Clock, Recorder};
 
     use super::*;
+    use crate::protocol::amp::editions::CLI;
 
     #[test]
     fn a_server_is_found_as_long_as_it_is_announced() {
@@ -141,7 +127,7 @@ mod tests {
         let recorder = Recorder::new(Clock::start(), vec![]);
         let like = json!({"port": 1, "authToken": "<secret:1>", "ideName": "vim", "extra": true, "pid": 1});
         let announcement = Announcement {
-            edition: "cli",
+            edition: &CLI,
             data_home: home.path(),
             port: 4711,
             folder: Path::new("/w"),

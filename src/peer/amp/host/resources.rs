@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::peer::PeerError;
+use crate::protocol::amp::lockfile::{SCANNED_PORTS, ports_from};
 use crate::wire::tcp::{self, BACKLOG};
 
 /// Which port an editor listens on.
@@ -54,15 +55,15 @@ pub fn listen(host: IpAddr, port: Port) -> Result<(TcpListener, Option<ReservedP
             // Each play begins behind the one before: what others of ours have just given back is tried last.
             static TURN: AtomicU32 = AtomicU32::new(0);
             let turn = TURN.fetch_add(1, Ordering::Relaxed);
-            let begin = u16::try_from(std::process::id().wrapping_add(turn) % 101).unwrap_or_default();
             let mut refused = io::Error::other("no port is left");
-            let found = (0..=100).find_map(|n| match at(8000 + (begin + n) % 101) {
-                Ok(listening) => Some(listening),
-                Err(e) => {
-                    refused = e;
-                    None
-                }
-            });
+            let found =
+                ports_from(SCANNED_PORTS, std::process::id().wrapping_add(turn)).find_map(|port| match at(port) {
+                    Ok(listening) => Some(listening),
+                    Err(e) => {
+                        refused = e;
+                        None
+                    }
+                });
             found.ok_or(refused)
         }
     };

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::peer::amp::client::send::{Frame, deliberate, headers, wrong};
-use crate::peer::amp::edition::Edition;
 use crate::peer::amp::editor::handshake::{ConnectionCount, HandshakeDecision, decide};
 use crate::peer::amp::editor::quirks::Quirks;
 use crate::peer::{PeerError, SubjectDirs, VerbCall};
+use crate::protocol::amp::editions::AmpEdition;
 use crate::wire::websocket::{FrameSpec, Options, Piece, Reply, Request, SendOptions};
 
 use super::amp_host::MAIN;
@@ -69,7 +69,7 @@ pub struct EditorPlan {
     /// The names of its connections, as far as they are given.
     pub names: Vec<String>,
     /// The edition it speaks.
-    pub edition: Edition,
+    pub edition: &'static AmpEdition,
     /// The address it listens on.
     pub host: std::net::IpAddr,
     /// The port that the editor listens on.
@@ -130,7 +130,12 @@ impl ServeStep {
     }
 
     /// The plan of the editor.
-    pub fn plan(self, call: &VerbCall<'_>, edition: Edition, dirs: &SubjectDirs) -> Result<EditorPlan, PeerError> {
+    pub fn plan(
+        self,
+        call: &VerbCall<'_>,
+        edition: &'static AmpEdition,
+        dirs: &SubjectDirs,
+    ) -> Result<EditorPlan, PeerError> {
         let host = match self.host.as_deref() {
             None | Some("127.0.0.1") => std::net::Ipv4Addr::LOCALHOST.into(),
             Some("::1") => std::net::Ipv6Addr::LOCALHOST.into(),
@@ -162,10 +167,10 @@ impl ServeStep {
     }
 }
 
-fn port(param: Option<&Value>, edition: Edition) -> Result<Port, String> {
+fn port(param: Option<&Value>, edition: &AmpEdition) -> Result<Port, String> {
     let number = match param {
         // Clients of the guide may look for no others.
-        None if edition == Edition::Guide => return Ok(Port::Guide),
+        None if edition.lockfile.ports.is_some() => return Ok(Port::Guide),
         None => return Ok(Port::Any),
         Some(Value::String(word)) if word == "guide" => return Ok(Port::Guide),
         Some(Value::String(word)) if word == "any" => return Ok(Port::Any),

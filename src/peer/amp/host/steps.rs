@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::peer::amp::edition::{self, Edition};
 use crate::peer::params::given;
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::envelope::response_message;
 use crate::protocol::parse_hex;
 
 use super::lockfile::LockfileContent;
@@ -103,17 +104,18 @@ impl AnswerStep {
     ///
     /// # Errors
     /// The fault of the parameters, for the scenario's author.
-    pub fn message(&self, edition: Edition) -> Result<Value, String> {
-        let (key, body) = match (&self.result, &self.error, edition, &self.method) {
+    pub fn message(&self, edition: &AmpEdition) -> Result<Value, String> {
+        let (key, body) = match (&self.result, &self.error, edition.envelope.result_key, &self.method) {
             (None, Some(error), ..) => ("error", error),
-            (Some(result), None, Edition::Guide, _) => ("result", result),
-            (Some(result), None, Edition::Cli, Some(method)) => (method.as_str(), result),
-            (Some(_), None, Edition::Cli, None) => {
-                return Err("in the edition `cli` a `result` needs the `method`, which is its key".to_owned());
+            (Some(result), None, Some(key), _) => (key, result),
+            (Some(result), None, None, Some(method)) => (method.as_str(), result),
+            (Some(_), None, None, None) => {
+                let id = edition.id;
+                return Err(format!("in the edition `{id}` a `result` needs the `method`, which is its key"));
             }
             _ => return Err("say exactly one of `result` and `error`".to_owned()),
         };
-        Ok(edition::response(&self.id, key, body, &self.extra))
+        Ok(response_message(&self.id, key, body, &self.extra))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{given, headers};
 use crate::peer::{Answer, Detected, PeerError, Setting};
 use crate::protocol::Lock;
-use crate::protocol::amplifier::ENDPOINTS;
+use crate::protocol::amplifier::{ENDPOINTS, PROTOCOL};
 use crate::trace::{Clock, Message, Recorder};
 use crate::wire::http::{Content, Incoming, Request, Whole};
 
@@ -292,7 +292,7 @@ impl DefaultRequest {
 
 /// The edition of every server: there is one.
 pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
-    Detected { edition: "2025-12-09", how: "there is no other".to_owned() }
+    Detected { edition: PROTOCOL.default_edition(), how: "there is no other".to_owned() }
 }
 
 /// Makes one request to the server of `setting`, to an endpoint by its name, and waits for the response. Of the

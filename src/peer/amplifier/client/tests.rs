@@ -83,7 +83,7 @@ impl Play {
         let secrets = BTreeMap::from([("KEY".to_owned(), "sk-hush".to_owned())]);
         let trace = EventLog::default();
         let setting = Setting {
-            edition: "2025-12-09".to_owned(),
+            edition: crate::protocol::amplifier::PROTOCOL.default_edition(),
             recorder: Recorder::new(Clock::start(), vec![Box::new(trace.clone())]),
             server: Some(lock),
             patience: Duration::from_secs(5),

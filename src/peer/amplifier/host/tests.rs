@@ -23,7 +23,7 @@ struct Play {
 impl Play {
     async fn serving(params: Value) -> Self {
         let setting = Setting {
-            edition: "2025-12-09".to_owned(),
+            edition: crate::protocol::amplifier::PROTOCOL.default_edition(),
             recorder: Recorder::new(Clock::start(), vec![]),
             server: None,
             settings: None,

@@ -72,10 +72,6 @@ fn described() -> Described {
 }
 
 async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
-    if options.edition != EDITION {
-        let message = format!("there is no edition `{}`; there is {EDITION}", options.edition);
-        return Err(MockError::Option(message));
-    }
     let quirks = Quirks::chosen(&options, &KNOWN)?;
     let script = match &options.data {
         Some(source) => Script::parse(source).map_err(MockError::Data)?,

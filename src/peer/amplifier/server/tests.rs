@@ -22,7 +22,7 @@ thread_local! {
 
 fn options() -> MockOptions {
     MockOptions {
-        edition: "2025-12-09".to_owned(),
+        edition: crate::protocol::amplifier::PROTOCOL.default_edition(),
         workspace: WORKSPACE.with(|folder| folder.path().to_owned()),
         port: None,
         data_home: None,
@@ -227,7 +227,6 @@ async fn what_is_wrong_with_its_options_is_told_before_it_serves() {
     assert_eq!(faults.len(), 3);
     for wrong in [
         MockOptions { flaws: vec!["no-such".to_owned()], ..options() },
-        MockOptions { edition: "9".to_owned(), ..options() },
         MockOptions { workspace: "/nonexistent".into(), ..options() },
     ] {
         assert!(matches!(start(wrong).await, Err(MockError::Option(_))));

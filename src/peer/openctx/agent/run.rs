@@ -28,9 +28,6 @@ pub static MOCK: MockKind = MockKind {
 };
 
 async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
-    if options.edition != "0.1" {
-        return Err(MockError::Option(format!("there is no edition `{}`; there is 0.1", options.edition)));
-    }
     let quirks = Quirks::chosen(&options, &KNOWN)?;
     let url = options.url.or_else(|| std::env::var("WIRECERT_URL").ok());
     let url =

@@ -80,7 +80,7 @@ impl ClientPlay {
         let port = server.address().port;
         let trace = EventRecorder::default();
         let setting = Setting {
-            edition: "0.1".to_owned(),
+            edition: crate::protocol::openctx::PROTOCOL.default_edition(),
             recorder: Recorder::new(Clock::start(), vec![Box::new(trace.clone())]),
             server: Some(Lock {
                 port,

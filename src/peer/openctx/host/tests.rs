@@ -16,7 +16,7 @@ struct HostPlay {
 impl HostPlay {
     fn new() -> Self {
         let setting = Setting {
-            edition: "0.1".to_owned(),
+            edition: crate::protocol::openctx::PROTOCOL.default_edition(),
             recorder: Recorder::new(Clock::start(), vec![]),
             server: None,
             settings: None,

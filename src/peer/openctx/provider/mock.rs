@@ -39,10 +39,6 @@ struct MockProvider {
 }
 
 async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
-    if options.edition != EDITION {
-        let message = format!("there is no edition `{}`; there is {EDITION}", options.edition);
-        return Err(MockError::Option(message));
-    }
     let quirks = Quirks::chosen(&options, &KNOWN)?;
     let data = match &options.data {
         Some(source) => Data::parse(source).map_err(MockError::Data)?,

@@ -3,15 +3,15 @@
 use serde_json::json;
 
 use super::*;
-use crate::protocol::amp::testing::{TraceBuilder, close_payload, head, request, request_head, response};
+use crate::protocol::amp::testing::{TraceBuilder, close_payload, edition, head, request, request_head, response};
 use crate::trace::Direction;
 
-fn observed(edition: &'static str, trace: &TraceBuilder) -> Vec<Observation> {
-    let mut observer = AmpObserver::new(edition, End::Server);
+fn observed(edition: &str, trace: &TraceBuilder) -> Vec<Observation> {
+    let mut observer = AmpObserver::new(self::edition(edition), End::Server);
     trace.events.iter().flat_map(|event| observer.observe(event)).collect()
 }
 
-fn last(edition: &'static str, trace: &TraceBuilder) -> Observation {
+fn last(edition: &str, trace: &TraceBuilder) -> Observation {
     observed(edition, trace).pop().expect("an observation")
 }
 
@@ -110,7 +110,7 @@ fn what_the_client_does_is_no_observation() {
 }
 
 fn observed_of_client(trace: &TraceBuilder) -> Vec<Observation> {
-    let mut observer = AmpObserver::new("cli", End::Client);
+    let mut observer = AmpObserver::new(edition("cli"), End::Client);
     trace.events.iter().flat_map(|event| observer.observe(event)).collect()
 }
 

@@ -2,27 +2,62 @@
 
 use std::sync::LazyLock;
 
+use crate::protocol::amp::editions::{ALL, AmpEdition};
 pub(super) use crate::protocol::requirement::sources::{http11 as http, json, rfc6455 as rfc, uri};
-use crate::protocol::{Requirement, Section};
+use crate::protocol::{Level, Requirement, Section};
+use crate::trace::End;
 
 use super::{client_connection, client_messages, connection, methods, notifications};
 
-/// A table of requirements: each entry holds one statement, once for every edition that makes it.
-pub(super) type Table = &'static [&'static [Requirement]];
+/// A statement, and the editions that make it: each by its id, with the level and the source.
+pub(super) struct Statement {
+    pub(super) area: &'static str,
+    pub(super) slug: &'static str,
+    pub(super) binds: End,
+    pub(super) capability: Option<&'static str>,
+    pub(super) editions: &'static [(&'static str, Level, Section)],
+    pub(super) statement: &'static str,
+    pub(super) why: &'static str,
+}
 
-/// The whole catalogue, both editions.
+impl Statement {
+    /// The requirement of an edition, if it makes the statement: as its own entry says, or else as that of the edition
+    /// which it is like.
+    fn of(&self, edition: &AmpEdition) -> Option<Requirement> {
+        let Self { area, slug, binds, capability, editions, statement, why } = *self;
+        let entry = |id: &str| editions.iter().find(|(of, ..)| *of == id);
+        let (_, level, source) = *entry(edition.id).or_else(|| entry(edition.like?))?;
+        // Ids live as long as the program.
+        let id = format!("amp/{}/{area}/{slug}", edition.id).leak();
+        Some(Requirement { id, level, binds, statement, why, source, since: "0.1.0", capability })
+    }
+}
+
+/// A table of statements.
+pub(super) type Table = &'static [Statement];
+
+fn statements() -> impl Iterator<Item = &'static Statement> {
+    let areas: [&[Table]; 5] = [
+        connection::TABLES,
+        methods::TABLES,
+        notifications::TABLES,
+        client_connection::TABLES,
+        client_messages::TABLES,
+    ];
+    areas.into_iter().flatten().copied().flatten()
+}
+
+/// The whole catalogue, all editions.
 pub fn all() -> &'static [Requirement] {
-    static ALL: LazyLock<Vec<Requirement>> = LazyLock::new(|| {
-        let areas: [&[Table]; 5] = [
-            connection::TABLES,
-            methods::TABLES,
-            notifications::TABLES,
-            client_connection::TABLES,
-            client_messages::TABLES,
-        ];
-        areas.iter().flat_map(|tables| tables.iter()).flat_map(|table| table.iter()).flat_map(|r| *r).copied().collect()
+    static CATALOGUE: LazyLock<Vec<Requirement>> = LazyLock::new(|| {
+        statements().flat_map(|statement| ALL.into_iter().filter_map(|edition| statement.of(edition))).collect()
     });
-    &ALL
+    &CATALOGUE
+}
+
+/// The requirements of an edition.
+pub fn of(edition: &AmpEdition) -> Vec<Requirement> {
+    statements().filter_map(|statement| statement.of(edition)).collect()
 }
 
 /// A section of the `cli` edition as `docs/amp.md` describes it.
@@ -36,37 +71,24 @@ pub(super) const fn guide(section: &'static str) -> Section {
 }
 
 /// A table: an area, the end it binds, a capability, and entries `slug: [editions with level and source] statement
-/// why;`.
+/// why;`. `both` stands for `cli` and `guide`.
 macro_rules! table {
     ($area:literal, $binds:ident, $capability:expr; $( $slug:literal: [ $($editions:tt)+ ] $statement:literal $why:literal; )+) => {
-        &[ $( table!(@entry $area, $slug, $binds, $capability, $statement, $why; $($editions)+) ),+ ]
+        &[ $( $crate::protocol::amp::requirements::catalogue::Statement {
+            area: $area,
+            slug: $slug,
+            binds: $crate::trace::End::$binds,
+            capability: $capability,
+            editions: table!(@editions $($editions)+),
+            statement: $statement,
+            why: $why,
+        } ),+ ]
     };
-    (@entry $area:literal, $slug:literal, $binds:ident, $capability:expr, $statement:literal, $why:literal;
-     both $level:ident $source:expr) => {
-        &[
-            table!(@one "amp/cli/", $area, $slug, $binds, $capability, $statement, $why, $level, $source),
-            table!(@one "amp/guide/", $area, $slug, $binds, $capability, $statement, $why, $level, $source),
-        ]
+    (@editions both $level:ident $source:expr) => {
+        table!(@editions cli $level $source, guide $level $source)
     };
-    (@entry $area:literal, $slug:literal, $binds:ident, $capability:expr, $statement:literal, $why:literal;
-     cli $level:ident $source:expr, guide $level2:ident $source2:expr) => {
-        &[
-            table!(@one "amp/cli/", $area, $slug, $binds, $capability, $statement, $why, $level, $source),
-            table!(@one "amp/guide/", $area, $slug, $binds, $capability, $statement, $why, $level2, $source2),
-        ]
-    };
-    (@entry $area:literal, $slug:literal, $binds:ident, $capability:expr, $statement:literal, $why:literal;
-     cli $level:ident $source:expr) => {
-        &[table!(@one "amp/cli/", $area, $slug, $binds, $capability, $statement, $why, $level, $source)]
-    };
-    (@entry $area:literal, $slug:literal, $binds:ident, $capability:expr, $statement:literal, $why:literal;
-     guide $level:ident $source:expr) => {
-        &[table!(@one "amp/guide/", $area, $slug, $binds, $capability, $statement, $why, $level, $source)]
-    };
-    (@one $prefix:literal, $area:literal, $slug:literal, $binds:ident, $capability:expr, $statement:literal, $why:literal,
-     $level:ident, $source:expr) => {
-        $crate::protocol::requirement::requirement!(
-            $prefix $area $slug $binds $capability, $level $source, $statement $why)
+    (@editions $( $edition:ident $level:ident $source:expr ),+) => {
+        &[ $( (stringify!($edition), $crate::protocol::Level::$level, $source) ),+ ]
     };
 }
 pub(super) use table;

@@ -1,4 +1,4 @@
-//! The requirements of both AMP editions, one file for each family of areas. [`all`] is the catalogue.
+//! The requirements of the AMP editions, one file for each family of areas. [`all`] is the catalogue.
 //!
 //! A statement that holds in both editions has the same area and slug in both. Levels: what the
 //! document states, what the RFC obliges a well-behaved end to, and what Amp's own CLI breaks without
@@ -16,4 +16,4 @@ mod connection;
 mod methods;
 mod notifications;
 
-pub use catalogue::all;
+pub use catalogue::{all, of};

@@ -16,14 +16,13 @@ use super::shared::RequirementIndex;
 ///
 /// One that does not parse may be in the middle of being written: it counts only if no better content is seen later.
 pub struct Lockfiles {
-    edition: &'static str,
     requirements: &'static RequirementIndex,
     incomplete: BTreeMap<String, (u64, String)>,
 }
 
 impl Lockfiles {
-    pub fn new(edition: &'static str, requirements: &'static RequirementIndex) -> Self {
-        Self { edition, requirements, incomplete: BTreeMap::new() }
+    pub fn new(requirements: &'static RequirementIndex) -> Self {
+        Self { requirements, incomplete: BTreeMap::new() }
     }
 
     fn judge(&mut self, index: u64, change: &FileChange, out: &mut Judgements) {
@@ -70,22 +69,15 @@ impl Lockfiles {
             let length = token.chars().count();
             key("discovery/token-length", "authToken", "of 10 to 500 characters", (10..=500).contains(&length));
         }
-        if self.edition == "cli" {
-            let folders = keys.get("workspaceFolders").and_then(Value::as_array);
-            let folders = folders.and_then(|list| list.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
-            key("discovery/lockfile-folders", "workspaceFolders", "a list of strings", folders.is_some());
-            if let Some(folders) = folders {
-                let absolute = folders.iter().all(|folder| is_absolute(folder));
-                key("discovery/folders-absolute", "workspaceFolders", "a list of absolute paths", absolute);
-            }
-            key(
-                "discovery/lockfile-ide-name",
-                "ideName",
-                "a string",
-                keys.get("ideName").is_some_and(Value::is_string),
-            );
-            key("discovery/lockfile-pid", "pid", "a number", keys.get("pid").is_some_and(Value::is_number));
+        let folders = keys.get("workspaceFolders").and_then(Value::as_array);
+        let folders = folders.and_then(|list| list.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
+        key("discovery/lockfile-folders", "workspaceFolders", "a list of strings", folders.is_some());
+        if let Some(folders) = folders {
+            let absolute = folders.iter().all(|folder| is_absolute(folder));
+            key("discovery/folders-absolute", "workspaceFolders", "a list of absolute paths", absolute);
         }
+        key("discovery/lockfile-ide-name", "ideName", "a string", keys.get("ideName").is_some_and(Value::is_string));
+        key("discovery/lockfile-pid", "pid", "a number", keys.get("pid").is_some_and(Value::is_number));
         if let (Some(port), Some(name)) = (port, Path::new(&change.path).file_name()) {
             let wanted = format!("{port}.json");
             let fault = ViolationDetail::new("the lockfile is not called by its port");

@@ -3,6 +3,7 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
+use crate::protocol::amp::editions::{ALL, AmpEdition};
 use crate::protocol::amp::envelope;
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, Message};
@@ -12,13 +13,13 @@ use super::shared::RequirementIndex;
 
 /// Judges every message by itself. What takes a request to judge is left to the rule for requests.
 pub struct Messages {
-    edition: &'static str,
+    edition: &'static AmpEdition,
     requirements: &'static RequirementIndex,
     schema_checks: SchemaChecks,
 }
 
 impl Messages {
-    pub fn new(edition: &'static str, requirements: &'static RequirementIndex) -> Self {
+    pub fn new(edition: &'static AmpEdition, requirements: &'static RequirementIndex) -> Self {
         Self { edition, requirements, schema_checks: SchemaChecks::new(edition, requirements) }
     }
 }
@@ -62,15 +63,16 @@ impl Messages {
 
     fn request(&mut self, index: u64, json: &Value, out: &mut Judgements) {
         let faults = self.schema_checks.faults("request", json).into_iter();
+        let envelope = &self.edition.envelope;
         // There are requirements of their own for the type of the id, and for the parameters of each method.
-        let own = |place: &str| match self.edition {
-            "guide" => place.strip_prefix("/clientRequest/method/").is_some_and(|m| envelope::METHODS.contains(&m)),
-            _ => place == "/clientRequest/id",
+        let own = |place: &str| match envelope.wrapper {
+            Some(_) => ALL.into_iter().flat_map(|e| e.method_names()).any(|name| place == envelope.params_place(name)),
+            None => place == "/clientRequest/id",
         };
         let fault = faults.filter(|(place, _)| !own(place)).map(|(_, fault)| fault).next();
-        // Edition `cli` has methods beside the id, and what is none of them may be there as well.
-        let named = |method: &&str| self.edition == "cli" && json["clientRequest"].get(*method).is_some();
-        let methods: Vec<&str> = envelope::METHODS.iter().copied().filter(named).collect();
+        // Where methods stand beside the id, what is none of them may be there as well.
+        let named = |name: &&str| envelope.wrapper.is_none() && json["clientRequest"].get(*name).is_some();
+        let methods: Vec<&str> = self.edition.method_names().filter(named).collect();
         let several = (methods.len() > 1).then(|| {
             ViolationDetail::new("a request names more than one method")
                 .at("/clientRequest")
@@ -98,11 +100,11 @@ impl Messages {
 
     fn notification(&mut self, index: u64, json: &Value, notification: &Map<String, Value>, out: &mut Judgements) {
         let named = envelope::notifications(self.edition, json).unwrap_or_default();
-        let place = if self.edition == "guide" { "/serverNotification/method" } else { "/serverNotification" };
+        let place = self.edition.envelope.notifications_place();
         let shape = if named.is_empty() {
             Some(
                 ViolationDetail::new("a notification names nothing that happened")
-                    .at(place)
+                    .at(&place)
                     .actual(notification.clone()),
             )
         } else {

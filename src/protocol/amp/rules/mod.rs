@@ -14,6 +14,7 @@ mod responses;
 mod shared;
 
 use crate::protocol::Rule;
+use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::exits::CrashRule;
 use crate::trace::End;
 
@@ -24,10 +25,10 @@ use shared::RequirementIndex;
 const OVERDUE: u64 = 30_000_000;
 
 /// Fresh rules of an edition.
-pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
+pub fn of(edition: &'static AmpEdition) -> Vec<Box<dyn Rule>> {
     let requirements = RequirementIndex::of(edition);
     vec![
-        Box::new(lockfiles::Lockfiles::new(edition, requirements)),
+        Box::new(lockfiles::Lockfiles::new(requirements)),
         Box::new(handshakes::HandshakeRequests::new(requirements)),
         Box::new(lockfiles::Tokens::new(requirements)),
         Box::new(handshakes::HandshakeResponses::new(requirements)),
@@ -39,14 +40,14 @@ pub fn of(edition: &'static str) -> Vec<Box<dyn Rule>> {
         Box::new(messages::Messages::new(edition, requirements)),
         Box::new(requests::RequestContents::new(edition, requirements)),
         Box::new(requests::Requests::new(edition, requirements)),
-        Box::new(exits(edition)),
+        Box::new(exits(requirements)),
         Box::new(handshakes::ConnectionAttempts::new(requirements)),
     ]
 }
 
-fn exits(edition: &'static str) -> CrashRule {
+fn exits(requirements: &'static RequirementIndex) -> CrashRule {
     CrashRule::new("editor", move |out, end, index, fault| {
-        RequirementIndex::of(edition).check(out, end, "robustness/alive", index, Some(fault));
+        requirements.check(out, end, "robustness/alive", index, Some(fault));
     })
 }
 

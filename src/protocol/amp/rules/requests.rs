@@ -5,39 +5,38 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
+use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::is_absolute;
+use crate::protocol::amp::names::Method;
 use crate::protocol::amp::{envelope, is_probe};
 use crate::protocol::rfc6455::opcode;
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind};
 
 use super::OVERDUE;
-use super::responses::{ResponseCheck, SchemaChecks, area};
+use super::responses::{ResponseCheck, SchemaChecks};
 use super::shared::{ConnectionStates, RequirementIndex, omitting_end};
 
 /// Judges what is in each request (docs/amp.md, Methods; quick reference, section 5). Its envelope is left to the rule
 /// for messages.
 pub struct RequestContents {
-    edition: &'static str,
+    edition: &'static AmpEdition,
     requirements: &'static RequirementIndex,
     schema_checks: SchemaChecks,
 }
 
 impl RequestContents {
-    pub fn new(edition: &'static str, requirements: &'static RequirementIndex) -> Self {
+    pub fn new(edition: &'static AmpEdition, requirements: &'static RequirementIndex) -> Self {
         Self { edition, requirements, schema_checks: SchemaChecks::new(edition, requirements) }
     }
 
     fn params(&mut self, index: u64, (method, area): (&str, &str), params: &Value, out: &mut Judgements) {
-        let place = match self.edition {
-            "guide" => format!("/clientRequest/method/{method}"),
-            _ => format!("/clientRequest/{method}"),
-        };
+        let place = self.edition.envelope.params_place(method);
         let faults = self.schema_checks.faults(&format!("{method}.params"), params);
         let fault = faults.into_iter().next().map(|(pointer, fault)| fault.at(format!("{place}{pointer}")));
         self.requirements.check(out, End::Client, &format!("{area}/params"), index, fault);
         let Some(path) = params.get("path").and_then(Value::as_str) else { return };
-        if self.edition == "cli" && matches!(area, "read-file" | "edit-file" | "diagnostics") {
+        if matches!(area, "read-file" | "edit-file" | "diagnostics") {
             let fault = ViolationDetail::new(format!("the path in a request for `{method}` is not absolute"));
             let fault = fault.at(format!("{place}/path")).actual(path);
             let short = format!("{area}/absolute-path");
@@ -60,13 +59,13 @@ impl Rule for RequestContents {
             self.requirements.check(out, End::Client, "envelope/id-string", event.i, fault);
         }
         let (Some(method), Some(params)) = (request.method, request.params) else { return };
-        let known = self.schema_checks.knows(&format!("{method}.params"));
+        let known = self.edition.method(method);
         let fault = ViolationDetail::new(format!("a request is for `{method}`, which is no method of the edition"));
-        self.requirements.check(out, End::Client, "envelope/known-method", event.i, (!known).then_some(fault));
-        // In edition `cli` what is no object may be a member of its own, beside the method.
-        let own = params.is_object() || self.edition == "guide";
-        if let Some(area) = area(method).filter(|_| known && own) {
-            self.params(event.i, (method, area), params, out);
+        self.requirements.check(out, End::Client, "envelope/known-method", event.i, known.is_none().then_some(fault));
+        // Where methods stand beside the id, what is no object may be a member of its own.
+        let own = params.is_object() || self.edition.envelope.wrapper.is_some();
+        if let Some(known) = known.filter(|_| own) {
+            self.params(event.i, (method, known.area()), params, out);
         }
     }
 }
@@ -88,7 +87,7 @@ const MAX_ANSWERED_IDS: usize = 4096;
 /// answer that. A request is missed once it has waited for
 /// [`OVERDUE`] on a connection that stood.
 pub struct Requests {
-    edition: &'static str,
+    edition: &'static AmpEdition,
     requirements: &'static RequirementIndex,
     schema_checks: SchemaChecks,
     connections: ConnectionStates<RequestState>,
@@ -119,8 +118,10 @@ struct RequestState {
 pub struct PendingRequest {
     /// The id of the request.
     pub id: Value,
-    /// Its method; none where it names none or several.
+    /// The name of its method; none where it names none or several.
     pub method: Option<String>,
+    /// Its method, where the edition has it.
+    pub known: Option<Method>,
     /// The text that a `ping` has to give back.
     pub ping: Option<String>,
     /// The verdict on its parameters.
@@ -145,7 +146,7 @@ pub enum ParamsVerdict {
 }
 
 impl Requests {
-    pub fn new(edition: &'static str, requirements: &'static RequirementIndex) -> Self {
+    pub fn new(edition: &'static AmpEdition, requirements: &'static RequirementIndex) -> Self {
         let schema_checks = SchemaChecks::new(edition, requirements);
         Self { edition, requirements, schema_checks, connections: ConnectionStates::new(), bytes_passed: 0, now: 0 }
     }
@@ -156,12 +157,14 @@ impl Requests {
         let request = envelope::request(self.edition, json);
         let pending = request.and_then(|request| {
             let (id, method) = (request.id?.clone(), request.method.map(str::to_owned));
+            let known = request.method.and_then(|method| self.edition.method(method));
             let ping = request.params.and_then(|params| params.get("message")).and_then(Value::as_str);
-            let ping = ping.filter(|_| self.edition == "cli" && method.as_deref() == Some("ping")).map(str::to_owned);
+            let ping = ping.filter(|_| known == Some(Method::Ping)).map(str::to_owned);
             let params = self.params(method.as_deref(), request.params);
             Some(PendingRequest {
                 id,
                 method,
+                known,
                 ping,
                 params,
                 deliberate,
@@ -401,7 +404,7 @@ fn late(
             .late(took.saturating_sub(RESPONSE_DEADLINE))
     };
     requirements.check(out, End::Server, "envelope/timely", index, (took > RESPONSE_DEADLINE).then(fault));
-    if pending.method.as_deref() == Some("ping") {
+    if pending.known == Some(Method::Ping) {
         requirements.check(out, End::Server, "ping/timely", index, (took > RESPONSE_DEADLINE).then(fault));
     }
 }

@@ -5,23 +5,20 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use crate::matcher::Pattern;
+use crate::matcher::{Pattern, Schemas as _};
+use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::envelope::{METHOD_NOT_FOUND, Response};
-use crate::protocol::amp::{PROTOCOL, schemas};
+use crate::protocol::amp::names::{Method, NotificationKind};
 use crate::protocol::{Judgements, Use, ViolationDetail};
 use crate::trace::End;
 
 use super::requests::{ParamsVerdict, PendingRequest};
 use super::shared::RequirementIndex;
 
-/// The capabilities that are a method of their own.
-const CAPABILITY_OF: &[(&str, &str)] =
-    &[("openURI", "open_uri"), ("authenticate", "authenticate"), ("getDiagnostics", "diagnostics")];
-
 /// The context in which a response is judged.
 pub struct ResponseCheck<'a> {
     pub requirements: &'static RequirementIndex,
-    pub edition: &'static str,
+    pub edition: &'static AmpEdition,
     /// The number of its event.
     pub index: u64,
     /// The request that it answers.
@@ -45,7 +42,7 @@ impl ResponseCheck<'_> {
 
     /// Judges the rest.
     pub fn judge(&self, response: &Response<'_>, schema_checks: &mut SchemaChecks, out: &mut Judgements) {
-        let error = response.error.filter(|error| self.edition == "cli" || !error.is_null());
+        let error = response.error.filter(|error| !(self.edition.open_failures && error.is_null()));
         if let Some(error) = error {
             let fault = schema_checks
                 .faults("error", error)
@@ -64,11 +61,11 @@ impl ResponseCheck<'_> {
             let fault = ViolationDetail::new("a request that names no method is answered as if it had succeeded");
             return self.check(out, "envelope/no-method", error.is_none().then_some(fault));
         };
-        if !schema_checks.knows(&format!("{method}.params")) {
+        if self.request.known.is_none() {
             let fault = ViolationDetail::new(format!(
                 "a request for `{method}`, which does not exist, is not answered with an error"
             ));
-            let error = error.is_some() || self.edition == "guide" && failed(response);
+            let error = error.is_some() || self.edition.open_failures && failed(response);
             return self.check(out, "envelope/unknown-method", (!error).then_some(fault));
         }
         self.uses(method, error, out);
@@ -80,10 +77,7 @@ impl ResponseCheck<'_> {
 
     /// Notes whether the editor has a method that it may lack.
     fn uses(&self, method: &str, error: Option<&Value>, out: &mut Judgements) {
-        let Some(capability) = CAPABILITY_OF.iter().find_map(|(of, capability)| (*of == method).then_some(*capability))
-        else {
-            return;
-        };
+        let Some(capability) = self.request.known.and_then(Method::capability) else { return };
         if matches!(self.request.params, ParamsVerdict::Sound) {
             let code = error.and_then(|error| error.get("code")).and_then(Value::as_i64);
             let refusal = code.filter(|code| *code == METHOD_NOT_FOUND);
@@ -93,15 +87,29 @@ impl ResponseCheck<'_> {
 
     /// Judges a response without an error.
     fn outcome(&self, method: &str, response: &Response<'_>, schema_checks: &mut SchemaChecks, out: &mut Judgements) {
-        if self.edition == "guide" {
-            let fault = ViolationDetail::new("a response has no `result`").at("/serverResponse");
-            self.check(out, "envelope/result-key", response.result.is_none().then_some(fault));
-            if let Some(value) = response.result {
-                let part = MessagePart { index: self.index, pointer: "/serverResponse/result".to_owned(), value };
-                schema_checks.result(method, &part, out);
+        let pointer = self.edition.envelope.result_place(method);
+        let found = match self.edition.envelope.result_key {
+            Some(key) => {
+                let fault = ViolationDetail::new(format!("a response has no `{key}`")).at("/serverResponse");
+                self.check(out, "envelope/result-key", response.result.is_none().then_some(fault));
+                response.result
             }
-            return;
-        }
+            None => self.result_of_method(method, &pointer, response, out),
+        };
+        let Some(value) = found else { return };
+        schema_checks.result(method, &MessagePart { index: self.index, pointer: pointer.clone(), value }, out);
+        self.failure_message(method, value, &pointer, out);
+        self.echo(value, &pointer, out);
+    }
+
+    /// The result in a response where results are called by their methods.
+    fn result_of_method<'r>(
+        &self,
+        method: &str,
+        pointer: &str,
+        response: &Response<'r>,
+        out: &mut Judgements,
+    ) -> Option<&'r Value> {
         let value = response.result.filter(|_| response.method == Some(method));
         let fault = match value {
             None => Some(
@@ -112,27 +120,22 @@ impl ResponseCheck<'_> {
             ),
             Some(value) if !value.is_object() => Some(
                 ViolationDetail::new(format!("the value of `{method}` in a response is no object"))
-                    .at(format!("/serverResponse/{method}"))
+                    .at(pointer)
                     .actual(value.clone()),
             ),
             Some(_) => None,
         };
         let found = value.filter(|_| fault.is_none());
         self.check(out, "envelope/method-key", fault);
-        if let Some(value) = found {
-            let pointer = format!("/serverResponse/{method}");
-            schema_checks.result(method, &MessagePart { index: self.index, pointer: pointer.clone(), value }, out);
-            self.failure_message(method, value, &pointer, out);
-            self.echo(value, &pointer, out);
-        }
+        found
     }
 
     fn failure_message(&self, method: &str, value: &Value, pointer: &str, out: &mut Judgements) {
-        let Some(area) = area(method).filter(|area| matches!(*area, "read-file" | "edit-file")) else { return };
+        let Some(known @ (Method::ReadFile | Method::EditFile)) = self.request.known else { return };
         if value.get("success") == Some(&Value::Bool(false)) {
             let silent = value.get("message").and_then(Value::as_str).is_none_or(str::is_empty);
             let fault = ViolationDetail::new(format!("a `{method}` that did not succeed does not say why")).at(pointer);
-            self.check(out, &format!("{area}/failure-message"), silent.then_some(fault));
+            self.check(out, &format!("{}/failure-message", known.area()), silent.then_some(fault));
         }
     }
 
@@ -169,7 +172,7 @@ impl ResponseCheck<'_> {
     }
 }
 
-/// Whether a response without an error reports a failure all the same. Edition `guide` leaves the shape open: a result
+/// Whether a response without an error reports a failure all the same. Its form may be open: a result
 /// that is no object or list, or that has an `error` or a `message` and no outcome.
 fn failed(response: &Response<'_>) -> bool {
     match response.result {
@@ -186,7 +189,7 @@ fn failed(response: &Response<'_>) -> bool {
 
 /// The schemas of an edition, compiled when they are first needed.
 pub struct SchemaChecks {
-    edition: &'static str,
+    edition: &'static AmpEdition,
     requirements: &'static RequirementIndex,
     compiled: HashMap<String, Option<Pattern>>,
 }
@@ -195,12 +198,12 @@ pub struct SchemaChecks {
 type CompiledSchemas = HashMap<(&'static str, String), Option<Pattern>>;
 
 /// The schema of this name, compiled once for all traces that are judged.
-fn compiled(edition: &'static str, name: &str) -> Option<Pattern> {
+fn compiled(edition: &'static AmpEdition, name: &str) -> Option<Pattern> {
     static ALL: LazyLock<Mutex<CompiledSchemas>> = LazyLock::new(Mutex::default);
-    schemas::schema(edition, name)?;
+    edition.schema(name)?;
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-    let compile = || Pattern::compile(&json!({ "$schema": name }), &PROTOCOL.schemas(edition)).ok();
-    all.entry((edition, name.to_owned())).or_insert_with(compile).clone()
+    let compile = || Pattern::compile(&json!({ "$schema": name }), edition).ok();
+    all.entry((edition.id, name.to_owned())).or_insert_with(compile).clone()
 }
 
 /// A part of a message, and where it is in it.
@@ -214,13 +217,8 @@ pub struct MessagePart<'a> {
 }
 
 impl SchemaChecks {
-    pub fn new(edition: &'static str, requirements: &'static RequirementIndex) -> Self {
+    pub fn new(edition: &'static AmpEdition, requirements: &'static RequirementIndex) -> Self {
         Self { edition, requirements, compiled: HashMap::new() }
-    }
-
-    /// Whether the edition has a schema of this name.
-    pub fn knows(&self, name: &str) -> bool {
-        schemas::schema(self.edition, name).is_some()
     }
 
     /// The faults of a value by a schema: places in the value, and what is wrong there. Nothing where there is no
@@ -239,20 +237,20 @@ impl SchemaChecks {
 
     /// Holds the result of a method to its area's requirements.
     pub fn result(&mut self, method: &str, part: &MessagePart<'_>, out: &mut Judgements) {
-        if let Some(area) = area(method) {
+        if let Some(area) = self.edition.method(method).map(Method::area) {
             self.shaped(&format!("{method}.result"), area, &format!("{area}/result"), part, out);
         }
     }
 
     /// Holds the data of a notification to its area's requirements.
     pub fn data(&mut self, name: &str, part: &MessagePart<'_>, out: &mut Judgements) {
-        if let Some(area) = area(name) {
+        if let Some(area) = self.edition.notification(name).map(NotificationKind::area) {
             self.shaped(&format!("{name}.data"), area, &format!("{area}/data"), part, out);
         }
     }
 
     fn shaped(&mut self, schema: &str, area: &str, general: &str, part: &MessagePart<'_>, out: &mut Judgements) {
-        if !self.knows(schema) {
+        if self.edition.schema(schema).is_none() {
             return;
         }
         let mut broken = vec![];
@@ -353,22 +351,4 @@ fn ranges(area: &str, value: &Value) -> Vec<(String, [f64; 4])> {
         _ => {}
     }
     out
-}
-
-/// The area of a method or notification.
-pub fn area(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "ping" => "ping",
-        "authenticate" => "authenticate",
-        "readFile" => "read-file",
-        "editFile" => "edit-file",
-        "getDiagnostics" => "diagnostics",
-        "openURI" => "open-uri",
-        "selectionDidChange" | "selectionChanged" => "selection",
-        "visibleFilesDidChange" | "visibleFilesChanged" => "visible-files",
-        "userSentMessage" => "message",
-        "appendToPrompt" => "prompt",
-        "pluginMetadata" => "metadata",
-        _ => return None,
-    })
 }

@@ -1,8 +1,9 @@
 //! What the rules share: a state for each connection, and the requirements of an edition as rules cite them.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
 
+use crate::protocol::amp::editions::{ALL, AmpEdition};
 use crate::protocol::amp::requirements;
 use crate::protocol::{Judgements, RequirementId, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind};
@@ -82,19 +83,20 @@ pub struct RequirementIndex {
     server: HashMap<String, RequirementId>,
 }
 
-static CLI: LazyLock<RequirementIndex> = LazyLock::new(|| RequirementIndex::read("cli"));
-static GUIDE: LazyLock<RequirementIndex> = LazyLock::new(|| RequirementIndex::read("guide"));
-
 impl RequirementIndex {
     /// The requirements of an edition.
-    pub fn of(edition: &str) -> &'static Self {
-        if edition == "guide" { &GUIDE } else { &CLI }
+    pub fn of(edition: &'static AmpEdition) -> &'static Self {
+        static INDICES: Mutex<BTreeMap<&str, &RequirementIndex>> = Mutex::new(BTreeMap::new());
+        let mut indices = INDICES.lock().unwrap_or_else(PoisonError::into_inner);
+        // Made once for each edition.
+        indices.entry(edition.id).or_insert_with(|| Box::leak(Box::new(Self::read(edition))))
     }
 
-    fn read(edition: &str) -> Self {
-        let own = |end| requirements::all().iter().filter(move |r| r.edition() == edition && r.binds == end);
-        let client = own(End::Client).map(|r| (r.short().replacen("/client-", "/", 1), r.id)).collect();
-        Self { client, server: own(End::Server).map(|r| (r.short().to_owned(), r.id)).collect() }
+    fn read(edition: &AmpEdition) -> Self {
+        let (client, server): (Vec<_>, Vec<_>) =
+            requirements::of(edition).into_iter().partition(|r| r.binds == End::Client);
+        let client = client.iter().map(|r| (r.short().replacen("/client-", "/", 1), r.id)).collect();
+        Self { client, server: server.iter().map(|r| (r.short().to_owned(), r.id)).collect() }
     }
 
     /// A requirement of an end; none where the edition does not ask this of it. Where no edition does of any end,
@@ -104,7 +106,7 @@ impl RequirementIndex {
             End::Client => self.client.get(short).copied(),
             End::Server => self.server.get(short).copied(),
         };
-        if found.is_none() && ![&*CLI, &*GUIDE].iter().any(|requirements| requirements.has(short)) {
+        if found.is_none() && !ALL.into_iter().any(|edition| Self::of(edition).has(short)) {
             out.unlisted(short);
         }
         found
@@ -147,13 +149,14 @@ impl RequirementIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::amp::editions::{CLI, GUIDE};
 
     #[test]
     fn what_no_edition_asks_of_any_end_is_told_and_judges_nothing() {
         let mut out = Judgements::default();
         for end in [End::Client, End::Server] {
-            RequirementIndex::of("cli").check(&mut out, end, "ping/eccho", 0, None);
-            RequirementIndex::of("guide").check(&mut out, end, "ping/echo", 0, None);
+            RequirementIndex::of(&CLI).check(&mut out, end, "ping/eccho", 0, None);
+            RequirementIndex::of(&GUIDE).check(&mut out, end, "ping/echo", 0, None);
         }
         assert_eq!(out.unlisted, ["ping/eccho", "ping/eccho"]);
         assert!(out.assessed.is_empty(), "the guide knows no ping: {:?}", out.assessed);

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::names::Method;
 use crate::protocol::amp::{client_role, envelope, is_probe};
 use crate::protocol::rfc6455::{self, opcode};
 use crate::protocol::scenario_element::{ScenarioElement, TraceToScenario, args, word};
@@ -14,7 +16,7 @@ use super::server::on;
 
 /// Makes a scenario of the trace between an editor of ours and its client.
 pub struct ClientToScenario {
-    edition: &'static str,
+    edition: &'static AmpEdition,
     /// Names of the connections after the first, in order.
     names: Vec<String>,
     conns: HashMap<String, ClientConnection>,
@@ -42,7 +44,7 @@ struct ClientConnection {
 
 impl ClientToScenario {
     /// For an edition.
-    pub fn new(edition: &'static str) -> Self {
+    pub fn new(edition: &'static AmpEdition) -> Self {
         let (names, conns, withheld) = (vec![], HashMap::new(), vec![]);
         Self { edition, names, conns, known: Default::default(), withheld, upgrade: None }
     }
@@ -175,7 +177,8 @@ impl ClientToScenario {
                     if let (true, Some((method, params, label))) = (nothing_else, requests) {
                         let mut elements = vec![];
                         let content = response.result.and_then(|result| result.get("content")).and_then(Value::as_str);
-                        let path = params.get("path").and_then(Value::as_str).filter(|_| method == "readFile");
+                        let reads = edition.method(method) == Some(Method::ReadFile);
+                        let path = params.get("path").and_then(Value::as_str).filter(|_| reads);
                         if let (Some(text), Some(path)) = (content, path)
                             && self.known.insert(path.to_owned())
                         {
@@ -188,7 +191,8 @@ impl ClientToScenario {
                         if !self.withheld.contains(method) {
                             self.withheld.push(method.clone());
                         }
-                        let key = (edition == "cli").then(|| response.method.unwrap_or(method).into());
+                        let by_method = edition.envelope.result_key.is_none();
+                        let key = by_method.then(|| response.method.unwrap_or(method).into());
                         let result = response.result.filter(|_| response.error.is_none()).cloned();
                         let error = response.error.cloned().or_else(|| result.is_none().then(|| json!({})));
                         let args = args([("method", key), ("result", result), ("error", error)]);

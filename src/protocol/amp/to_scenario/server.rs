@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::names::Method;
 use crate::protocol::amp::{PROBE, envelope, is_probe};
 use crate::protocol::http::scenario::has_secret;
 use crate::protocol::rfc6455::{self, opcode};
@@ -33,7 +35,7 @@ const USUAL: &[&str] = &[
 
 /// Makes a scenario of the trace between a client of ours and an editor.
 pub struct ServerToScenario {
-    edition: &'static str,
+    edition: &'static AmpEdition,
     labels: Labels,
     conns: HashMap<String, EditorConnection>,
     /// The paths of which it is known what was in them, or that something changed them.
@@ -60,7 +62,7 @@ struct EditorConnection {
 
 impl ServerToScenario {
     /// For an edition.
-    pub fn new(edition: &'static str) -> Self {
+    pub fn new(edition: &'static AmpEdition) -> Self {
         Self { edition, labels: Labels::default(), conns: HashMap::new(), known: HashSet::new() }
     }
 
@@ -171,7 +173,7 @@ impl ServerToScenario {
                         let json: Value = serde_json::from_str(&frames::legible(payload.as_bytes())).ok()?;
                         let response = envelope::response(edition, &json)?;
                         let (_, requested) = conn.requested.get(&response.id?.to_string())?;
-                        read(requested.as_ref(), response.result, event.i, &mut self.known)
+                        read(edition, requested.as_ref(), response.result, event.i, &mut self.known)
                     });
                     let text = message.payload.as_ref().and_then(Payload::as_text).map(Value::from);
                     let message = observation("message", Map::new(), args([("text", text)]), false);
@@ -186,7 +188,7 @@ impl ServerToScenario {
                 {
                     let value = args([("result", response.result.cloned()), ("error", response.error.cloned())]);
                     let selectors = args([("to", Some(label.as_str().into()))]);
-                    elements.extend(read(requested.as_ref(), response.result, event.i, &mut self.known));
+                    elements.extend(read(edition, requested.as_ref(), response.result, event.i, &mut self.known));
                     elements.push(observation("response", selectors, value, true));
                     return elements;
                 }
@@ -245,10 +247,11 @@ impl TraceToScenario for ServerToScenario {
                 (name.clone(), vec![ScenarioElement::step(u64::MAX, "connect", as_name(Map::new(), &name))])
             }
         };
-        // Of the guide's methods, one that any editor answers somehow.
-        let (method, params) = match self.edition {
-            "guide" => ("getDiagnostics", None),
-            _ => ("ping", Some(json!({ "message": "still there?" }))),
+        // Without `ping`, a method that any editor answers somehow.
+        let methods = &self.edition.methods;
+        let (method, params) = match methods.ping {
+            Some(ping) => (ping, Some(json!({ "message": "still there?" }))),
+            None => (methods.get_diagnostics.unwrap_or_default(), None),
         };
         let label_of = Some(label.as_str().into());
         let request = args([("as", label_of), ("method", Some(method.into())), ("params", params)]);
@@ -301,7 +304,7 @@ impl EditorConnection {
 
     fn message(
         &mut self,
-        edition: &str,
+        edition: &AmpEdition,
         sent: &[Frame],
         message: &Message,
         labels: &mut Labels,
@@ -345,20 +348,22 @@ impl EditorConnection {
 
 /// The text of a file that was read, where nothing had touched it before.
 fn read(
+    edition: &AmpEdition,
     requested: Option<&RequestedMethod>,
     result: Option<&Value>,
     index: u64,
     known: &mut HashSet<String>,
 ) -> Option<ScenarioElement> {
-    let (method, params) = requested?;
-    if let Some(uri) = params.get("uri").and_then(Value::as_str).filter(|_| method == "openURI") {
+    let (name, params) = requested?;
+    let method = edition.method(name);
+    if let Some(uri) = params.get("uri").and_then(Value::as_str).filter(|_| method == Some(Method::OpenUri)) {
         // What could be opened was there, whatever was in it.
         let opened = result?.get("success") == Some(&true.into());
         let path = uri::decode(uri.strip_prefix("file://")?);
         return (opened && known.insert(path.clone())).then(|| ScenarioElement::File { index, path, bytes: vec![] });
     }
     let path = params.get("path")?.as_str()?;
-    if !known.insert(path.to_owned()) || method != "readFile" {
+    if !known.insert(path.to_owned()) || method != Some(Method::ReadFile) {
         return None;
     }
     let text = result?.get("content")?.as_str()?;

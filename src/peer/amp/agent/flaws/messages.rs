@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::peer::amp::agent::quirks::{AgentEffect, Switch, Trigger};
-use crate::peer::amp::edition::Method;
+use crate::protocol::amp::names::Method;
 
 use super::table::{AgentFlaw, BOTH, CLI, GUIDE, flaw};
 

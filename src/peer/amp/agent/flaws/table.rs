@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::peer::Flaw;
 use crate::peer::amp::agent::quirks::{AgentEffect, Quirk};
-use crate::peer::amp::edition::Edition;
+use crate::protocol::amp::editions::AmpEdition;
 
 use super::{connection, messages};
 
@@ -57,8 +57,8 @@ pub fn all() -> &'static [Flaw] {
 }
 
 /// The flaw of this name, if the edition has it.
-pub fn find(edition: Edition, name: &str) -> Option<Quirk> {
-    let entry = entries().find(|e| e.flaw.name == name && e.flaw.editions.contains(&edition.id()))?;
+pub fn find(edition: &AmpEdition, name: &str) -> Option<Quirk> {
+    let entry = entries().find(|e| e.flaw.name == name && e.flaw.editions.contains(&edition.id))?;
     Some(Quirk::flaw(entry.flaw.name, entry.effect))
 }
 

@@ -130,7 +130,7 @@ async fn start(editor: FakeEditor) -> u16 {
 
 fn setting(edition: &str, port: u16, recorded: &RecordedEvents) -> Setting {
     Setting {
-        edition: edition.into(),
+        edition: crate::protocol::amp::PROTOCOL.edition(edition).expect("an edition"),
         recorder: Recorder::new(Clock::start(), vec![Box::new(recorded.clone())]),
         server: Some(lock(port)),
         patience: Duration::from_secs(5),
@@ -350,7 +350,7 @@ async fn where_no_handshake_was_accepted_nothing_is_closed_but_the_stream() {
 async fn detected(editor: FakeEditor, lock: impl FnOnce(u16) -> Lock) -> (&'static str, String) {
     let recorder = Recorder::new(Clock::start(), vec![]);
     let Detected { edition, how } = detect(lock(start(editor).await), Duration::from_millis(500), recorder).await;
-    (edition, how)
+    (edition.id(), how)
 }
 
 #[tokio::test]
@@ -371,7 +371,7 @@ async fn errors_tell_nothing_and_are_not_waited_for() {
     let begun = std::time::Instant::now();
     let recorder = Recorder::new(Clock::start(), vec![]);
     let detected = detect(full(start(FakeEditor::Failing).await), Duration::from_secs(60), recorder).await;
-    assert_eq!((detected.edition, detected.how.ends_with("(no answer of it tells)")), ("cli", true));
+    assert_eq!((detected.edition.id(), detected.how.ends_with("(no answer of it tells)")), ("cli", true));
     assert!(begun.elapsed() < Duration::from_secs(30), "no question waited for its time to run out");
 }
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::peer::amp::edition::Method;
 use crate::peer::amp::editor::disk;
 use crate::peer::amp::editor::files::PIECE;
 use crate::peer::amp::editor::quirks::{EditorEffect, EditorFrameKind, MessageFilter, Switch};
+use crate::protocol::amp::names::Method;
 use crate::wire::websocket::FrameSpec;
 
 use super::table::{BOTH, CLI, EditorFlaw, GUIDE, each, flaw, remove, set};

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::peer::amp::edition::NotificationKind;
 use crate::peer::amp::editor::disk;
 use crate::peer::amp::editor::quirks::{EditorEffect, EditorFrameKind, MessageFilter, Switch, Trigger};
+use crate::protocol::amp::names::NotificationKind;
 use crate::wire::websocket::FrameSpec;
 
 use super::methods::{from_one, unencoded, without_scheme};

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use crate::peer::Flaw;
-use crate::peer::amp::edition::Edition;
 use crate::peer::amp::editor::quirks::{EditorEffect, Quirk};
+use crate::protocol::amp::editions::AmpEdition;
 
 use super::{connection, methods, notifications};
 
@@ -61,8 +61,8 @@ pub fn all() -> &'static [Flaw] {
 }
 
 /// The flaw of this name, if the edition has it.
-pub fn find(edition: Edition, name: &str) -> Option<Quirk> {
-    let entry = entries().find(|e| e.flaw.name == name && e.flaw.editions.contains(&edition.id()))?;
+pub fn find(edition: &AmpEdition, name: &str) -> Option<Quirk> {
+    let entry = entries().find(|e| e.flaw.name == name && e.flaw.editions.contains(&edition.id))?;
     Some(Quirk::flaw(entry.flaw.name, entry.effect))
 }
 

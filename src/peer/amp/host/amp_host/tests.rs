@@ -60,7 +60,7 @@ impl HostPlay {
         std::fs::write(root.join("hello.txt"), "hello\n").unwrap();
         let trace = RecordedEvents::default();
         let setting = Setting {
-            edition: edition.to_owned(),
+            edition: crate::protocol::amp::PROTOCOL.edition(edition).expect("an edition"),
             recorder: Recorder::new(Clock::start(), vec![Box::new(trace.clone())]),
             server: None,
             patience: Duration::from_secs(5),

@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use crate::protocol::amplifier::{CODES, Endpoint, PROTOCOL, Route};
 use crate::trace::read_json;
 
-use super::super::EDITION;
 use super::super::quirks::Why;
 
 /// A request for an endpoint.
@@ -51,7 +50,7 @@ static DECISION: Check = LazyLock::new(|| schema("submitApproval.request", &[]))
 
 /// The schema of a body, without what is refused in another way where it is missing.
 fn schema(name: &str, spared: &[&str]) -> Option<Validator> {
-    let mut schema = (PROTOCOL.schema)(EDITION, name)?.clone();
+    let mut schema = PROTOCOL.default_edition().schema(name)?.clone();
     if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
         required.retain(|member| !spared.iter().any(|spared| member == spared));
     }

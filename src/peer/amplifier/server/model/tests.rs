@@ -143,7 +143,7 @@ fn every_event_of_the_protocol_is_told_by_one_prompt_and_follows_its_schema() {
         for told in some {
             let message: Value = serde_json::from_str(&told.json).unwrap();
             let name = format!("{}.event", told.event.replace(':', "-"));
-            let schema = (crate::protocol::amplifier::PROTOCOL.schema)("2025-12-09", &name).unwrap();
+            let schema = crate::protocol::amplifier::PROTOCOL.default_edition().schema(&name).unwrap();
             let wrong: Vec<_> =
                 jsonschema::draft7::new(schema).unwrap().iter_errors(&message).map(|e| e.to_string()).collect();
             assert_eq!(wrong, [""; 0], "{message}");

@@ -45,7 +45,7 @@ fn what_the_example_has_follows_the_schemas_of_the_protocol() {
         ("listCollections.response", json!({"collections": script.collections})),
         ("listAgents.response", json!({"agents": script.agents})),
     ] {
-        let schema = (crate::protocol::amplifier::PROTOCOL.schema)("2025-12-09", name).unwrap();
+        let schema = crate::protocol::amplifier::PROTOCOL.default_edition().schema(name).unwrap();
         let errors: Vec<_> =
             jsonschema::draft7::new(schema).unwrap().iter_errors(&value).map(|e| e.to_string()).collect();
         assert_eq!(errors, [""; 0], "{name}");

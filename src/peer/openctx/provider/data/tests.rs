@@ -60,7 +60,7 @@ fn the_example_follows_the_schemas_of_the_protocol() {
         ("annotations.result", result(&data, "annotations", json!({"uri": "file:///a.ts", "content": content}))),
         ("annotations.result", result(&data, "annotations", json!({"uri": "file:///a.md", "content": content}))),
     ] {
-        let schema = (protocol.schema)("0.1", name).unwrap();
+        let schema = protocol.default_edition().schema(name).unwrap();
         let errors: Vec<_> =
             jsonschema::draft7::new(schema).unwrap().iter_errors(&value).map(|e| e.to_string()).collect();
         assert_eq!(errors, [""; 0], "{name}");

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::protocol::Judgements;
+use crate::protocol::amp::editions::CLI;
 use crate::protocol::amp::rules;
 use crate::protocol::amp::testing::{TraceBuilder, frame, head, request, request_head, response_head};
 use crate::protocol::rfc6455::opcode;
@@ -201,7 +202,7 @@ fn a_close_code_that_may_not_be_sent_is_not_sent_back() {
 
 /// The requirements that the rules find broken where the process in the trace is the client.
 fn judged(trace: &TraceBuilder) -> Judgements {
-    let (mut all, mut out) = (rules::of("cli"), Judgements::default());
+    let (mut all, mut out) = (rules::of(&CLI), Judgements::default());
     all.iter_mut().for_each(|rule| rule.processes(End::Client));
     trace.events.iter().for_each(|event| all.iter_mut().for_each(|rule| rule.event(event, &mut out)));
     all.iter_mut().for_each(|rule| rule.end(&mut out));

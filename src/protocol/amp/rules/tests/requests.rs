@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::protocol::Use;
-use crate::protocol::amp::testing::{TraceBuilder, request, response};
+use crate::protocol::amp::testing::{TraceBuilder, notification, request, response};
 use crate::protocol::rfc6455::opcode;
 use crate::trace::{EventKind, Mark, Message, Payload};
 
@@ -313,10 +313,7 @@ fn who_answers_no_pings_on_purpose_judges_those_who_have_to_all_the_same() {
 }
 
 fn notifies(edition: &str, name: &str, data: Value) -> TraceBuilder {
-    TraceBuilder::open().server_sends(match edition {
-        "guide" => json!({"serverNotification": {"method": {name: data}}}),
-        _ => json!({"serverNotification": {name: data}}),
-    })
+    TraceBuilder::open().server_sends(notification(edition, name, data))
 }
 
 fn range(numbers: [i64; 4]) -> Value {

@@ -266,7 +266,7 @@ fn what_cannot_succeed_has_to_fail() {
 fn gives(method: &str, params: Value, result: Value) -> Vec<String> {
     let broken = Play::new().asks(method, params).gives(result.clone()).broken();
     let schema = json!({ "$schema": format!("{method}.result") });
-    let pattern = Pattern::compile(&schema, &PROTOCOL.schemas("0.1")).unwrap();
+    let pattern = Pattern::compile(&schema, PROTOCOL.default_edition()).unwrap();
     let allowed = pattern.check(Some(&result), &mut serde_json::Map::new()).is_ok();
     let must = |short: &&String| requirements::all().iter().any(|r| r.short() == **short && r.level == Level::Must);
     let beyond = |short: &&String| *short == "meta/pattern";
