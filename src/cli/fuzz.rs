@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::config::{EditionChoice, SubjectSpec, own};
+use crate::format::parse_bound;
 use crate::fuzz::{Case, Generator, Memory, Traffic};
 use crate::judge::{FaultOwner, Play, ScenarioStatus};
 use crate::peer;
 use crate::play::{Cancel, Run, SuiteError, suite};
-use crate::protocol::{Level, RequirementId, parse_bound, role};
+use crate::protocol::{Level, RequirementId, role};
 use crate::report::{self, ReportKind};
 use crate::scenario::Plan;
 

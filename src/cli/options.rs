@@ -10,9 +10,10 @@ use clap::{Args, ValueEnum};
 
 use crate::config::{EditionChoice, SubjectSpec};
 use crate::diagnostic::nearest;
+use crate::format::{parse_bound, parse_duration};
 use crate::judge::{Repro, Shard};
 use crate::play::{Cancel, PlayOptions, Run, StopCondition, Traces};
-use crate::protocol::{Level, RequirementId, parse_bound, parse_duration};
+use crate::protocol::{Level, RequirementId};
 use crate::report::{ReportKind, Silent};
 use crate::trace::Strength;
 

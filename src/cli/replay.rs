@@ -12,8 +12,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::diagnostic::{Style, difference, nearest};
+use crate::format::parse_bound;
 use crate::judge::{FaultOwner, Recorded};
-use crate::protocol::{Protocol, parse_bound, protocols};
+use crate::protocol::{Protocol, protocols};
 use crate::replay::{Departure, DepartureCounts, DepartureKind, ReplayOptions, ReplayOutcome, Script, Secrets, Timing};
 use crate::report::ReportKind;
 use crate::trace::{End, Header, TraceReader};

@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use crate::diagnostic::yaml;
+use crate::format::parse_bound;
 use crate::play::Cancel;
-use crate::protocol::parse_bound;
 use crate::scenario::text::Tree;
 use crate::scenario::{Filter, Plan, load};
 use crate::shrink::Limits;

@@ -12,7 +12,6 @@ mod cited;
 mod descriptor;
 mod exits;
 pub mod http;
-mod literal;
 mod observation;
 pub mod openctx;
 mod requirement;
@@ -24,11 +23,10 @@ pub mod words;
 
 pub use attribution::{Aspect, Attribution, Base, Due, NOTHING_KNOWN, is_at_or_above};
 pub use descriptor::{Edition, EditionSchemas, Lock, PATIENCE, Protocol, Reach, Role};
-pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use observation::{MessageSort, MessageSummary, Observation, Observer};
 pub use requirement::{Level, Requirement, RequirementId, Section, area, short};
 pub use rule::{Judgements, Part, Rule, Use, Violation, ViolationDetail};
-pub use vocabulary::{Field, ObservationKind, Pick, Shape, Verb};
+pub use vocabulary::{ObservationKind, Pick, Verb};
 
 use requirement::sources;
 

@@ -18,6 +18,7 @@ mod schemas;
 #[cfg(test)]
 mod testing;
 mod to_scenario;
+pub mod verbs;
 mod words;
 
 pub use envelope::{PROBE, is_probe};

@@ -15,6 +15,7 @@ mod schemas;
 #[cfg(test)]
 mod testing;
 mod to_scenario;
+pub mod verbs;
 mod words;
 
 use super::{Edition, Protocol};

@@ -1,17 +1,6 @@
-//! The words of the document: endpoints and the routes to them, events, statuses and error codes; and the fields that
-//! the steps of both roles share.
+//! The words of the document: endpoints and the routes to them, events, statuses and error codes.
 
-use crate::protocol::{Field, Shape};
 use crate::uri::decode;
-
-/// How a frame is made, where it is no ordinary one.
-pub const FRAMES: [Field; 5] = [
-    Field::optional("fin", Shape::Bool, "The FIN bit; set where not said."),
-    Field::optional("opcode", Shape::Integer { min: 0, max: 15 }, "The opcode; 1 (text) where not said."),
-    Field::optional("rsv", Shape::Integer { min: 0, max: 7 }, "The reserved bits, RSV1 being 4; none where not said."),
-    Field::optional("masked", Shape::Bool, "Whether it is masked; as the sender has to where not said."),
-    Field::optional("code", Shape::Integer { min: 0, max: 65535 }, "The close code, for the opcode 8."),
-];
 
 /// The twelve endpoints, by the names that the driver contract gives them.
 pub const ENDPOINTS: &[&str] = &[

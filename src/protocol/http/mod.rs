@@ -12,6 +12,7 @@ pub mod rule_context;
 pub mod scenario;
 #[cfg(test)]
 pub mod testing;
+pub mod verbs;
 
 // Further paths by which the folders of protocols import these modules.
 pub use content as observation_draft;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::peer::amp::edition::Edition;
+use crate::protocol::amp::verbs::{Edit, EditorAction, FileDiagnostics, Message, Range, Selection};
 
 use super::model::{Editor, FileDiagnostic, Notification};
 use super::quirks::Switch;
@@ -37,6 +38,30 @@ pub enum SteerCommand {
     Clients,
     /// Switches a flaw or freedom on or off.
     Switch(String, bool),
+}
+
+impl From<EditorAction> for SteerCommand {
+    fn from(action: EditorAction) -> Self {
+        let start = |range: Range| Pos { line: range.start_line, col: range.start_col };
+        let end = |range: Range| Pos { line: range.end_line, col: range.end_col };
+        match action {
+            EditorAction::Open(file) => Self::Open(file.path.into()),
+            EditorAction::Close(file) => Self::Close(file.path.into()),
+            EditorAction::Select(Selection { path, range }) => Self::Select(path.into(), start(range), end(range)),
+            EditorAction::Edit(Edit { path, text }) => Self::Edit(path.into(), text),
+            EditorAction::Diagnostics(FileDiagnostics { path, items }) => {
+                let items = items.into_iter().map(|item| FileDiagnostic {
+                    start: start(item.range),
+                    end: end(item.range).max(start(item.range)),
+                    severity: item.severity.name().to_owned(),
+                    message: item.message,
+                });
+                Self::Diagnostics(path.into(), items.collect())
+            }
+            EditorAction::Message(Message { message }) => Self::Message(message),
+            EditorAction::Prompt(Message { message }) => Self::Prompt(message),
+        }
+    }
 }
 
 /// The names of the commands.
@@ -247,7 +272,7 @@ mod tests {
     #[test]
     fn every_stimulus_of_the_role_is_a_command() {
         let (_, role) = crate::protocol::role("amp-server").unwrap();
-        for stimulus in role.stimuli {
+        for stimulus in (role.stimuli)() {
             assert!(COMMAND_NAMES.contains(&stimulus.name), "{}", stimulus.name);
         }
     }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
-use crate::peer::amp::client::send::wrong;
 use crate::peer::amp::edition::Edition;
+use crate::peer::params::wrong;
 use crate::peer::{Announced, Announcement, PeerError};
 use crate::trace::{EventKind, FileChange, Payload, Recorder};
 

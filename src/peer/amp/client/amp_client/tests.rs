@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 use tokio::net::TcpListener;
 
 use super::*;
