@@ -4,29 +4,25 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{Field, Group, Kind, Shape, parse_hex, shape_of};
+use super::{Field, Kind, Shape, fields_of};
 
-/// Reads a value that has no place in a file.
+/// A variant of an enum, from its name and its parameters.
 ///
 /// # Errors
-/// What is wrong with it, as a sentence without an end.
-pub fn read<T: DeserializeOwned + JsonSchema + 'static>(what: &str, value: Value) -> Result<T, String> {
-    check(shape_of::<T>(), what, &value)?;
-    serde_json::from_value(value).map_err(|error| error.to_string())
+/// What is wrong with them, as a sentence without an end.
+pub fn variant<T: DeserializeOwned + JsonSchema + 'static>(name: &str, params: Value) -> Result<T, String> {
+    if let Some(field) = fields_of::<T>().iter().find(|field| field.name == name) {
+        let owner = format!("`{name}`");
+        check(&field.shape, &format!("the parameters of {owner}"), &owner, &params)?;
+    }
+    serde_json::from_value(Map::from_iter([(name.to_owned(), params)]).into()).map_err(|error| error.to_string())
 }
 
-/// A variant of an enum, from its name and what is in it.
-///
-/// # Errors
-/// What is wrong with it, as a sentence without an end.
-pub fn variant<T: DeserializeOwned + JsonSchema + 'static>(name: &str, content: Value) -> Result<T, String> {
-    read("the step", Map::from_iter([(name.to_owned(), content)]).into())
-}
-
-fn check(shape: &Shape, what: &str, value: &Value) -> Result<(), String> {
+/// Checks a value. `what` names it in a sentence, and `owner` is what its keys belong to, where it is a map.
+fn check(shape: &Shape, what: &str, owner: &str, value: &Value) -> Result<(), String> {
     let refuse = |expected: &str| Err(format!("{what} must be {expected}, not {}", brief(value)));
     if !shape.takes(Kind::of(value)) {
-        return Err(format!("{what} is {}, expected {}", brief(value), shape.describe()));
+        return refuse(if let Shape::Object(..) | Shape::Map(_) = shape { "an object" } else { shape.describe() });
     }
     match (shape, value) {
         (Shape::Integer { min, max }, _) if value.as_i64().is_none_or(|number| !(*min..=*max).contains(&number)) => {
@@ -35,62 +31,57 @@ fn check(shape: &Shape, what: &str, value: &Value) -> Result<(), String> {
         (Shape::Choice(words) | Shape::Described(_, words), Value::String(word)) if !words.contains(&word.as_str()) => {
             refuse(&format!("one of {}", words.join(", ")))
         }
-        (Shape::Hex, Value::String(text)) => parse_hex(text).map(drop).map_err(|error| format!("{what}: {error}")),
         (Shape::Object(fields, group), Value::Object(map)) => {
-            keys(fields, group.as_ref(), what, map)?;
-            members(fields, map)
+            if let Some(unknown) = map.keys().find(|key| !fields.iter().any(|field| field.name == **key)) {
+                return Err(format!("{owner} has no parameter `{unknown:.80}`"));
+            }
+            if let Some(missing) = fields.iter().find(|field| field.required && !map.contains_key(field.name)) {
+                return Err(format!("{owner} needs the parameter `{}`", missing.name));
+            }
+            group.map_or(Ok(()), |group| one_of(group.keys, group.required, owner, map))?;
+            members(fields, owner, map)
         }
         (Shape::OneOf(fields), Value::Object(map)) => {
-            let keys: Vec<&str> = fields.iter().map(|field| field.name).collect();
-            one_of(&keys, true, what, map)?;
-            members(fields, map)
-        }
-        // Text is made of whatever a variable stands for.
-        (Shape::Map(Shape::String), Value::Object(_)) => Ok(()),
-        (Shape::Map(inner), Value::Object(map)) => {
-            map.iter().try_for_each(|(key, value)| check(inner, &format!("`{key}`"), value))
+            one_of(&fields.iter().map(|field| field.name).collect::<Vec<_>>(), true, owner, map)?;
+            members(fields, owner, map)
         }
         (Shape::List(inner), Value::Array(items)) => {
-            items.iter().try_for_each(|item| check(inner, &format!("an item of {what}"), item))
+            let what = format!("an item of {owner}");
+            items.iter().try_for_each(|item| check(inner, &what, &what, item))
         }
-        (Shape::Either(shapes), _) => {
-            shapes.iter().find(|shape| shape.takes(Kind::of(value))).map_or(Ok(()), |shape| check(shape, what, value))
-        }
+        (Shape::Either(shapes), _) => shapes
+            .iter()
+            .find(|shape| shape.takes(Kind::of(value)))
+            .map_or(Ok(()), |shape| check(shape, what, owner, value)),
+        // The values of free keys are text made of whatever a variable stands for, or anything.
         _ => Ok(()),
     }
 }
 
-fn keys(fields: &[Field], group: Option<&Group>, what: &str, map: &Map<String, Value>) -> Result<(), String> {
-    if let Some(unknown) = map.keys().find(|key| !fields.iter().any(|field| field.name == **key)) {
-        return Err(format!("{what} has no key `{unknown}`"));
-    }
-    if let Some(missing) = fields.iter().find(|field| field.required && !map.contains_key(field.name)) {
-        return Err(format!("{what} needs the key `{}`", missing.name));
-    }
-    group.map_or(Ok(()), |group| one_of(group.keys, group.required, what, map))
-}
-
-fn one_of(keys: &[&str], required: bool, what: &str, map: &Map<String, Value>) -> Result<(), String> {
+fn one_of(keys: &[&str], required: bool, owner: &str, map: &Map<String, Value>) -> Result<(), String> {
     let given = keys.iter().filter(|key| map.contains_key(**key)).count();
     match (given, required) {
         (1, _) | (0, false) => Ok(()),
-        (_, true) => Err(format!("{what} takes exactly one of {}", keys.join(", "))),
-        (_, false) => Err(format!("{what} takes at most one of {}", keys.join(", "))),
+        (_, true) => Err(format!("{owner} takes exactly one of {}", keys.join(", "))),
+        (_, false) => Err(format!("{owner} takes at most one of {}", keys.join(", "))),
     }
 }
 
 /// A key that may be left out may be null.
-fn members(fields: &[Field], map: &Map<String, Value>) -> Result<(), String> {
+fn members(fields: &[Field], owner: &str, map: &Map<String, Value>) -> Result<(), String> {
     fields.iter().try_for_each(|field| match map.get(field.name) {
         None => Ok(()),
         Some(Value::Null) if !field.required => Ok(()),
-        Some(value) => check(&field.shape, &format!("`{}`", field.name), value),
+        Some(value) => {
+            let name = format!("`{}`", field.name);
+            check(&field.shape, &format!("the parameter {name} of {owner}"), &name, value)
+        }
     })
 }
 
 fn brief(value: &Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => format!("{text:.80}"),
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "a map".to_owned(),
         plain => plain.to_string(),
@@ -144,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_shape_of_a_type_has_its_keys_bounds_words_and_docs() {
-        let [verb] = super::super::fields_of::<Step>() else { panic!("one verb") };
+        let [verb] = fields_of::<Step>() else { panic!("one verb") };
         assert_eq!((verb.name, verb.doc), ("send", "Sends something."));
         let Shape::Object(fields, Some(group)) = verb.shape else { panic!("a map with a group") };
         assert_eq!((group.keys, group.required), (&["text", "hex"][..], true));
@@ -168,15 +159,18 @@ mod tests {
         };
         assert_eq!(text, "a");
         for (params, why) in [
-            (json!([]), "`send` is a list, expected a map"),
-            (json!({"text": "a"}), "`send` needs the key `to`"),
+            (json!([]), "the parameters of `send` must be an object, not a list"),
+            (json!({"text": "a"}), "`send` needs the parameter `to`"),
             (json!({"to": "one"}), "`send` takes exactly one of text, hex"),
             (json!({"to": "one", "text": "a", "hex": ""}), "`send` takes exactly one of text, hex"),
-            (json!({"to": "one", "text": "a", "x": 1}), "`send` has no key `x`"),
-            (json!({"to": "two", "text": "a"}), "`to` must be one of one, all, not two"),
-            (json!({"to": "one", "text": "a", "times": 4}), "`times` must be a whole number from 1 to 3, not 4"),
-            (json!({"to": "one", "text": 1}), "`text` is 1, expected a string"),
-            (json!({"to": "one", "hex": "0"}), "`hex`: `0` is not made of pairs of hexadecimal digits"),
+            (json!({"to": "one", "text": "a", "x": 1}), "`send` has no parameter `x`"),
+            (json!({"to": "two", "text": "a"}), "the parameter `to` of `send` must be one of one, all, not two"),
+            (
+                json!({"to": "one", "text": "a", "times": 4}),
+                "the parameter `times` of `send` must be a whole number from 1 to 3, not 4",
+            ),
+            (json!({"to": "one", "text": 1}), "the parameter `text` of `send` must be a string, not 1"),
+            (json!({"to": "one", "hex": "0"}), "`0` is not made of pairs of hexadecimal digits"),
         ] {
             assert_eq!(send(params).unwrap_err(), why);
         }

@@ -8,6 +8,6 @@ mod literal;
 mod shape;
 pub mod types;
 
-pub use check::{read, variant};
+pub use check::variant;
 pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use shape::{Field, Group, Kind, Shape, fields_of, shape_of};

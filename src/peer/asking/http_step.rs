@@ -125,6 +125,8 @@ fn set_pace(request: &mut Request, host: &str, split: usize, pace: Duration) {
 mod tests {
     use serde_json::{Value, json};
 
+    use crate::protocol::openctx::verbs::ClientVerb;
+
     use super::*;
 
     fn step(step: Value) -> Request {
@@ -178,6 +180,7 @@ mod tests {
 
     #[test]
     fn two_bodies_are_one_too_many() {
-        assert!(crate::format::read::<Http>("`http`", json!({"text": "", "json": {}})).is_err());
+        let step = crate::format::variant::<ClientVerb>("http", json!({"text": "", "json": {}}));
+        assert_eq!(step.unwrap_err(), "`http` takes at most one of json, text, hex, fill");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::format::{Field, Shape, fields_of};
 use crate::protocol::http::exchanges;
-use crate::protocol::http::words::RESPONSE_TO;
+use crate::protocol::http::scenario::RESPONSE_TO;
 use crate::protocol::words::{ENDED_HOW, HEADER_LINES};
 use crate::protocol::{ObservationKind, Pick, Reach, Role};
 use crate::trace::End;

@@ -1,5 +1,7 @@
 //! The words of the document: endpoints and the routes to them, events, statuses and error codes.
 
+use serde::Deserialize;
+
 use crate::uri::decode;
 
 /// The twelve endpoints, by the names that the driver contract gives them.
@@ -62,7 +64,8 @@ pub const CODES: &[(&str, u16, &str)] = &[
 ];
 
 /// An endpoint: one of the twelve, or a way to follow events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Endpoint {
     CreateSession,
     SubmitPrompt,
@@ -77,31 +80,14 @@ pub enum Endpoint {
     Health,
     Info,
     /// The event stream.
+    #[serde(skip)]
     Events,
     /// The WebSocket.
+    #[serde(skip)]
     Socket,
 }
 
 impl Endpoint {
-    /// The one that the driver contract names so.
-    pub fn named(name: &str) -> Option<Self> {
-        let all = [
-            Self::CreateSession,
-            Self::SubmitPrompt,
-            Self::GetSession,
-            Self::SubmitApproval,
-            Self::DeleteSession,
-            Self::ListSessions,
-            Self::ListProfiles,
-            Self::GetProfile,
-            Self::ListCollections,
-            Self::ListAgents,
-            Self::Health,
-            Self::Info,
-        ];
-        all.into_iter().find(|endpoint| endpoint.name() == Some(name))
-    }
-
     /// The name that the driver contract gives it; none for what follows events.
     pub fn name(self) -> Option<&'static str> {
         Some(match self {

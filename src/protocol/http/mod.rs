@@ -19,4 +19,3 @@ pub use content as observation_draft;
 pub use rule_context as members;
 pub use rule_context as requirement_index;
 pub use scenario as to_scenario;
-pub use scenario as words;

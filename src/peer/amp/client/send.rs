@@ -81,12 +81,15 @@ fn fewest_bits(length: u64) -> u8 {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::protocol::amp::verbs::Send;
+    use crate::protocol::amp::verbs::EditorVerb;
 
     use super::*;
 
     fn pieces(params: Value) -> Result<Vec<Piece>, String> {
-        crate::format::read::<Send>("`send`", params)?.content.pieces()
+        match crate::format::variant("send", params)? {
+            EditorVerb::Send(send) => send.content.pieces(),
+            other => Err(format!("{other:?}")),
+        }
     }
 
     fn frame(params: Value) -> Result<(FrameSpec, Option<usize>), String> {
@@ -129,7 +132,10 @@ mod tests {
         assert!(pieces(json!({})).is_err_and(|e| e.contains("exactly one")));
         assert!(pieces(json!({"text": "", "json": 1})).is_err_and(|e| e.contains("exactly one")));
         assert!(pieces(json!({"bytes": {}})).is_err_and(|e| e.contains("one of")));
-        assert!(frame(json!({"opcode": "txt"})).is_err_and(|e| e.contains("`opcode` must be one of")));
+        assert!(
+            frame(json!({"opcode": "txt"}))
+                .is_err_and(|e| e.contains("`opcode` of an item of `frames` must be one of"))
+        );
         assert!(frame(json!({"opcode": 16})).is_err_and(|e| e.contains("from 0 to 15, not 16")));
         assert!(frame(json!({"opcode": 8, "reason": "x"})).is_err_and(|e| e.contains("needs a `code`")));
         assert!(frame(json!({"opcode": 1, "length": {"bits": 8}})).is_err_and(|e| e.contains("7, 16 or 64")));

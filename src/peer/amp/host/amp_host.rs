@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::peer::amp::edition::{self, Edition};
-use crate::peer::amp::editor::steer::SteerCommand;
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, SubjectDirs, VerbCall};
 use crate::protocol::amp::verbs::{
@@ -154,9 +153,8 @@ impl AmpHost {
     }
 
     async fn steer(&mut self, call: &VerbCall<'_>, step: EditorStep) -> Result<Performed, PeerError> {
-        let command = SteerCommand::from(step.action);
         let editor = self.editor(call.verb, step.of.as_deref())?;
-        let performed = editor.shared().steer(|editor| Ok(((), editor.apply(&command)?))).await;
+        let performed = editor.shared().steer(|editor| Ok(((), editor.apply(&step.action)?))).await;
         performed.map_err(|what| wrong(call.verb, what))?;
         Ok(Performed::default())
     }

@@ -185,6 +185,8 @@ impl AmplifierClient {
 mod tests {
     use serde_json::json;
 
+    use crate::protocol::amplifier::verbs::ClientVerb;
+
     use super::*;
 
     fn frames(step: Value) -> Vec<FrameSpec> {
@@ -205,7 +207,7 @@ mod tests {
         let close = frames(json!({"of": "s", "text": "bye", "opcode": 8, "code": 1000, "masked": false, "rsv": 4}));
         let expected = FrameSpec { rsv: 4, mask: Mask::Off, ..FrameSpec::close(Some(1000), "bye") };
         assert_eq!(close, [expected]);
-        let both = crate::format::read::<Control>("`control`", json!({"of": "s", "text": "", "hex": ""}));
-        assert!(both.is_err());
+        let both = crate::format::variant::<ClientVerb>("control", json!({"of": "s", "text": "", "hex": ""}));
+        assert_eq!(both.unwrap_err(), "`control` takes exactly one of message, text, hex");
     }
 }

@@ -39,6 +39,19 @@ pub enum EditorAction {
     Prompt(Message),
 }
 
+impl EditorAction {
+    /// The file that it is about.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Open(file) | Self::Close(file) => Some(&file.path),
+            Self::Select(selection) => Some(&selection.path),
+            Self::Edit(edit) => Some(&edit.path),
+            Self::Diagnostics(diagnostics) => Some(&diagnostics.path),
+            Self::Message(_) | Self::Prompt(_) => None,
+        }
+    }
+}
+
 /// A file in an editor.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 pub struct File {
