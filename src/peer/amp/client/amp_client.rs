@@ -170,10 +170,11 @@ impl AmpClient {
     }
 
     async fn drop(&mut self, call: &VerbCall<'_>, params: verbs::Drop) -> Result<Performed, PeerError> {
+        let why = deliberate(call, params.deliberate.as_ref()).unwrap_or_else(|| call.step.to_owned());
         let connection = self.connection(call.verb, params.on.as_deref())?;
         match params.how {
-            StreamEnd::Eof => connection.sender.shutdown_deliberately(call.step).await,
-            StreamEnd::Reset => connection.sender.reset(Some(call.step)).await,
+            StreamEnd::Eof => connection.sender.shutdown_deliberately(&why).await,
+            StreamEnd::Reset => connection.sender.reset(Some(&why)).await,
         }
         connection.dropped = true;
         Ok(Performed::default())
