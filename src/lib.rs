@@ -11,6 +11,7 @@ pub mod config;
 pub mod diagnostic;
 pub mod export;
 pub mod fixture;
+pub mod format;
 pub mod fuzz;
 pub mod judge;
 pub mod matcher;

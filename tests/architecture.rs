@@ -11,8 +11,8 @@ use syn::{Attribute, Item, ItemMod, Macro, UseTree};
 /// Each line: modules, and what they may use besides what the lines above it list.
 const TABLE: &[(&[&str], &[&str])] = &[
     (&["diagnostic"], &[]),
-    (&["trace", "matcher"], &["diagnostic"]),
-    (&["protocol", "wire"], &["trace", "matcher"]),
+    (&["trace", "matcher", "format"], &["diagnostic"]),
+    (&["protocol", "wire"], &["trace", "matcher", "format"]),
     (&["config", "scenario"], &["protocol"]),
     (&["judge", "snapshot", "report", "export", "fixture"], &["protocol", "scenario"]),
     (&["peer", "subject"], &["wire", "config", "protocol"]),
@@ -37,8 +37,19 @@ const NEVER: &[(&str, &[&str])] = &[
 ];
 
 /// Modules that work on data: they use no crate that reaches a network, a process or an event loop.
-const OF_DATA: [&str; 10] =
-    ["diagnostic", "matcher", "protocol", "scenario", "config", "judge", "snapshot", "report", "export", "fixture"];
+const OF_DATA: [&str; 11] = [
+    "diagnostic",
+    "matcher",
+    "format",
+    "protocol",
+    "scenario",
+    "config",
+    "judge",
+    "snapshot",
+    "report",
+    "export",
+    "fixture",
+];
 
 /// Crates that do.
 const OF_THE_WORLD: [&str; 4] = ["tokio", "tokio_tungstenite", "rustix", "futures_util"];
@@ -48,7 +59,7 @@ const PURE_FUNCTIONS: [(&str, &str); 1] =
     [("protocol/rfc6455.rs", "tokio_tungstenite::tungstenite::handshake::derive_accept_key")];
 
 /// Modules that are pure: what they say depends on what they are given alone.
-const PURE: [&str; 3] = ["matcher", "protocol", "judge"];
+const PURE: [&str; 4] = ["matcher", "format", "protocol", "judge"];
 
 /// What of the standard library is not pure.
 const NOT_PURE: [&str; 8] = [

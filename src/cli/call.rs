@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::config::{Access, EditionChoice, Environment, Flags, SubjectFile, SubjectSpec, Target, resolve};
+use crate::format::parse_bound;
 use crate::peer::{self, Answer, Detected, PeerError, Setting};
-use crate::protocol::parse_bound;
 use crate::subject::Running;
 use crate::trace::{Clock, Recorder};
 

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use crate::certification::default_jobs;
 use crate::config::{EditionChoice, own};
+use crate::format::parse_bound;
 use crate::fuzz::{Campaign, CaseViolation, FuzzEvent, FuzzResult, Generator, Traffic, count_in_words};
 use crate::peer;
 use crate::play::Cancel;
-use crate::protocol::{Edition, Level, RequirementId, parse_bound, role};
+use crate::protocol::{Edition, Level, RequirementId, role};
 use crate::report::{self, ReportKind};
 
 use super::deliver::write_reports;

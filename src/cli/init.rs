@@ -4,7 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
-use crate::protocol::{Field, Protocol, Reach, Role, Shape, Verb};
+use crate::format::{Field, Shape};
+use crate::protocol::{Protocol, Reach, Role, Verb};
 
 use super::requirements::known_role;
 use super::{CliError, Exit, Terminal};
@@ -59,7 +60,7 @@ fn template(protocol: &Protocol, role: &Role) -> String {
              ready: {{ within: 10s }}\n"
         ),
         Reach::Lockfile { .. } => {
-            let stimuli: String = role.stimuli.iter().map(stimulus).collect();
+            let stimuli: String = (role.stimuli)().iter().map(stimulus).collect();
             format!(
                 "# When it is ready: it is reached through the lockfile it writes.\n\
                  ready: {{ lockfile: true, within: 10s }}\n\
@@ -95,7 +96,7 @@ fn template(protocol: &Protocol, role: &Role) -> String {
          # baseline: wirecert-baseline.yaml\n",
         about = role.about,
         role = role.name,
-        described = described(role.described),
+        described = described((role.described)()),
         capabilities = role.capabilities.iter().map(|(n, about)| format!("#   {n}: {about}\n")).collect::<String>(),
         first = role.capabilities.first().map_or("", |(name, _)| name),
     )
@@ -103,8 +104,7 @@ fn template(protocol: &Protocol, role: &Role) -> String {
 
 /// A stimulus as a line to be uncommented, each parameter in its place.
 fn stimulus(verb: &Verb) -> String {
-    let fields: &[Field] = if let Shape::Object(fields) = verb.shape { fields } else { &[] };
-    let params = fields.iter().map(|f| format!(", \"{{{}}}\"", f.name)).collect::<String>();
+    let params = verb.shape.fields().iter().map(|f| format!(", \"{{{}}}\"", f.name)).collect::<String>();
     format!("#   # {}\n#   {name}: [my-subject-ctl, {name}{params}]\n", verb.doc, name = verb.name)
 }
 
@@ -113,8 +113,7 @@ fn described(fields: &[Field]) -> String {
     let mut lines = String::new();
     for field in fields {
         lines += &format!("# {}\n# {}:\n", field.doc, field.name);
-        let inner: &[Field] = if let Shape::Object(inner) = field.shape { inner } else { &[] };
-        for field in inner {
+        for field in field.shape.fields() {
             let example = match field.shape {
                 Shape::List(_) => "[one, another]".to_owned(),
                 Shape::Path => "guarded.txt".to_owned(),
@@ -158,7 +157,7 @@ mod tests {
                 false => line.to_owned(),
             };
             let spec = read(&taken_up.lines().map(uncommented).collect::<Vec<_>>().join("\n"));
-            assert_eq!(spec.stimuli.len(), role.stimuli.len());
+            assert_eq!(spec.stimuli.len(), (role.stimuli)().len());
             assert_eq!(spec.missing, role.capabilities.iter().take(1).map(|(name, _)| *name).collect::<Vec<_>>());
             assert!(spec.baseline.is_some());
         }

@@ -16,7 +16,7 @@ use crate::prove::{
 
 use super::signals::run_cancellable;
 use super::{CliError, Exit, Terminal};
-use crate::protocol::parse_bound;
+use crate::format::parse_bound;
 
 /// How long a flawed mock is waited for: it is on this machine, and what it withholds never comes.
 const PATIENCE: &str = "600ms";

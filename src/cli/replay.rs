@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::diagnostic::{Style, difference, nearest};
+use crate::format::parse_bound;
 use crate::judge::{FaultOwner, Recorded};
-use crate::protocol::{Edition, Protocol, parse_bound, protocols};
+use crate::protocol::{Edition, Protocol, protocols};
 use crate::replay::{Departure, DepartureCounts, DepartureKind, ReplayOptions, ReplayOutcome, Script, Secrets, Timing};
 use crate::report::ReportKind;
 use crate::trace::{End, Header, TraceReader};

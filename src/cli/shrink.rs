@@ -8,8 +8,9 @@ use clap::ValueEnum;
 
 use crate::certification;
 use crate::diagnostic::yaml;
+use crate::format::parse_bound;
 use crate::play::Cancel;
-use crate::protocol::{Edition, parse_bound};
+use crate::protocol::Edition;
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Filter, Plan, load};
 use crate::shrink::{Limits, ShrinkEvent, ShrinkJob, ShrinkOutcome, Stop};

@@ -10,8 +10,9 @@ use crate::export::filter::{Filter, Moment};
 use crate::export::har::Har;
 use crate::export::html::{Meta, Page, PageEntry};
 use crate::export::{Findings, NewFile, Remark, Source, TraceSurvey, WriteError};
+use crate::format::parse_duration;
 use crate::judge::{FindingSource, FindingsReader};
-use crate::protocol::{Edition, Level, Protocol, parse_duration, protocols};
+use crate::protocol::{Edition, Level, Protocol, protocols};
 use crate::trace::{Event, Finding, Header, KINDS};
 
 use super::trace::{known_edition, unreadable};

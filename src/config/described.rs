@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::protocol::{Field, Role, Shape, parse_duration, protocols};
+use crate::format::{Field, Shape, parse_duration};
+use crate::protocol::{Role, protocols};
 
 use super::reader::Reader;
 use super::resolve::Environment;
@@ -68,7 +69,7 @@ impl fmt::Debug for Described {
 
 /// The keys by which subjects of any role are described.
 pub(super) fn keys() -> impl Iterator<Item = Key> {
-    let fields = protocols().iter().flat_map(|protocol| protocol.roles).flat_map(|role| role.described);
+    let fields = protocols().iter().flat_map(|protocol| protocol.roles).flat_map(|role| (role.described)());
     fields.map(|field| (field.name, field.doc))
 }
 
@@ -76,14 +77,14 @@ pub(super) fn keys() -> impl Iterator<Item = Key> {
 pub(super) fn read(reader: &mut Reader, node: &Node, role: &Role, environment: &Environment) -> Described {
     let mut found = Described::default();
     for entry in node.as_map().into_iter().flatten() {
-        if let Some(field) = role.described.iter().find(|field| field.name == entry.key) {
+        if let Some(field) = (role.described)().iter().find(|field| field.name == entry.key) {
             if let Some(value) = value(reader, entry, &field.shape, environment, &mut found.secrets) {
                 found.values.insert(entry.key.clone(), value);
             }
         } else if keys().any(|(key, _)| key == entry.key) {
             let message = format!("{} has no `{}`", role.about, entry.key);
             let others = protocols().iter().flat_map(|protocol| protocol.roles);
-            let others = others.filter(|role| role.described.iter().any(|field| field.name == entry.key));
+            let others = others.filter(|role| (role.described)().iter().any(|field| field.name == entry.key));
             let others: Vec<&str> = others.map(|role| role.name).collect();
             let fault = reader.fault("subject/unknown", entry.key_span, message, "this one");
             fault.help.push(format!("leave it out; the roles that have it: {}", others.join(", ")));
@@ -118,7 +119,7 @@ fn value(
             let texts = reader.strings(entry, "texts")?;
             Some(texts.into_iter().map(|(text, _)| Value::from(text)).collect())
         }
-        Shape::Object(fields) => {
+        Shape::Object(fields, _) => {
             let keys: Vec<Key> = fields.iter().map(|field| (field.name, field.doc)).collect();
             let entries = reader.map(&entry.value, &format!("`{}`", entry.key), &keys)?;
             let mut values = Map::new();
@@ -202,7 +203,7 @@ pub(super) fn schema(shape: &Shape) -> Value {
         Shape::Path => json!({"type": "string", "minLength": 1, "not": {"pattern": "^/|(^|/)\\.\\.(/|$)"}}),
         Shape::Duration => json!({"type": "string", "pattern": "^[0-9]+(\\.[0-9]+)?(us|ms|s|m|h)$"}),
         Shape::List(of) => json!({"type": "array", "items": schema(of)}),
-        Shape::Object(fields) => {
+        Shape::Object(fields, _) => {
             let properties = fields.iter().map(|field| (field.name.to_owned(), described(field)));
             let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
             let properties: Map<String, Value> = properties.collect();

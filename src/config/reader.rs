@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
-use crate::protocol::parse_bound;
+use crate::format::parse_bound;
 
 use super::schema::Key;
 

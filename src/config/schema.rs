@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::{Role, Shape, protocols};
+use crate::format::Shape;
+use crate::protocol::{Role, protocols};
 
 use super::command::{ALL_PARAMS, PLACEHOLDERS};
 use super::described;
@@ -79,14 +80,14 @@ fn by_role() -> Value {
         editions.push("auto");
         for role in protocol.roles {
             let stimuli: Map<String, Value> =
-                role.stimuli.iter().map(|verb| (verb.name.to_owned(), stimulus(verb.doc, &verb.shape))).collect();
+                (role.stimuli)().iter().map(|verb| (verb.name.to_owned(), stimulus(verb.doc, &verb.shape))).collect();
             let mut keys = json!({
                 "edition": {"enum": editions},
                 "stimuli": object(stimuli),
                 "missing": {"items": {"oneOf": capabilities(role)}}
             });
             for (key, _) in described::keys() {
-                let field = role.described.iter().find(|field| field.name == key);
+                let field = (role.described)().iter().find(|field| field.name == key);
                 keys[key] = field.map_or(json!(false), described::described);
             }
             rules.push(json!({
@@ -104,10 +105,7 @@ fn capabilities(role: &Role) -> Vec<Value> {
 }
 
 fn stimulus(doc: &str, shape: &Shape) -> Value {
-    let mut params: Vec<Key> = match shape {
-        Shape::Object(fields) => fields.iter().map(|field| (field.name, field.doc)).collect(),
-        _ => vec![],
-    };
+    let mut params: Vec<Key> = shape.fields().iter().map(|field| (field.name, field.doc)).collect();
     params.push(ALL_PARAMS);
     let mut schema = command(&params);
     let list: String = params.iter().map(|(name, doc)| format!("\n`{{{name}}}`: {doc}")).collect();

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::protocol::{Edition, Field, Protocol, Reach, Role, Shape};
+use crate::format::{Field, Shape};
+use crate::protocol::{Edition, Protocol, Reach, Role};
 use crate::trace::Strength;
 
 use super::Described;
@@ -339,9 +340,9 @@ pub fn own(
         command.extend(words(&["--port", "{port}"]));
     }
     command.extend(flags.iter().cloned());
-    let stimuli = role.stimuli.iter().map(|verb| {
+    let stimuli = (role.stimuli)().iter().map(|verb| {
         let mut argv = words(&["{wirecert}", "mock", role.name, "--steer", CONTROL, verb.name]);
-        argv.extend(fields(&verb.shape).iter().map(argument));
+        argv.extend(verb.shape.fields().iter().map(argument));
         (verb.name, CommandLine(argv))
     });
     SubjectSpec {
@@ -365,13 +366,6 @@ pub fn own(
         snapshot_strength: None,
         trace_dir: None,
         config_dir: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
-    }
-}
-
-fn fields(shape: &Shape) -> &'static [Field] {
-    match shape {
-        Shape::Object(fields) => fields,
-        _ => &[],
     }
 }
 

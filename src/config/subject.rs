@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Span, nearest};
-use crate::protocol::{Protocol, Reach, Role, Shape, role};
+use crate::protocol::{Protocol, Reach, Role, role};
 use crate::trace::{End, Strength};
 
 use super::command::{self, ALL_PARAMS};
@@ -33,7 +33,8 @@ pub(super) fn read(reader: &mut Reader, node: &Node, context: &Context<'_>) -> O
     let named = node.get("role").and_then(|entry| entry.value.as_str()).or(requested).and_then(role);
     // Those of other roles are told apart from those that there are not.
     let fits = |(key, _): &Key| {
-        named.is_some_and(|(_, role)| role.described.iter().any(|field| field.name == *key)) || node.get(key).is_some()
+        named.is_some_and(|(_, role)| (role.described)().iter().any(|field| field.name == *key))
+            || node.get(key).is_some()
     };
     let keys: Vec<Key> = SUBJECT.iter().copied().chain(described::keys().filter(fits)).collect();
     reader.map(node, "a subject", &keys)?;
@@ -345,14 +346,11 @@ fn stimuli(reader: &mut Reader, node: &Node, role: &Role, folder: &Path) -> BTre
     let mut stimuli = BTreeMap::new();
     let Some(entry) = node.get("stimuli") else { return stimuli };
     for stimulus in reader.free_map(entry, "a map from stimuli to commands") {
-        let Some(verb) = role.stimuli.iter().find(|verb| verb.name == stimulus.key) else {
-            reader.unknown(stimulus.key_span, "stimulus", &stimulus.key, role.stimuli.iter().map(|verb| verb.name));
+        let Some(verb) = (role.stimuli)().iter().find(|verb| verb.name == stimulus.key) else {
+            reader.unknown(stimulus.key_span, "stimulus", &stimulus.key, (role.stimuli)().iter().map(|verb| verb.name));
             continue;
         };
-        let mut params: Vec<&str> = match verb.shape {
-            Shape::Object(fields) => fields.iter().map(|field| field.name).collect(),
-            _ => vec![],
-        };
+        let mut params: Vec<&str> = verb.shape.fields().iter().map(|field| field.name).collect();
         params.push(ALL_PARAMS.0);
         if let Some(command) = command::command(reader, stimulus, &params, folder) {
             stimuli.insert(verb.name, command);

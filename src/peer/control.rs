@@ -3,8 +3,12 @@
 //! A line `{"open":{"path":"/w/a.txt"}}` is answered by `{"ok":…}` or `{"error":"…"}`, after everything that it
 //! brought about has been sent to the mock's clients.
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
+
+use crate::format::{fields_of, variant};
 
 use super::Mock;
 
@@ -53,6 +57,23 @@ pub async fn obey(mock: &dyn Mock, line: &Line) -> Option<String> {
         Err(what) => json!({"error": what}),
     };
     Some(format!("{answer}\n"))
+}
+
+/// Reads a command: an object of one key, a variant's name, whose value is an object with its parameters.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read_command<T: DeserializeOwned + JsonSchema + 'static>(command: &Map<String, Value>) -> Result<T, String> {
+    let known = fields_of::<T>();
+    let (name, params) = match command.iter().next() {
+        Some(only) if command.len() == 1 => only,
+        _ => return Err(format!("a command is an object of one key, such as {{\"{}\":{{}}}}", known[0].name)),
+    };
+    if !known.iter().any(|command| command.name == name) {
+        let names: Vec<&str> = known.iter().map(|command| command.name).collect();
+        return Err(format!("there is no command `{name:.80}`; there are {}", names.join(", ")));
+    }
+    variant(name, params.clone())
 }
 
 /// A command from words: its name, and parameters as `key=text` or `key:=JSON`.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::yaml::{Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
-use crate::protocol::parse_duration;
+use crate::format::parse_duration;
 
 /// The version of the formats.
 const VERSION: u64 = 1;

@@ -4,19 +4,22 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+use crate::format::variant;
 use crate::peer::{PeerError, VerbCall};
+use crate::protocol::http::verbs::{Body, Fill};
+use crate::protocol::words::Deliberate;
 
 /// How large a body made of a text repeated may be, in bytes.
 const MOST_FILL: usize = 64 << 20;
 
-/// The parameters as a type of ours. What the descriptor's shapes let through and this does not is told as the
+/// The verb with its parameters, as a variant of `T`. What its shape lets through and this does not is told as the
 /// scenario's fault: a variable of the wrong type, for instance.
-pub fn read<T: DeserializeOwned>(act: &VerbCall<'_>) -> Result<T, PeerError> {
-    serde_json::from_value(Value::Object(act.params.clone())).map_err(|e| wrong(act.verb, e))
+pub fn read<T: DeserializeOwned + JsonSchema + 'static>(act: &VerbCall<'_>) -> Result<T, PeerError> {
+    variant(act.verb, Value::Object(act.params.clone())).map_err(|e| wrong(act.verb, e))
 }
 
 /// A fault of the scenario in a verb's parameters.
@@ -25,13 +28,8 @@ pub fn wrong(verb: &str, what: impl std::fmt::Display) -> PeerError {
 }
 
 /// The step's mark for what is wrong on purpose.
-pub fn deliberate(act: &VerbCall<'_>, why: Option<&String>) -> Option<String> {
-    why.map(|why| format!("{}: {why}", act.step))
-}
-
-/// Tells a null that is given from a parameter that is not.
-pub fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
+pub fn deliberate(act: &VerbCall<'_>, why: Option<&Deliberate>) -> Option<String> {
+    why.map(|Deliberate(why)| format!("{}: {why}", act.step))
 }
 
 /// Header lines in the order given: null leaves one out, a list is several lines.
@@ -48,16 +46,19 @@ pub fn headers(map: &Map<String, Value>) -> Vec<(String, Option<String>)> {
     lines.collect()
 }
 
-/// A large body, made of a text repeated.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fill {
-    #[serde(default)]
-    before: String,
-    text: String,
-    times: usize,
-    #[serde(default)]
-    after: String,
+impl Body {
+    /// The body as bytes.
+    ///
+    /// # Errors
+    /// That it would be too large, as a fragment.
+    pub fn bytes(&self) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Json(json) => Ok(json.to_string().into_bytes()),
+            Self::Text(text) => Ok(text.clone().into_bytes()),
+            Self::Hex(bytes) => Ok(bytes.0.clone()),
+            Self::Fill(fill) => fill.bytes(),
+        }
+    }
 }
 
 impl Fill {

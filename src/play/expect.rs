@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
+use crate::format::Shape;
 use crate::matcher::template::{Piece, pieces};
 use crate::matcher::{Captures, Pattern};
 use crate::peer::PeerError;
-use crate::protocol::{ObservationKind, Pick, RequirementId, Shape, short};
+use crate::protocol::{ObservationKind, Pick, RequirementId, short};
 use crate::scenario::{Expectation, Part, Step, Until};
 
 use super::log::Log;

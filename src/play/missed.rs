@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::format::Shape;
 use crate::judge::{MissKind, MissedExpectation};
 use crate::matcher::{Mismatch, template};
-use crate::protocol::{Pick, RequirementId, Shape};
+use crate::protocol::{Pick, RequirementId};
 use crate::scenario::{Expectation, Step};
 use crate::trace::{AwaitedPart, Direction, End};
 

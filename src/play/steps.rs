@@ -7,10 +7,15 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::format::{fields_of, variant};
 use crate::judge::MissKind;
 use crate::matcher::template;
 use crate::peer::{PeerError, VerbCall};
-use crate::protocol::{Reach, RequirementId, Verb, parse_duration, parse_hex};
+use crate::protocol::words::{
+    CallClient, Dismiss, DismissMode, DrivenVerb, FileContent, Launch, RemoveFile, Signal, SignalName, SubjectVerb,
+    WriteFile,
+};
+use crate::protocol::{Reach, RequirementId, Verb};
 use crate::scenario::{Step, StepKind};
 use crate::subject::{Running, Start, SubjectError};
 
@@ -195,42 +200,69 @@ pub fn resolve_map(scene: &Scene<'_>, step: &Step, map: &Map<String, Value>) -> 
 
 async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &Value) -> Result<(), Halt> {
     let params = resolve(scene, step, params)?;
-    match verb.name {
-        "write_file" => write_file(scene, step, &params),
-        "remove_file" => {
-            let path = string(&params, "path");
+    let is_of = |verbs: &'static [Verb]| verbs.iter().any(|own| std::ptr::eq(own, verb));
+    let wrong = |error| Halt::Error(format!("{}: {}: {error}", step.place, verb.name));
+    if is_of(fields_of::<SubjectVerb>()) {
+        return on_subject(scene, step, variant(verb.name, params).map_err(wrong)?).await;
+    }
+    if is_of(fields_of::<DrivenVerb>()) {
+        return on_client(scene, step, variant(verb.name, params).map_err(wrong)?);
+    }
+    let empty = Map::new();
+    let label = format!("{} at {}", verb.name, step.place);
+    let act = VerbCall { verb: verb.name, params: params.as_object().unwrap_or(&empty), step: &label };
+    match scene.peer.perform(act).await {
+        Ok(performed) => {
+            scene.reached = true;
+            scene.vars.extend(performed.bindings);
+            Ok(())
+        }
+        Err(error) => peer_error(scene, step, verb.name, error),
+    }
+}
+
+/// Performs a step that concerns the subject's process or files.
+async fn on_subject(scene: &mut Scene<'_>, step: &Step, verb: SubjectVerb) -> Result<(), Halt> {
+    match verb {
+        SubjectVerb::WriteFile(WriteFile { path, content }) => {
+            let bytes = match content {
+                FileContent::Content(text) => text.into_bytes(),
+                FileContent::Hex(bytes) => bytes.0,
+            };
             let scenario_dir = scene.scenario_dir(step)?;
-            scenario_dir.remove(path).map_err(|e| environment(step, e))?;
-            workspace::note_file(&scene.recorder, scenario_dir, path, None);
+            scenario_dir.write(&path.0, &bytes).map_err(|e| environment(step, e))?;
+            workspace::note_file(&scene.recorder, scenario_dir, &path.0, Some(&bytes));
             Ok(())
         }
-        "pause" => {
-            let time = params.as_str().and_then(|s| parse_duration(s).ok()).unwrap_or(Duration::ZERO);
-            tokio::time::sleep(time).await;
+        SubjectVerb::RemoveFile(RemoveFile { path }) => {
+            let scenario_dir = scene.scenario_dir(step)?;
+            scenario_dir.remove(&path.0).map_err(|e| environment(step, e))?;
+            workspace::note_file(&scene.recorder, scenario_dir, &path.0, None);
             Ok(())
         }
-        "launch" => launch(scene, step, &params).await,
-        "call" => call(scene, step, &params),
-        "dismiss" => {
-            scene.subject(step)?.dismiss(string(&params, "how") != "stdin");
+        SubjectVerb::Pause(time) => {
+            tokio::time::sleep(time.0).await;
+            Ok(())
+        }
+        SubjectVerb::Launch(Launch { env }) => launch(scene, step, env).await,
+        SubjectVerb::Signal(Signal { name }) => signal(scene, step, name),
+    }
+}
+
+/// Performs a step that concerns a client that is driven.
+fn on_client(scene: &mut Scene<'_>, step: &Step, verb: DrivenVerb) -> Result<(), Halt> {
+    match verb {
+        DrivenVerb::Call(CallClient { label, method, params, settings }) => {
+            let call_id = scene.subject(step)?.call(&method, params.unwrap_or_else(|| Map::new().into()), settings);
+            let id = call_id.map_err(|error| environment(step, error))?;
+            scene.vars.extend(label.map(|label| (label.into(), id.into())));
+        }
+        DrivenVerb::Dismiss(Dismiss { how }) => {
+            scene.subject(step)?.dismiss(how == DismissMode::Close);
             scene.outcome.end_expected = true;
-            Ok(())
-        }
-        "signal" => signal(scene, step, string(&params, "name")),
-        _ => {
-            let empty = Map::new();
-            let label = format!("{} at {}", verb.name, step.place);
-            let act = VerbCall { verb: verb.name, params: params.as_object().unwrap_or(&empty), step: &label };
-            match scene.peer.perform(act).await {
-                Ok(performed) => {
-                    scene.reached = true;
-                    scene.vars.extend(performed.bindings);
-                    Ok(())
-                }
-                Err(error) => peer_error(scene, step, verb.name, error),
-            }
         }
     }
+    Ok(())
 }
 
 fn too_busy(scene: &Scene<'_>, step: &Step, message: &str) -> Halt {
@@ -312,38 +344,9 @@ async fn barrier(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>) -> Resu
     }
 }
 
-fn call(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> {
-    let with = params.get("params").cloned().unwrap_or_else(|| Value::Object(Map::new()));
-    let settings = params.get("settings").cloned();
-    let call_id = scene.subject(step)?.call(string(params, "method"), with, settings);
-    let id = call_id.map_err(|error| environment(step, error))?;
-    scene.vars.extend(params.get("as").and_then(Value::as_str).map(|label| (label.to_owned(), id.into())));
-    Ok(())
-}
-
-fn write_file(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> {
-    let bytes = match (params.get("content"), params.get("hex")) {
-        (Some(Value::String(text)), None) => text.as_bytes().to_vec(),
-        (None, Some(Value::String(hex))) => {
-            parse_hex(hex).map_err(|e| Halt::Error(format!("{}: `hex` of write_file: {e}", step.place)))?
-        }
-        _ => return Err(Halt::Error(format!("{}: write_file takes either `content` or `hex`", step.place))),
-    };
-    let path = string(params, "path");
-    let scenario_dir = scene.scenario_dir(step)?;
-    scenario_dir.write(path, &bytes).map_err(|e| environment(step, e))?;
-    workspace::note_file(&scene.recorder, scenario_dir, path, Some(&bytes));
-    Ok(())
-}
-
-async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<(), Halt> {
-    let env: BTreeMap<String, String> = params
-        .get("env")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-        .map(|(k, v)| (k.clone(), v.as_str().map_or_else(|| v.to_string(), str::to_owned)))
-        .collect();
+async fn launch(scene: &mut Scene<'_>, step: &Step, env: Map<String, Value>) -> Result<(), Halt> {
+    let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
+    let env: BTreeMap<String, String> = env.into_iter().map(|(name, value)| (name, text(value))).collect();
     let Some(run_dir) = scene.run_dir else {
         return Err(Halt::Error(format!(
             "{}: we did not start this subject, so it cannot be launched again",
@@ -397,13 +400,13 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, params: &Value) -> Result<()
     Ok(())
 }
 
-fn signal(scene: &mut Scene<'_>, step: &Step, name: &str) -> Result<(), Halt> {
-    let ends = !matches!(name, "STOP" | "CONT");
+fn signal(scene: &mut Scene<'_>, step: &Step, name: SignalName) -> Result<(), Halt> {
+    let ends = !matches!(name, SignalName::Stop | SignalName::Cont);
     let subject = scene.subject(step)?;
     if ends {
         subject.expect_exit();
     }
-    subject.signal(name).map_err(|e| environment(step, e))?;
+    subject.signal(name.as_str()).map_err(|e| environment(step, e))?;
     scene.outcome.end_expected |= ends;
     Ok(())
 }
@@ -431,10 +434,6 @@ impl Scene<'_> {
 
 fn environment(step: &Step, error: SubjectError) -> Halt {
     Halt::Error(format!("{}: {}", step.place, error.brief()))
-}
-
-fn string<'v>(params: &'v Value, key: &str) -> &'v str {
-    params.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-use crate::protocol::{Judgements, RequirementId, Violation, parse_duration};
+use crate::format::parse_duration;
+use crate::protocol::{Judgements, RequirementId, Violation};
 use crate::scenario::{Plan, Step, StepKind, Until};
 
 /// Every play has so much time, where its scenario does not say.

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::format::{Field, fields_of};
 use crate::trace::End;
 
-use super::{Attribution, Edition, Field, ObservationKind, Requirement, Verb, words};
+use super::{Attribution, Edition, ObservationKind, Requirement, Verb, words};
 
 /// [`Role::patience`] with a subject whose protocol has no time of its own.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -53,11 +54,11 @@ pub struct Role {
     /// How a subject of this role is reached or reaches us.
     pub reach: Reach,
     /// What our peer can be told to do in scenarios of this role.
-    pub verbs: &'static [Verb],
+    pub verbs: fn() -> &'static [Verb],
     /// What expectations can speak about.
     pub observations: &'static [ObservationKind],
     /// What a subject can be made to do from outside.
-    pub stimuli: &'static [Verb],
+    pub stimuli: fn() -> &'static [Verb],
     /// What a client can be asked to do, by the methods of its editions: name and meaning; empty for a server.
     pub calls: &'static [(&'static str, &'static str)],
     /// What a client is asked to do at a first meeting, where it only has to show that it can be asked: a call and its
@@ -65,7 +66,7 @@ pub struct Role {
     pub contact: Option<(&'static str, &'static [(&'static str, &'static str)])>,
     /// What is said of a subject of this role in `wirecert.yaml`, beside what is said of all. What is not said of a subject
     /// cannot be asked of it: the scenarios that need it are skipped.
-    pub described: &'static [Field],
+    pub described: fn() -> &'static [Field],
     /// What a subject may declare missing (`missing:` in `wirecert.yaml`), with an explanation.
     pub capabilities: &'static [(&'static str, &'static str)],
     /// How long is waited for what the protocol obliges such a subject to do, where nobody says otherwise. Longer than
@@ -81,8 +82,8 @@ pub struct Role {
 impl Role {
     /// Everything that steps of this role's scenarios can do, beside the words of the language itself.
     pub fn every_verb(&self) -> impl Iterator<Item = &'static Verb> + use<> {
-        let driven: &[Verb] = if self.is_client() { words::DRIVEN_VERBS } else { &[] };
-        self.verbs.iter().chain(words::VERBS).chain(driven)
+        let driven = if self.is_client() { fields_of::<words::DrivenVerb>() } else { &[] };
+        (self.verbs)().iter().chain(fields_of::<words::SubjectVerb>()).chain(driven)
     }
 
     /// Everything that expectations of this role's scenarios can speak about.

@@ -13,7 +13,6 @@ mod descriptor;
 mod edition;
 mod exits;
 pub mod http;
-mod literal;
 mod observation;
 pub mod openctx;
 mod requirement;
@@ -28,11 +27,10 @@ pub mod words;
 pub use attribution::{Aspect, Attribution, Base, Due, NOTHING_KNOWN, is_at_or_above};
 pub use descriptor::{Lock, PATIENCE, Protocol, Reach, Role};
 pub use edition::Edition;
-pub use literal::{parse_bound, parse_duration, parse_hex};
 pub use observation::{MessageSort, MessageSummary, Observation, Observer};
 pub use requirement::{Level, Requirement, RequirementId, Section, area, level_of, short};
 pub use rule::{Judgements, Part, Rule, Use, Violation, ViolationDetail};
-pub use vocabulary::{Field, ObservationKind, Pick, Shape, Verb};
+pub use vocabulary::{ObservationKind, Pick, Verb};
 
 /// Every protocol there is.
 pub fn protocols() -> &'static [&'static Protocol] {

@@ -1,17 +1,13 @@
-//! The types of which the scenario language of a role consists: verbs, kinds of observation, and the shapes of their values.
+//! The types of which the scenario language of a role consists: verbs and kinds of observation.
 //! Checking, errors and the editor schema follow from these descriptions.
+
+use crate::format::Field;
 
 use super::RequirementId;
 
-/// A word of the scenario language that a role brings with it.
-pub struct Verb {
-    /// The key of the step.
-    pub name: &'static str,
-    /// What it does, for the schema and the docs.
-    pub doc: &'static str,
-    /// Its parameters.
-    pub shape: Shape,
-}
+/// A verb or stimulus: a word of the scenario language that a role brings with it, and the shape of its parameters. It is
+/// a variant of an enum that derives `Deserialize` and `JsonSchema`, and that whoever performs it reads.
+pub type Verb = Field;
 
 /// A kind of observation, as the scenario language offers it: `expect: { <name>: { …fields } }`.
 pub struct ObservationKind {
@@ -38,72 +34,4 @@ pub enum Pick {
     First,
     /// Any: those that do not match are passed over until one does, or the time is up.
     Any,
-}
-
-/// What a value in a scenario may be. A string that contains `${…}` may stand for any scalar.
-#[derive(Clone, Copy, Debug)]
-pub enum Shape {
-    /// Any JSON; `${…}` in its strings is replaced before use.
-    Any,
-    /// Any JSON with matchers in it.
-    Pattern,
-    /// A string.
-    String,
-    /// `true` or `false`.
-    Bool,
-    /// A whole number within bounds, both inclusive.
-    Integer { min: i64, max: i64 },
-    /// A path below the scenario's corner of the workspace: relative, `/` between its parts, no `..`.
-    Path,
-    /// Bytes, as hexadecimal digits; blanks between them are allowed.
-    Hex,
-    /// A time such as `200ms`, `2s`, `1m`.
-    Duration,
-    /// A name that this step introduces, in a namespace such as `connection` or `request`.
-    Binds(&'static str),
-    /// A name that an earlier step introduced in that namespace; stands for the value bound to it.
-    Bound(&'static str),
-    /// One of these strings.
-    Choice(&'static [&'static str]),
-    /// The name of an environment variable that holds a secret, in what a subject is described with.
-    Variable,
-    /// One of the keys that a subject is described with below this one: see [`Role::described`](super::Role).
-    Described(&'static str, &'static [&'static str]),
-    /// A map with these keys and no others.
-    Object(&'static [Field]),
-    /// A map with these keys and no others, and exactly one of those that are named second.
-    Choose(&'static [Field], &'static [&'static str]),
-    /// A map with exactly one of these keys.
-    OneOf(&'static [Field]),
-    /// A map with any keys, all of this shape.
-    Map(&'static Shape),
-    /// A list.
-    List(&'static Shape),
-    /// Any of several shapes, told apart by their kind of YAML (string, number, map, list…).
-    Either(&'static [Shape]),
-}
-
-/// A key of a map.
-#[derive(Clone, Copy, Debug)]
-pub struct Field {
-    /// The key.
-    pub name: &'static str,
-    /// What it means, for the schema and the docs.
-    pub doc: &'static str,
-    /// What its value may be.
-    pub shape: Shape,
-    /// Whether it must be there.
-    pub required: bool,
-}
-
-impl Field {
-    /// A key that must be there.
-    pub const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Self {
-        Self { name, doc, shape, required: true }
-    }
-
-    /// A key that may be left out.
-    pub const fn optional(name: &'static str, shape: Shape, doc: &'static str) -> Self {
-        Self { name, doc, shape, required: false }
-    }
 }

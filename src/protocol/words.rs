@@ -1,22 +1,191 @@
 //! The words of the scenario language that every role has, whatever its protocol: they concern the
 //! subject's process and files, not the wire. And parameters that steps of several protocols have in common.
 
-use super::{Field, ObservationKind, Pick, Shape, Verb};
+use std::collections::BTreeMap;
 
-/// Marks what our side does wrong on purpose.
-pub const DELIBERATE: Field =
-    Field::optional("deliberate", Shape::String, "Why this is wrong on purpose. Without it, it is judged as sound.");
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
-/// How what is sent is cut into TCP segments.
-pub const SPLIT: Field = Field::optional(
-    "split",
-    Shape::Integer { min: 1, max: 1 << 20 },
-    "Writes pieces of so many bytes, each in a TCP segment of its own.",
-);
+use crate::format::types::{Binds, Call, Hex, Namespace, Time, WorkspacePath, given};
+use crate::format::{Field, Shape};
 
-/// How our side ends a TCP connection.
-pub const HOW: Field =
-    Field::optional("how", Shape::Choice(&["eof", "reset"]), "With FIN (where not said) or with RST.");
+use super::{ObservationKind, Pick};
+
+/// Why this is wrong on purpose. Without it, it is judged as sound.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Deliberate(pub String);
+
+/// Writes pieces of so many bytes, each in a TCP segment of its own.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub struct Split(#[schemars(range(min = 1, max = 1 << 20))] pub usize);
+
+/// With FIN (where not said) or with RST.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamEnd {
+    #[default]
+    Eof,
+    Reset,
+}
+
+/// How a server of ours ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopMode {
+    #[default]
+    Quit,
+    Kill,
+}
+
+/// What a server of ours answers by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponsePolicy {
+    #[default]
+    All,
+    None,
+}
+
+/// Whether pings or close frames are answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AutomaticResponse {
+    #[default]
+    Answer,
+    Ignore,
+}
+
+/// Opens a TCP connection and sends nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(bound = "")]
+#[schemars(bound = "N: Namespace")]
+pub struct OpenTcp<N> {
+    #[serde(rename = "as")]
+    pub name: Option<Binds<N>>,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// Steps that concern the subject's process and files.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectVerb {
+    WriteFile(WriteFile),
+    RemoveFile(RemoveFile),
+    /// Lets time pass. For behaviour in time (a slow sender), never to wait for something.
+    Pause(Time),
+    Launch(Launch),
+    Signal(Signal),
+}
+
+/// Writes a file into this scenario's corner of the workspace, behind the subject's back.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct WriteFile {
+    /// Path below the scenario's corner of the workspace.
+    pub path: WorkspacePath,
+    #[serde(flatten)]
+    pub content: FileContent,
+}
+
+/// What a file has in it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileContent {
+    /// Its text.
+    Content(String),
+    /// Its bytes, as hexadecimal digits, instead of `content`.
+    Hex(Hex),
+}
+
+/// Removes a file from this scenario's corner of the workspace.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct RemoveFile {
+    /// Path below the scenario's corner of the workspace.
+    pub path: WorkspacePath,
+}
+
+/// Starts the subject again, with other environment variables. For scenarios with `isolation: own`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Launch {
+    /// Environment variables to set; an empty string removes one.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub env: Map<String, Value>,
+}
+
+/// Sends a signal to the subject. For scenarios with `isolation: own`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Signal {
+    /// Which signal.
+    pub name: SignalName,
+}
+
+/// A signal.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum SignalName {
+    Term,
+    Int,
+    Hup,
+    Kill,
+    Stop,
+    Cont,
+}
+
+impl SignalName {
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Term => "TERM",
+            Self::Int => "INT",
+            Self::Hup => "HUP",
+            Self::Kill => "KILL",
+            Self::Stop => "STOP",
+            Self::Cont => "CONT",
+        }
+    }
+}
+
+/// Steps that concern a client that is driven.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DrivenVerb {
+    Call(CallClient),
+    Dismiss(Dismiss),
+}
+
+/// Has the client do something, and goes on at once. What comes of it is `returned`. A client that does not offer it has the
+/// scenario skipped.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CallClient {
+    #[serde(rename = "as")]
+    pub label: Option<Binds<Call>>,
+    /// What to do, by the name that the driver contract gives it.
+    pub method: String,
+    /// With what; an empty object where not said.
+    #[serde(default, deserialize_with = "given")]
+    pub params: Option<Value>,
+    /// Settings that go with it, where the protocol has such.
+    #[serde(default, deserialize_with = "given")]
+    pub settings: Option<Value>,
+}
+
+/// Tells the client to end.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Dismiss {
+    /// By the line that says so (where not said), or by the end of its stdin.
+    #[serde(default)]
+    pub how: DismissMode,
+}
+
+/// How a client is told to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DismissMode {
+    #[default]
+    Close,
+    Stdin,
+}
 
 /// How the subject ended a TCP connection.
 pub const ENDED_HOW: Field = Field::optional("how", Shape::Pattern, "`eof` where it closed, `reset` where it cut.");
@@ -27,54 +196,6 @@ pub const HEADER_LINES: Field = Field::optional(
     Shape::Pattern,
     "The header lines: names in lower case, values; of repeated ones joined by a comma.",
 );
-
-/// Steps that concern the subject's process, files and stimuli.
-pub const VERBS: &[Verb] = &[
-    Verb {
-        name: "write_file",
-        doc: "Writes a file into this scenario's corner of the workspace, behind the subject's back.",
-        shape: Shape::Choose(
-            &[
-                Field::required("path", Shape::Path, "Path below the scenario's corner of the workspace."),
-                Field::optional("content", Shape::String, "Its text."),
-                Field::optional("hex", Shape::Hex, "Its bytes, as hexadecimal digits, instead of `content`."),
-            ],
-            &["content", "hex"],
-        ),
-    },
-    Verb {
-        name: "remove_file",
-        doc: "Removes a file from this scenario's corner of the workspace.",
-        shape: Shape::Object(&[Field::required(
-            "path",
-            Shape::Path,
-            "Path below the scenario's corner of the workspace.",
-        )]),
-    },
-    Verb {
-        name: "pause",
-        doc: "Lets time pass. For behaviour in time (a slow sender), never to wait for something.",
-        shape: Shape::Duration,
-    },
-    Verb {
-        name: "launch",
-        doc: "Starts the subject again, with other environment variables. For scenarios with `isolation: own`.",
-        shape: Shape::Object(&[Field::optional(
-            "env",
-            Shape::Map(&Shape::String),
-            "Environment variables to set; an empty string removes one.",
-        )]),
-    },
-    Verb {
-        name: "signal",
-        doc: "Sends a signal to the subject. For scenarios with `isolation: own`.",
-        shape: Shape::Object(&[Field::required(
-            "name",
-            Shape::Choice(&["TERM", "INT", "HUP", "KILL", "STOP", "CONT"]),
-            "Which signal.",
-        )]),
-    },
-];
 
 /// What expectations can say about the subject's process and files.
 pub const OBSERVATIONS: &[ObservationKind] = &[
@@ -130,30 +251,6 @@ pub const OBSERVATIONS: &[ObservationKind] = &[
         ],
         pick: Pick::Any,
         default_proves: None,
-    },
-];
-
-/// Steps that concern a client that is driven.
-pub const DRIVEN_VERBS: &[Verb] = &[
-    Verb {
-        name: "call",
-        doc: "Has the client do something, and goes on at once. What comes of it is `returned`. A client that does not \
-              offer it has the scenario skipped.",
-        shape: Shape::Object(&[
-            Field::optional("as", Shape::Binds("call"), "A label by which `returned` names the call."),
-            Field::required("method", Shape::String, "What to do, by the name that the driver contract gives it."),
-            Field::optional("params", Shape::Any, "With what; an empty object where not said."),
-            Field::optional("settings", Shape::Any, "Settings that go with it, where the protocol has such."),
-        ]),
-    },
-    Verb {
-        name: "dismiss",
-        doc: "Tells the client to end.",
-        shape: Shape::Object(&[Field::optional(
-            "how",
-            Shape::Choice(&["close", "stdin"]),
-            "By the line that says so (where not said), or by the end of its stdin.",
-        )]),
     },
 ];
 

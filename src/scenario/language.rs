@@ -1,6 +1,7 @@
 //! The words of the language itself, which no protocol brings: one list for checking, the editor schema and the docs.
 
-use crate::protocol::{Field, Role, Shape};
+use crate::format::Field;
+use crate::protocol::Role;
 
 /// A word and what it means.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ pub const TOP: &[Keyword] = &[
     word("finally", "What to do at the end, whatever happened before."),
 ];
 
-/// The steps that every role has, beside those of [`crate::protocol::words::VERBS`].
+/// The steps that every role has, beside those of [`crate::protocol::words::SubjectVerb`].
 pub const STEPS: &[Keyword] = &[
     word("expect", "Something must come."),
     word("never", "Something must not come."),
@@ -117,7 +118,7 @@ pub const MAIN: &str = "main";
 /// The variable that has what the subject was described with, and the need for some of it.
 pub const DESCRIBED: &str = "described";
 
-/// The namespace of connections in [`Shape::Binds`].
+/// The namespace of connections in [`Shape::Binds`](crate::format::Shape).
 pub const CONNECTION: &str = "connection";
 
 /// The most repetitions that one `repeat` may ask for.
@@ -130,14 +131,11 @@ pub fn names(words: &[Keyword]) -> Vec<&'static str> {
 
 /// The paths below which a subject of this role can be described, such as `prompts` and `prompts.tool`.
 pub fn described(role: &Role) -> impl Iterator<Item = String> {
-    let below = |field: &'static Field| -> &'static [Field] {
-        if let Shape::Object(fields) = field.shape { fields } else { &[] }
-    };
-    let paths = move |field: &'static Field| {
-        let inner = below(field).iter().map(|inner| format!("{}.{}", field.name, inner.name));
+    let paths = |field: &'static Field| {
+        let inner = field.shape.fields().iter().map(|inner| format!("{}.{}", field.name, inner.name));
         std::iter::once(field.name.to_owned()).chain(inner)
     };
-    role.described.iter().flat_map(paths)
+    (role.described)().iter().flat_map(paths)
 }
 
 /// What a step cannot do without, by its word.

@@ -100,7 +100,7 @@ pub struct Step {
 /// The kinds of step.
 #[derive(Clone)]
 pub enum StepKind {
-    /// A verb of the role, or of [`crate::protocol::words::VERBS`].
+    /// A verb of the role, or of [`crate::protocol::words::SubjectVerb`].
     Act { verb: &'static Verb, params: Value },
     /// A stimulus of the role.
     Stimulate { stimulus: &'static str, params: Map<String, Value> },

@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::format::{Field, Group, Shape};
 use crate::matcher::words;
-use crate::protocol::{self, Field, ObservationKind, Protocol, Role, Shape, Verb};
+use crate::protocol::{self, ObservationKind, Protocol, Role, Verb};
 
 use super::language::{self, COLLECT, EXPECT, Keyword, MAX_TIMES, NEVER, PART, STEPS, TOP, VERSION};
 
@@ -118,7 +119,7 @@ fn of_role(protocol: &Protocol, role: &Role) -> Value {
     if !role.is_client() {
         needs.push("settings".to_owned());
     }
-    needs.extend(role.stimuli.iter().map(|s| format!("stimulus:{}", s.name)));
+    needs.extend((role.stimuli)().iter().map(|s| format!("stimulus:{}", s.name)));
     needs.extend(role.capabilities.iter().map(|(name, _)| format!("capability:{name}")));
     needs.extend(language::described(role).map(|path| format!("described:{path}")));
     let edition = json!({"enum": editions});
@@ -145,7 +146,7 @@ fn steps(role: &Role) -> Vec<(&'static str, &'static str, Value)> {
                 "never" => never(role),
                 "collect" => collect(role, &observation),
                 "barrier" => closed(properties(PART, &[("on", defined("name"))]), &[]),
-                "stimulate" => one_key("A stimulus", verbs(role.stimuli)),
+                "stimulate" => one_key("A stimulus", verbs((role.stimuli)())),
                 "set" => defined("variables"),
                 _ => repeat(role),
             };
@@ -375,10 +376,15 @@ fn shape(shape: &Shape) -> Value {
         Shape::Binds(_) | Shape::Bound(_) => defined("name"),
         Shape::Variable => json!({"type": "string", "minLength": 1}),
         Shape::Choice(words) | Shape::Described(_, words) => or_variable(json!({"enum": words})),
-        Shape::Object(of) => object(of),
-        Shape::Choose(of, exactly_one) => {
+        Shape::Object(of, group) => {
             let mut schema = object(of);
-            schema["oneOf"] = exactly_one.iter().map(|name| json!({"required": [name]})).collect();
+            if let Some(Group { keys, required }) = group {
+                let mut ways: Vec<Value> = keys.iter().map(|name| json!({"required": [name]})).collect();
+                if !required {
+                    ways.push(json!({"not": {"anyOf": ways.clone()}}));
+                }
+                schema["oneOf"] = ways.into();
+            }
             schema
         }
         Shape::OneOf(of) => {

@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use crate::protocol::words::DELIBERATE;
-use crate::protocol::{Field, Role, Shape};
+use crate::format::{Field, Shape};
+use crate::protocol::Role;
 use crate::scenario::text::{Branch, Path, Tree};
 
 use super::edit::below;
@@ -155,7 +155,7 @@ impl Walk {
     fn shaped(&mut self, tree: &Tree, shape: &Shape, path: Path) {
         match (shape, &tree.branch) {
             (Shape::Any, _) => self.data(tree, path),
-            (Shape::Object(fields) | Shape::OneOf(fields) | Shape::Choose(fields, _), Branch::Map(entries)) => {
+            (Shape::Object(fields, _) | Shape::OneOf(fields), Branch::Map(entries)) => {
                 self.fields(entries, fields, path);
             }
             (Shape::Map(inner), Branch::Map(entries)) => {
@@ -187,7 +187,7 @@ impl Walk {
         for (n, (key, value)) in entries.iter().enumerate() {
             let Some(field) = field(key) else { continue };
             // The word that says what is done, and the one that says why: half of it is another one.
-            let says_what = matches!(field.shape, Shape::String) && (field.required || key == DELIBERATE.name);
+            let says_what = matches!(field.shape, Shape::String) && (field.required || key == "deliberate");
             if !says_what {
                 self.shaped(value, &field.shape, below(&path, n));
             }
@@ -329,7 +329,7 @@ impl Walk {
 fn fits(shape: &Shape, tree: &Tree) -> bool {
     match (shape, &tree.branch) {
         (Shape::Any, _) => true,
-        (Shape::Object(_) | Shape::OneOf(_) | Shape::Choose(..) | Shape::Map(_), Branch::Map(_))
+        (Shape::Object(..) | Shape::OneOf(_) | Shape::Map(_), Branch::Map(_))
         | (Shape::List(_), Branch::List(_))
         | (Shape::String | Shape::Hex, Branch::Leaf(Value::String(_)))
         | (Shape::Integer { .. }, Branch::Leaf(Value::Number(_))) => true,

@@ -188,7 +188,7 @@ impl ScenarioBuilder {
         let now = |items: &[ScenarioItem]| StepStart { index: event.i, at: items.len() };
         match &event.kind {
             EventKind::Stimulus(stimulus) => {
-                let known = self.spec.role.stimuli.iter().any(|verb| verb.name == stimulus.name);
+                let known = (self.spec.role.stimuli)().iter().any(|verb| verb.name == stimulus.name);
                 let body = Map::from_iter([(stimulus.name.clone(), Value::Object(stimulus.params.clone()))]);
                 let begun = self.step_start.take().unwrap_or_else(|| now(&self.items));
                 known.then(|| (StepStart { ..begun }, ScenarioElement::step(begun.index, "stimulate", body)))

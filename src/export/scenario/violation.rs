@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::protocol::scenario_element::{ScenarioElement, word};
-use crate::protocol::{ObservationKind, Role, Shape};
+use crate::protocol::{ObservationKind, Role};
 use crate::trace::{Awaited, AwaitedPart, Finder, Kind, NormalisationFacts};
 
 use super::ScenarioGoal;
@@ -48,11 +48,8 @@ impl ViolationPattern {
 
 /// Whether a verb of a role has this parameter.
 pub fn has_parameter(role: &Role, verb: &str, key: &str) -> bool {
-    let fields = role.every_verb().find(|known| known.name == verb).map(|verb| match verb.shape {
-        Shape::Object(fields) | Shape::Choose(fields, _) => fields,
-        _ => &[],
-    });
-    fields.unwrap_or_default().iter().any(|field| field.name == key)
+    let verb = role.every_verb().find(|known| known.name == verb);
+    verb.is_some_and(|verb| verb.shape.fields().iter().any(|field| field.name == key))
 }
 
 /// How a scenario expresses that something must not be as it was.

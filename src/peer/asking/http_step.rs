@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
-
-use crate::peer::params::{Fill, encoded, given, headers};
-use crate::protocol::{parse_duration, parse_hex};
+use crate::peer::params::{encoded, headers};
+use crate::protocol::http::verbs::{Body, ChunkSize, Http, Length, Pieces};
 use crate::wire::http::{Content, Ending, Piece, Request};
 use crate::wire::http_head;
 use crate::wire::websocket::SendOptions;
@@ -15,43 +12,7 @@ use crate::wire::websocket::SendOptions;
 /// before that (RFC 9110 section 10.1.1).
 const CONTINUE: Duration = Duration::from_secs(5);
 
-/// The step `http`.
-#[derive(Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct HttpStep {
-    #[serde(rename = "as")]
-    pub label: Option<String>,
-    pub over: Option<String>,
-    pub method: Option<String>,
-    pub target: Option<String>,
-    version: Option<String>,
-    headers: Map<String, Value>,
-    #[serde(deserialize_with = "given")]
-    json: Option<Value>,
-    text: Option<String>,
-    hex: Option<String>,
-    fill: Option<Fill>,
-    pub raw: Option<String>,
-    encoding: Option<String>,
-    chunked: Option<usize>,
-    length: Option<Value>,
-    split: Option<usize>,
-    #[serde(deserialize_with = "duration")]
-    pace: Option<Duration>,
-    cut: Option<usize>,
-    hold: bool,
-    #[serde(rename = "continue")]
-    expect: Option<bool>,
-    pub read: Option<bool>,
-    pub deliberate: Option<String>,
-}
-
-fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    text.map(|text| parse_duration(&text).map_err(serde::de::Error::custom)).transpose()
-}
-
-impl HttpStep {
+impl Http {
     /// The request, by this method and for this target where the step does not say; `host` is where it goes, as in a `Host`
     /// header.
     ///
@@ -65,19 +26,21 @@ impl HttpStep {
     ) -> Result<Request, String> {
         let method = self.method.as_deref().unwrap_or(method);
         let mut request = Request::new(method, self.target.as_deref().unwrap_or(target));
-        request.manner = SendOptions { deliberate, split: self.split, cut: self.cut };
-        request.ending = if self.hold || self.cut.is_some() { Ending::Hold } else { Ending::Usual };
+        let Pieces { split, pace, cut } = self.pieces;
+        let split = split.map(|split| split.0);
+        request.manner = SendOptions { deliberate, split, cut };
+        request.ending = if self.hold || cut.is_some() { Ending::Hold } else { Ending::Usual };
         if let Some(raw) = &self.raw {
             request.raw = Some(raw.clone().into_bytes());
         } else {
             if let Some(version) = &self.version {
                 request.version.clone_from(version);
             }
-            request.headers = headers(&self.headers);
+            request.headers = headers(&self.headers.0);
             self.set_body(&mut request)?;
         }
-        if let (Some(split), Some(pace)) = (self.split, self.pace) {
-            set_pace(&mut request, host, split, pace);
+        if let Some(split) = split.filter(|_| !pace.0.is_zero()) {
+            set_pace(&mut request, host, split, pace.0);
         }
         Ok(request)
     }
@@ -96,35 +59,34 @@ impl HttpStep {
 
     /// Puts the body in, and the headers that go with it where they are not given.
     fn set_body(&self, request: &mut Request) -> Result<(), String> {
-        let body = self.body()?;
         let mut add = |name: &str, value: &str| {
             if !request.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)) {
                 request.headers.push((name.to_owned(), Some(value.to_owned())));
             }
         };
-        if self.json.is_some() {
+        let Some(body) = &self.body else { return Ok(()) };
+        if matches!(body, Body::Json(_)) {
             add("Content-Type", "application/json");
         }
-        let Some(mut body) = body else { return Ok(()) };
-        if let Some(coding) = &self.encoding {
-            body = encoded(coding, &body);
-            add("Content-Encoding", coding);
+        let mut body = body.bytes()?;
+        if let Some(coding) = self.encoding {
+            body = encoded(coding.name(), &body);
+            add("Content-Encoding", coding.name());
         }
-        let expects = self.expect == Some(true);
-        if expects {
+        if self.expect {
             add("Expect", "100-continue");
         }
-        let length = match &self.length {
+        let length = match self.length {
             None => (self.chunked.is_none()).then(|| body.len().to_string()),
-            Some(Value::Number(length)) => Some(length.to_string()),
-            Some(_) => None,
+            Some(Length::Bytes(length)) => Some(length.to_string()),
+            Some(Length::None) => None,
         };
         if let Some(length) = length {
             add("Content-Length", &length);
         }
-        let pause = if expects { CONTINUE } else { Duration::ZERO };
+        let pause = if self.expect { CONTINUE } else { Duration::ZERO };
         request.content = match self.chunked {
-            Some(size) => {
+            Some(ChunkSize(size)) => {
                 add("Transfer-Encoding", "chunked");
                 let mut pieces: Vec<Piece> = body.chunks(size.max(1)).map(Piece::now).collect();
                 if let Some(first) = pieces.first_mut() {
@@ -135,21 +97,6 @@ impl HttpStep {
             None => Content::Raw(vec![Piece::after(pause, body)]),
         };
         Ok(())
-    }
-
-    fn body(&self) -> Result<Option<Vec<u8>>, String> {
-        let bodies = [
-            self.json.as_ref().map(|json| Ok(json.to_string().into_bytes())),
-            self.text.as_ref().map(|text| Ok(text.clone().into_bytes())),
-            self.hex.as_ref().map(|hex| parse_hex(hex)),
-            self.fill.as_ref().map(Fill::bytes),
-        ];
-        let mut bodies = bodies.into_iter().flatten();
-        let body = bodies.next().transpose()?;
-        match bodies.next() {
-            None => Ok(body),
-            Some(_) => Err("at most one of `json`, `text`, `hex` and `fill` is the body".to_owned()),
-        }
     }
 }
 
@@ -176,12 +123,14 @@ fn set_pace(request: &mut Request, host: &str, split: usize, pace: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    use crate::protocol::openctx::verbs::ClientVerb;
 
     use super::*;
 
     fn step(step: Value) -> Request {
-        let step: HttpStep = serde_json::from_value(step).unwrap();
+        let step: Http = serde_json::from_value(step).unwrap();
         step.request(("POST", "/p?q"), "127.0.0.1:3000", None).unwrap()
     }
 
@@ -217,7 +166,7 @@ mod tests {
     #[test]
     fn a_step_can_be_sent_to_another_target() {
         let moved = |step: Value| {
-            let step: HttpStep = serde_json::from_value(step).unwrap();
+            let step: Http = serde_json::from_value(step).unwrap();
             Some(step.moved("/b")?.request(("POST", "/"), "h", None).unwrap())
         };
         assert_eq!(moved(json!({"text": "x", "target": "/a"})).unwrap().target, "/b");
@@ -231,7 +180,7 @@ mod tests {
 
     #[test]
     fn two_bodies_are_one_too_many() {
-        let step: HttpStep = serde_json::from_value(json!({"text": "", "json": {}})).unwrap();
-        assert!(step.request(("POST", "/"), "h", None).is_err());
+        let step = crate::format::variant::<ClientVerb>("http", json!({"text": "", "json": {}}));
+        assert_eq!(step.unwrap_err(), "`http` takes at most one of json, text, hex, fill");
     }
 }

@@ -6,6 +6,5 @@ mod http_step;
 mod request_sender;
 mod sent;
 
-pub use http_step::HttpStep;
 pub use request_sender::{OutgoingRequest, Proves, RequestSender, address, failed, one, shown};
 pub use sent::{Resend, Watch};

@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
+use crate::format::types::Request as Label;
 use crate::peer::http::HttpUrl;
-use crate::peer::params::{deliberate, read, wrong};
+use crate::peer::params::{deliberate, wrong};
 use crate::peer::{PeerError, Performed, Setting, VerbCall};
 use crate::protocol::http::redirects;
+use crate::protocol::http::verbs::DropRequest;
+use crate::protocol::words::{OpenTcp, StreamEnd};
 use crate::trace::{End, EventKind, Mark, Recorder};
 use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Limits, Request, Whole};
 use crate::wire::tcp::{Address, ConnectError};
@@ -66,31 +68,6 @@ pub struct OutgoingRequest {
     pub again: Option<(HttpUrl, Resend)>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct OpenStep {
-    #[serde(rename = "as")]
-    label: Option<String>,
-    deliberate: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DropStep {
-    of: String,
-    #[serde(default)]
-    how: CloseMode,
-    deliberate: Option<String>,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum CloseMode {
-    #[default]
-    Eof,
-    Reset,
-}
-
 /// Where the server of a setting is.
 ///
 /// # Errors
@@ -105,8 +82,8 @@ pub fn address(setting: &Setting) -> Result<HttpUrl, PeerError> {
 
 impl OutgoingRequest {
     /// A request that is known by this label, over a connection of its own, and whose answer is read.
-    pub fn new(label: Option<String>, request: Request) -> Self {
-        Self { label, over: None, read: true, awaited: true, request, watch: None, again: None }
+    pub fn new(label: Option<impl Into<String>>, request: Request) -> Self {
+        Self { label: label.map(Into::into), over: None, read: true, awaited: true, request, watch: None, again: None }
     }
 }
 
@@ -142,22 +119,25 @@ impl RequestSender {
     }
 
     /// Opens a TCP connection and sends nothing: the step `open`.
-    pub async fn open(&mut self, act: &VerbCall<'_>, address: &Address) -> Result<Performed, PeerError> {
-        let step: OpenStep = read(act)?;
+    pub async fn open(
+        &mut self,
+        act: &VerbCall<'_>,
+        step: OpenTcp<Label>,
+        address: &Address,
+    ) -> Result<Performed, PeerError> {
         let mut request = Request::new("", "");
         request.raw = Some(vec![]);
         request.content = Content::None;
         request.ending = Ending::Hold;
         request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
-        self.send(act.verb, address, OutgoingRequest::new(step.label, request)).await
+        self.send(act.verb, address, OutgoingRequest::new(step.name, request)).await
     }
 
     /// Ends the TCP connection of a request: the step `drop`.
-    pub async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: DropStep = read(act)?;
+    pub async fn drop(&mut self, act: &VerbCall<'_>, step: DropRequest) -> Result<Performed, PeerError> {
         // To leave is no fault, but it is why there is no answer.
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
-        self.leave(act.verb, &step.of, step.how == CloseMode::Reset, &why).await?;
+        self.leave(act.verb, &step.of, step.how == StreamEnd::Reset, &why).await?;
         Ok(Performed::default())
     }
 

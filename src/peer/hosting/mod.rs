@@ -5,4 +5,4 @@ mod requests;
 mod responses;
 
 pub use requests::{CONFUSION, PendingRequest, PendingRequests, Port, Treatment};
-pub use responses::{BodyDelivery, DropMode, DropStep, OutgoingResponse, RespondStep, StopMode, StopStep, line};
+pub use responses::{OutgoingResponse, line};

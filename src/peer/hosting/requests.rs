@@ -12,11 +12,12 @@ use tokio::time::timeout;
 
 use crate::peer::PeerError;
 use crate::protocol::http::repeats::{ALIKE, key};
+use crate::protocol::words::StreamEnd;
 use crate::trace::{EventKind, HttpRequest, Mark, Recorder};
 use crate::wire::http::{Received, Responder};
 use crate::wire::tcp::BACKLOG;
 
-use super::{DropMode, OutgoingResponse};
+use super::OutgoingResponse;
 
 /// How long a request that a flaw confuses with the next one waits for that.
 pub const CONFUSION: Duration = Duration::from_millis(250);
@@ -201,10 +202,10 @@ impl PendingRequest {
     }
 
     /// Ends its connection without an answer; `why` says why that is wrong on purpose.
-    pub fn hang_up(self, how: DropMode, why: &str) {
+    pub fn hang_up(self, how: StreamEnd, why: &str) {
         match how {
-            DropMode::Eof => self.answer.close(Some(why)),
-            DropMode::Reset => self.answer.reset(Some(why)),
+            StreamEnd::Eof => self.answer.close(Some(why)),
+            StreamEnd::Reset => self.answer.reset(Some(why)),
         }
     }
 }
@@ -215,7 +216,7 @@ pub enum Treatment {
     /// The request was answered.
     Answer(OutgoingResponse),
     /// The connection was ended without a response, for this reason.
-    HangUp(DropMode, String),
+    HangUp(StreamEnd, String),
 }
 
 /// The treatment of repeated requests.
@@ -243,8 +244,8 @@ impl Treatment {
         match self {
             // Fails only where the client is gone, which is in the trace.
             Self::Answer(sending) => drop(sending.send(answer).await),
-            Self::HangUp(DropMode::Eof, why) => answer.close(Some(&why)),
-            Self::HangUp(DropMode::Reset, why) => answer.reset(Some(&why)),
+            Self::HangUp(StreamEnd::Eof, why) => answer.close(Some(&why)),
+            Self::HangUp(StreamEnd::Reset, why) => answer.reset(Some(&why)),
         }
     }
 }

@@ -8,15 +8,16 @@ mod tests;
 
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::peer::asking::{HttpStep, OutgoingRequest, Proves, RequestSender, Resend, address, failed, one, shown};
+use crate::peer::asking::{OutgoingRequest, Proves, RequestSender, Resend, address, failed, one, shown};
 use crate::peer::http::HttpUrl;
-use crate::peer::params::{deliberate, given, headers, read, wrong};
+use crate::peer::params::{deliberate, headers, read, wrong};
 use crate::peer::{Answer, BoxFuture, Detected, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::Lock;
+use crate::protocol::http::verbs::Http;
 use crate::protocol::openctx::PROTOCOL;
+use crate::protocol::openctx::verbs::{self, ClientVerb};
 use crate::trace::Recorder;
 use crate::wire::http::{Content, Request, Whole};
 
@@ -41,8 +42,7 @@ impl OpenctxClient {
         address(&self.setting)
     }
 
-    async fn request(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: RequestStep = read(act)?;
+    async fn request(&mut self, act: &VerbCall<'_>, step: verbs::Request) -> Result<Performed, PeerError> {
         let step = step.with_params_made().map_err(PeerError::Lacking)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
@@ -53,8 +53,8 @@ impl OpenctxClient {
             let (again, settings, why) = (step.clone(), self.setting.settings.clone(), why.clone());
             let again: Resend = Box::new(move |url| Some(again.request(url, settings.as_ref(), why.clone())));
             let sending = OutgoingRequest {
-                over: step.over.clone(),
-                read: step.read.unwrap_or(true),
+                over: step.over.clone().map(String::from),
+                read: step.read.is_none_or(|read| read.0),
                 again: Some((url.clone(), again)),
                 ..OutgoingRequest::new(step.label.clone(), request.clone())
             };
@@ -63,13 +63,13 @@ impl OpenctxClient {
         Ok(performed)
     }
 
-    async fn http(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: HttpStep = read(act)?;
+    async fn http(&mut self, act: &VerbCall<'_>, step: Http) -> Result<Performed, PeerError> {
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
         let host = url.address.to_string();
         let request = step.request(("POST", &url.target), &host, why.clone()).map_err(|e| wrong(act.verb, e))?;
-        let (label, over, read) = (step.label.clone(), step.over.clone(), step.read.unwrap_or(true));
+        let (label, over) = (step.label.clone(), step.over.clone().map(String::from));
+        let read = step.read.is_none_or(|read| read.0);
         let again: Resend = Box::new(move |url| {
             let moved = step.moved(&url.target)?;
             // What went wrong would have gone wrong before.
@@ -90,15 +90,14 @@ impl OpenctxClient {
 impl Peer for OpenctxClient {
     fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
-            match act.verb {
-                "request" => self.request(&act).await,
-                "http" => self.http(&act).await,
-                "open" => {
+            match read(&act)? {
+                ClientVerb::Request(step) => self.request(&act, *step).await,
+                ClientVerb::Http(step) => self.http(&act, *step).await,
+                ClientVerb::Open(step) => {
                     let url = self.url()?;
-                    self.sender.open(&act, &url.address).await
+                    self.sender.open(&act, step, &url.address).await
                 }
-                "drop" => self.sender.drop(&act).await,
-                other => Err(PeerError::Unable(format!("the OpenCtx client has no verb `{other}`"))),
+                ClientVerb::Drop(step) => self.sender.drop(&act, step).await,
             }
         })
     }
@@ -124,31 +123,7 @@ impl Peer for OpenctxClient {
     }
 }
 
-/// The step `request`.
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RequestStep {
-    #[serde(rename = "as")]
-    pub label: Option<String>,
-    pub over: Option<String>,
-    method: String,
-    #[serde(default, deserialize_with = "given")]
-    params: Option<Value>,
-    #[serde(default, deserialize_with = "given")]
-    settings: Option<Value>,
-    #[serde(default, deserialize_with = "given")]
-    about: Option<Value>,
-    number: Option<usize>,
-    #[serde(default)]
-    extra: Map<String, Value>,
-    #[serde(default)]
-    headers: Map<String, Value>,
-    pub repeat: Option<u64>,
-    pub read: Option<bool>,
-    pub deliberate: Option<String>,
-}
-
-impl RequestStep {
+impl verbs::Request {
     /// Makes the parameters from an earlier response of the provider, where the step wants that.
     ///
     /// # Errors
@@ -173,7 +148,7 @@ impl RequestStep {
             members.extend(self.extra.clone());
         }
         let mut request = post(url, &message);
-        for (name, value) in headers(&self.headers) {
+        for (name, value) in headers(&self.headers.0) {
             request.headers.retain(|(usual, _)| !usual.eq_ignore_ascii_case(&name));
             request.headers.push((name, value));
         }

@@ -6,22 +6,20 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::peer::hosting::{
-    BodyDelivery, DropStep, OutgoingResponse, PendingRequest, PendingRequests, Port, RespondStep, StopMode, StopStep,
-    Treatment,
-};
-use crate::peer::params::{deliberate, given, read, wrong};
+use crate::peer::hosting::{OutgoingResponse, PendingRequest, PendingRequests, Port, Treatment};
+use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
+use crate::protocol::http::verbs::{Delivery, DropUnanswered, Respond};
 use crate::protocol::openctx::client_role::TARGET;
-use crate::trace::{End, HttpRequest, read_json};
+use crate::protocol::openctx::verbs::{Answer, Outcome, ProviderVerb, Results, Serve};
+use crate::protocol::words::{ResponsePolicy, StopMode};
+use crate::trace::{End, read_json};
 use crate::wire::http::{Exchanges, Handler, Limits, Received, Responder, Server};
 
 use super::provider::data::{CharacterUnit, Data, ProviderOutcome};
@@ -46,14 +44,13 @@ impl OpenctxHost {
         Self { setting, exchanges, port: Port::hold(), queue: Arc::default(), server: None }
     }
 
-    async fn serve(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: ServeStep = read(act)?;
+    async fn serve(&mut self, act: &VerbCall<'_>, step: Serve) -> Result<Performed, PeerError> {
         if self.server.is_some() {
             return Err(wrong(act.verb, "the provider serves already; `stop` it first"));
         }
         let address = self.port.address()?;
         let why = deliberate(act, step.deliberate.as_ref());
-        self.queue.open(step.plan(why)?);
+        self.queue.open(ProviderPlan::of(step, why));
         let cannot = |e: std::io::Error| PeerError::Environment(format!("cannot listen on {address}: {e}"));
         let listener = self.port.listen()?;
         let limits = Limits { head_within: LONG, body_within: LONG, ..Limits::default() };
@@ -63,12 +60,11 @@ impl OpenctxHost {
         Ok(Performed { bindings: bindings.map(|(name, value)| (name.to_owned(), value)).to_vec() })
     }
 
-    async fn stop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: StopStep = read(act)?;
+    async fn stop(&mut self, act: &VerbCall<'_>, how: StopMode) -> Result<Performed, PeerError> {
         if self.server.is_none() {
             return Err(wrong(act.verb, "the provider does not serve; start it with `serve`"));
         }
-        self.end(step.how, act.step).await;
+        self.end(how, act.step).await;
         Ok(Performed::default())
     }
 
@@ -105,24 +101,20 @@ impl OpenctxHost {
         })
     }
 
-    async fn answer(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: AnswerStep = read(act)?;
+    async fn answer(&mut self, act: &VerbCall<'_>, step: Answer) -> Result<Performed, PeerError> {
         let why = deliberate(act, step.deliberate.as_ref());
-        let body = step.body();
-        let held = self.held(act.verb, step.to.as_deref()).await?;
-        let sending = step.carried.sending(body, Some("application/json"), &held.head, why);
-        self.send(held, sending.map_err(|e| wrong(act.verb, e))?, step.repeats).await;
+        let held = self.held(act.verb, step.to.exchange.as_deref()).await?;
+        let sending = step.carried.sending(step.body(), Some("application/json"), &held.head, why);
+        self.send(held, sending, step.to.repeats).await;
         Ok(Performed::default())
     }
 
-    async fn respond(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step = RespondStep::read(act)?;
+    async fn respond(&mut self, act: &VerbCall<'_>, step: Respond) -> Result<Performed, PeerError> {
         let why = deliberate(act, step.deliberate.as_ref());
-        // What is wrong with the step is wrong before there is a request.
-        step.body().map_err(|e| wrong(act.verb, e))?;
-        let held = self.held(act.verb, step.to.as_deref()).await?;
+        step.check().map_err(|e| wrong(act.verb, e))?;
+        let held = self.held(act.verb, step.to.exchange.as_deref()).await?;
         let sending = step.sending(&held.head, why).map_err(|e| wrong(act.verb, e))?;
-        self.send(held, sending, step.repeats).await;
+        self.send(held, sending, step.to.repeats).await;
         Ok(Performed::default())
     }
 
@@ -133,11 +125,10 @@ impl OpenctxHost {
         self.queue.waiting.send(held, sending).await;
     }
 
-    async fn drop(&mut self, act: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: DropStep = read(act)?;
-        let held = self.held(act.verb, step.to.as_deref()).await?;
+    async fn drop(&mut self, act: &VerbCall<'_>, step: DropUnanswered) -> Result<Performed, PeerError> {
+        let held = self.held(act.verb, step.to.exchange.as_deref()).await?;
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
-        if step.repeats {
+        if step.to.repeats {
             let treatment = Treatment::HangUp(step.how, why.clone());
             self.queue.waiting.treat_repeats(&held, treatment, &self.setting.recorder);
         }
@@ -153,13 +144,12 @@ fn url(address: SocketAddr) -> String {
 impl Peer for OpenctxHost {
     fn perform<'a>(&'a mut self, act: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
-            match act.verb {
-                "serve" => self.serve(&act).await,
-                "stop" => self.stop(&act).await,
-                "answer" => self.answer(&act).await,
-                "respond" => self.respond(&act).await,
-                "drop" => self.drop(&act).await,
-                other => Err(PeerError::Unable(format!("the provider of a play has no verb `{other}`"))),
+            match read(&act)? {
+                ProviderVerb::Serve(step) => self.serve(&act, *step).await,
+                ProviderVerb::Stop(step) => self.stop(&act, step.how).await,
+                ProviderVerb::Answer(step) => self.answer(&act, *step).await,
+                ProviderVerb::Respond(step) => self.respond(&act, *step).await,
+                ProviderVerb::Drop(step) => self.drop(&act, step).await,
             }
         })
     }
@@ -189,7 +179,7 @@ pub struct RequestQueue {
 #[derive(Default, Clone)]
 pub struct ProviderPlan {
     /// The results of methods; those of an example for the others.
-    pub results: BTreeMap<String, Value>,
+    pub results: Results,
     /// The example.
     pub example: Arc<Data>,
     /// Whether all requests are left to steps.
@@ -197,7 +187,7 @@ pub struct ProviderPlan {
     /// Methods that are.
     pub withheld: Vec<String>,
     /// How its own answers are carried.
-    pub carried: BodyDelivery,
+    pub carried: Delivery,
     /// Why they are wrong on purpose, if they are.
     pub why: Option<String>,
 }
@@ -210,6 +200,19 @@ impl RequestQueue {
 }
 
 impl ProviderPlan {
+    /// The plan of a provider; `why` says why its answers are wrong on purpose, if they are.
+    fn of(step: Serve, why: Option<String>) -> Self {
+        let Serve { data, answers, withholds, carried, .. } = step;
+        Self {
+            results: data,
+            example: Data::example(),
+            silent: answers == ResponsePolicy::None,
+            withheld: withholds,
+            carried,
+            why,
+        }
+    }
+
     /// Whether a request for this method is left to steps.
     fn leaves_to_steps(&self, method: &str) -> bool {
         self.silent || self.withheld.iter().any(|withheld| withheld == method)
@@ -218,7 +221,7 @@ impl ProviderPlan {
     /// The answer to a body. What is wrong with the parameters of a request is for the rules to say: it has its answer all
     /// the same, if one is laid down.
     fn answer(&self, body: &[u8], method: Option<&str>) -> Value {
-        if let Some(result) = method.and_then(|method| self.results.get(method)) {
+        if let Some(result) = method.and_then(|method| self.results.of(method)) {
             return json!({"result": result});
         }
         let request = match parse_request(body) {
@@ -249,72 +252,19 @@ impl Handler for RequestQueue {
         let _busy = self.waiting.begin();
         let body = plan.answer(&received.content, method).to_string().into_bytes();
         let sending = plan.carried.sending(body, Some("application/json"), &received.head, plan.why.clone());
-        match sending {
-            // Fails only where the client is gone, which is in the trace.
-            Ok(sending) => drop(sending.send(answer).await),
-            // It was tried before it served.
-            Err(_) => answer.close(Some("what it was told to send cannot be sent")),
-        }
+        // Fails only where the client is gone, which is in the trace.
+        drop(sending.send(answer).await);
     }
 }
 
-/// The parameters of `serve`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ServeStep {
-    data: BTreeMap<String, Value>,
-    answers: AnswerPolicy,
-    withholds: Vec<String>,
-    carried: BodyDelivery,
-    pub deliberate: Option<String>,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum AnswerPolicy {
-    #[default]
-    All,
-    None,
-}
-
-impl ServeStep {
-    /// What the provider responds without a step.
-    pub fn plan(self, why: Option<String>) -> Result<ProviderPlan, PeerError> {
-        // What cannot be sent is told now.
-        let any = HttpRequest { start: String::new(), headers: vec![], raw: None, tcp: 0 };
-        self.carried.sending(vec![], None, &any, None).map_err(|e| wrong("serve", e))?;
-        Ok(ProviderPlan {
-            results: self.data,
-            example: Data::example(),
-            silent: self.answers == AnswerPolicy::None,
-            withheld: self.withholds,
-            carried: self.carried,
-            why,
-        })
-    }
-}
-
-/// The parameters of `answer`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct AnswerStep {
-    pub to: Option<String>,
-    #[serde(deserialize_with = "given")]
-    result: Option<Value>,
-    #[serde(deserialize_with = "given")]
-    error: Option<Value>,
-    extra: Map<String, Value>,
-    pub repeats: bool,
-    pub carried: BodyDelivery,
-    pub deliberate: Option<String>,
-}
-
-impl AnswerStep {
+impl Answer {
     /// The body: the envelope of the protocol.
-    pub fn body(&self) -> Vec<u8> {
-        let outcome = [("result", &self.result), ("error", &self.error)];
-        let outcome = outcome.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
-        let mut envelope: Map<String, Value> = outcome.collect();
+    fn body(&self) -> Vec<u8> {
+        let (key, value) = match &self.outcome {
+            Outcome::Result(result) => ("result", result),
+            Outcome::Error(error) => ("error", error),
+        };
+        let mut envelope = Map::from_iter([(key.to_owned(), value.clone())]);
         envelope.extend(self.extra.clone());
         Value::Object(envelope).to_string().into_bytes()
     }

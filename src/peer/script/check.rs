@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::yaml::{self, Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
-use crate::protocol::parse_bound;
+use crate::format::parse_bound;
 
 use super::player::{
     MAPS, MOST, RepeatCount, SCRIPT, STEP, Script, ScriptAction, ScriptCommand, ScriptStep, StepTrigger, VERSION, WORDS,

@@ -2,8 +2,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::config::own;
 use crate::diagnostic::{Source, SourceSpan, Span};
+use crate::format::fields_of;
 use crate::protocol::protocols;
-use crate::protocol::words::VERBS;
+use crate::protocol::words::SubjectVerb;
 use crate::scenario::{Step, StepKind};
 
 use super::*;
@@ -49,7 +50,7 @@ fn plan(name: &str) -> Plan {
 
 #[test]
 fn what_waits_longest_comes_first_and_then_what_has_a_process_of_its_own() {
-    let pause = VERBS.iter().find(|verb| verb.name == "pause").unwrap();
+    let pause = fields_of::<SubjectVerb>().iter().find(|verb| verb.name == "pause").unwrap();
     let source = Source::new("any.yaml", String::new());
     let step = |kind| Step { kind, place: SourceSpan { source: source.clone(), span: Span { start: 0, end: 0 } } };
     let wait = |time: &str| step(StepKind::Act { verb: pause, params: time.into() });

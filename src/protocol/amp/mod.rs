@@ -17,6 +17,7 @@ mod samples;
 #[cfg(test)]
 mod testing;
 mod to_scenario;
+pub mod verbs;
 mod words;
 
 pub use envelope::{PROBE, is_probe};

@@ -1,14 +1,13 @@
 //! The role `amp-server`: the verbs and observations of scenarios that play the Amp client opposite an editor.
 
-use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
-use crate::protocol::{Field, ObservationKind, PATIENCE, Pick, Reach, Role, Shape, Verb};
+use crate::format::{Field, Shape, fields_of};
+use crate::protocol::words::{ENDED_HOW, HEADER_LINES};
+use crate::protocol::{ObservationKind, PATIENCE, Pick, Reach, Role};
 use crate::trace::End;
 
 use super::lockfile;
-use super::words::{
-    BINARY, BYTES, CLOSE_CODE, CLOSE_FIELDS, CLOSE_REASON, FRAME, FRAME_FIELDS, JSON, MESSAGE_FIELDS, ON, PING,
-    PING_FIELDS, REPEAT, STIMULI, TEXT,
-};
+use super::verbs::{ClientVerb, Stimulus};
+use super::words::{CLOSE_FIELDS, FRAME_FIELDS, MESSAGE_FIELDS, PING_FIELDS};
 
 /// An editor that serves an agent.
 pub const AMP_SERVER: Role = Role {
@@ -22,126 +21,17 @@ pub const AMP_SERVER: Role = Role {
         proves: "discovery/lockfile-place",
         accepting: &["discovery/port-accepting", "connection/loopback"],
     },
-    verbs: VERBS,
+    verbs: fields_of::<ClientVerb>,
     observations: OBSERVATIONS,
-    stimuli: STIMULI,
+    stimuli: fields_of::<Stimulus>,
     calls: &[],
     contact: None,
-    described: &[],
+    described: || &[],
     capabilities: CAPABILITIES,
     patience: PATIENCE,
     attribution: &super::attribution::SERVER,
     traffic: include_str!("traffic/amp-server.yaml"),
 };
-
-const AS: Field = Field::optional("as", Shape::Binds("connection"), "The connection's name; `main` where not said.");
-
-const VERBS: &[Verb] = &[
-    Verb {
-        name: "connect",
-        doc: "Opens a connection and does the WebSocket handshake.",
-        shape: Shape::Object(&[
-            AS,
-            Field::optional(
-                "token",
-                Shape::Either(&[
-                    Shape::Choice(&["right", "absent", "empty", "beginning"]),
-                    Shape::Object(&[Field::required("value", Shape::String, "The token to send.")]),
-                ]),
-                "The token: the one from the lockfile (`right`, where not said), none, an empty one, all of the right one but its last character, or another one.",
-            ),
-            Field::optional(
-                "encode",
-                Shape::Choice(&["component", "all", "none"]),
-                "How the token is percent-encoded: as a URL component (where not said), every character, or not at all.",
-            ),
-            Field::optional("target", Shape::String, "The request target, instead of one made from the token."),
-            Field::optional(
-                "host",
-                Shape::Choice(&["127.0.0.1", "localhost", "::1"]),
-                "Where to connect to; where not said, what the edition's clients use: `localhost` in `cli`, 127.0.0.1 in `guide`.",
-            ),
-            Field::optional("method", Shape::String, "The HTTP method; GET where not said."),
-            Field::optional("version", Shape::String, "The HTTP version; HTTP/1.1 where not said."),
-            Field::optional(
-                "headers",
-                Shape::Map(&Shape::Any),
-                "Header lines to add or to replace, name and value; null leaves one out.",
-            ),
-            Field::optional("raw", Shape::String, "The whole head as it is to be sent, instead of all the above."),
-            Field::optional("subprotocols", Shape::List(&Shape::String), "Subprotocols to offer."),
-            Field::optional(
-                "handshake",
-                Shape::Choice(&["open", "any"]),
-                "`open` (where not said): anything but a valid acceptance fails the step. `any`: expect `handshake`.",
-            ),
-            Field::optional(
-                "pings",
-                Shape::Choice(&["answer", "ignore"]),
-                "Whether pings from the server are answered; they are where not said.",
-            ),
-            Field::optional(
-                "close",
-                Shape::Choice(&["answer", "ignore"]),
-                "Whether a close frame from the server is answered; it is where not said.",
-            ),
-            Field::optional("read", Shape::Bool, "Whether to read what the server sends; it is read where not said."),
-            DELIBERATE,
-        ]),
-    },
-    Verb {
-        name: "open",
-        doc: "Opens a TCP connection and sends nothing; `send` with `bytes` goes on from there.",
-        shape: Shape::Object(&[AS, DELIBERATE]),
-    },
-    Verb {
-        name: "request",
-        doc: "Sends a request in the edition's envelope.",
-        shape: Shape::Object(&[
-            ON,
-            Field::optional("as", Shape::Binds("request"), "A label by which expectations name the request."),
-            Field::required("method", Shape::String, "The method."),
-            Field::optional("params", Shape::Any, "Its parameters; an empty object where not said."),
-            Field::optional(
-                "id",
-                Shape::Any,
-                "The request's id; the connection's next number, as a string, where not said.",
-            ),
-            DELIBERATE,
-        ]),
-    },
-    Verb {
-        name: "send",
-        doc: "Sends a message, frames or bytes: exactly one of `text`, `json`, `binary`, `frames` and `bytes`.",
-        shape: Shape::Choose(
-            &[
-                ON,
-                TEXT,
-                JSON,
-                BINARY,
-                Field::optional("frames", Shape::List(&FRAME), "Frames, sent as they are described, in one write."),
-                BYTES,
-                SPLIT,
-                REPEAT,
-                Field::optional(
-                    "as",
-                    Shape::Binds("request"),
-                    "A label for the request that the message is; needs `id`.",
-                ),
-                Field::optional("id", Shape::Any, "The id of the request that the message is."),
-                DELIBERATE,
-            ],
-            &["text", "json", "binary", "frames", "bytes"],
-        ),
-    },
-    PING,
-    Verb {
-        name: "close",
-        doc: "Sends a close frame.",
-        shape: Shape::Object(&[ON, CLOSE_CODE, CLOSE_REASON, DELIBERATE]),
-    },
-    Verb { name: "drop", doc: "Ends the TCP connection without a close frame.", shape: Shape::Object(&[ON, HOW]) },
-];
 
 const OBSERVATIONS: &[ObservationKind] = &[
     ObservationKind {

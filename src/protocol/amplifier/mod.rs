@@ -16,6 +16,7 @@ mod schemas;
 #[cfg(test)]
 mod testing;
 mod to_scenario;
+pub mod verbs;
 mod words;
 
 use crate::trace::End;

@@ -1,17 +1,8 @@
-//! The words of the document: endpoints and the routes to them, events, statuses and error codes; and the fields that
-//! the steps of both roles share.
+//! The words of the document: endpoints and the routes to them, events, statuses and error codes.
 
-use crate::protocol::{Field, Shape};
+use serde::Deserialize;
+
 use crate::uri::decode;
-
-/// How a frame is made, where it is no ordinary one.
-pub const FRAMES: [Field; 5] = [
-    Field::optional("fin", Shape::Bool, "The FIN bit; set where not said."),
-    Field::optional("opcode", Shape::Integer { min: 0, max: 15 }, "The opcode; 1 (text) where not said."),
-    Field::optional("rsv", Shape::Integer { min: 0, max: 7 }, "The reserved bits, RSV1 being 4; none where not said."),
-    Field::optional("masked", Shape::Bool, "Whether it is masked; as the sender has to where not said."),
-    Field::optional("code", Shape::Integer { min: 0, max: 65535 }, "The close code, for the opcode 8."),
-];
 
 /// The twelve endpoints, by the names that the driver contract gives them.
 pub const ENDPOINTS: &[&str] = &[
@@ -51,7 +42,8 @@ pub const CODES: &[(&str, u16, &str)] = &[
 ];
 
 /// An endpoint: one of the twelve, or a way to follow events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Endpoint {
     CreateSession,
     SubmitPrompt,
@@ -66,31 +58,14 @@ pub enum Endpoint {
     Health,
     Info,
     /// The event stream.
+    #[serde(skip)]
     Events,
     /// The WebSocket.
+    #[serde(skip)]
     Socket,
 }
 
 impl Endpoint {
-    /// The one that the driver contract names so.
-    pub fn named(name: &str) -> Option<Self> {
-        let all = [
-            Self::CreateSession,
-            Self::SubmitPrompt,
-            Self::GetSession,
-            Self::SubmitApproval,
-            Self::DeleteSession,
-            Self::ListSessions,
-            Self::ListProfiles,
-            Self::GetProfile,
-            Self::ListCollections,
-            Self::ListAgents,
-            Self::Health,
-            Self::Info,
-        ];
-        all.into_iter().find(|endpoint| endpoint.name() == Some(name))
-    }
-
     /// The name that the driver contract gives it; none for what follows events.
     pub fn name(self) -> Option<&'static str> {
         Some(match self {

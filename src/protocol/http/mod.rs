@@ -13,3 +13,4 @@ pub mod rule_context;
 pub mod scenario;
 #[cfg(test)]
 pub mod testing;
+pub mod verbs;

@@ -13,6 +13,7 @@ mod schemas;
 #[cfg(test)]
 mod testing;
 mod to_scenario;
+pub mod verbs;
 
 use crate::trace::End;
 

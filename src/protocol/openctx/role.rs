@@ -1,12 +1,13 @@
 //! The role `openctx-provider`: the words with which scenarios play the client at a provider.
 
+use crate::format::{Field, Shape, fields_of};
 use crate::protocol::http::exchanges;
-use crate::protocol::http::scenario::{
-    AS, CHUNKED, CUT, FILLED, HEADERS, HEX, HOLD, JSON, LENGTH, OVER, PACE, READ, RESPONSE_TO, TEXT,
-};
-use crate::protocol::words::{DELIBERATE, ENDED_HOW, HEADER_LINES, HOW, SPLIT};
-use crate::protocol::{Field, ObservationKind, Pick, Reach, Role, Shape, Verb};
+use crate::protocol::http::scenario::RESPONSE_TO;
+use crate::protocol::words::{ENDED_HOW, HEADER_LINES};
+use crate::protocol::{ObservationKind, Pick, Reach, Role};
 use crate::trace::End;
+
+use super::verbs::ClientVerb;
 
 /// A provider of context.
 pub const OPENCTX_PROVIDER: Role = Role {
@@ -14,99 +15,17 @@ pub const OPENCTX_PROVIDER: Role = Role {
     subject: End::Server,
     about: "a provider of context",
     reach: Reach::Url { path: "/", proves: "http/post", module: Some(include_str!("module.mjs")) },
-    verbs: VERBS,
+    verbs: fields_of::<ClientVerb>,
     observations: OBSERVATIONS,
-    stimuli: &[],
+    stimuli: || &[],
     calls: &[],
     contact: None,
-    described: &[],
+    described: || &[],
     capabilities: CAPABILITIES,
     patience: exchanges::PATIENCE,
     attribution: &super::attribution::SERVER,
     traffic: include_str!("traffic/openctx-provider.yaml"),
 };
-
-const VERBS: &[Verb] = &[
-    Verb {
-        name: "request",
-        doc: "Sends a request as the reference client does, and goes on at once.",
-        shape: Shape::Object(&[
-            AS,
-            OVER,
-            Field::required("method", Shape::String, "The method."),
-            Field::optional(
-                "params",
-                Shape::Any,
-                "Its parameters; an empty object where not said, and null leaves them out.",
-            ),
-            Field::optional(
-                "settings",
-                Shape::Any,
-                "Its settings; those that the subject was described with where not said, none being an empty object, and null leaves them out.",
-            ),
-            Field::optional(
-                "about",
-                Shape::Any,
-                "An earlier answer of the provider's, of which the parameters are made: of `mentions` for `items` (a mention that it gave), of `meta` for `annotations` (a resource that a selector matches). Where nothing can be made of it, the scenario is skipped with that reason.",
-            ),
-            Field::optional(
-                "number",
-                Shape::Integer { min: 1, max: 1000 },
-                "Which of them, from 1, where there are several; it goes round, and is 1 where not said.",
-            ),
-            Field::optional("extra", Shape::Map(&Shape::Any), "Further members of the request."),
-            HEADERS,
-            Field::optional("repeat", Shape::Integer { min: 1, max: 10_000 }, "Sends the same so many times, at once."),
-            READ,
-            DELIBERATE,
-        ]),
-    },
-    Verb {
-        name: "http",
-        doc: "Sends an HTTP request of any kind, and goes on at once: at most one of `json`, `text`, `hex` and `fill` is its body.",
-        shape: Shape::Object(&[
-            AS,
-            OVER,
-            Field::optional("method", Shape::String, "The HTTP method; POST where not said."),
-            Field::optional("target", Shape::String, "The request target; that of the provider's URL where not said."),
-            Field::optional("version", Shape::String, "The HTTP version; HTTP/1.1 where not said."),
-            HEADERS,
-            JSON,
-            TEXT,
-            HEX,
-            FILLED,
-            Field::optional("raw", Shape::String, "The whole request as it is to be sent, instead of all the above."),
-            Field::optional(
-                "encoding",
-                Shape::Choice(&["gzip", "deflate"]),
-                "The content coding with which the body is sent; none where not said.",
-            ),
-            CHUNKED,
-            LENGTH,
-            SPLIT,
-            PACE,
-            CUT,
-            HOLD,
-            Field::optional(
-                "continue",
-                Shape::Bool,
-                "Sends `Expect: 100-continue`, and the body once it is told to go on, or after five seconds; not where not said.",
-            ),
-            READ,
-            DELIBERATE,
-        ]),
-    },
-    Verb { name: "open", doc: "Opens a TCP connection and sends nothing.", shape: Shape::Object(&[AS, DELIBERATE]) },
-    Verb {
-        name: "drop",
-        doc: "Ends the TCP connection of a request.",
-        shape: Shape::Object(&[
-            Field::required("of", Shape::Bound("request"), "The label of the request."),
-            HOW,
-            DELIBERATE,
-        ]),
-    },
-];
 
 const OBSERVATIONS: &[ObservationKind] = &[
     ObservationKind {

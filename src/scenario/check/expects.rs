@@ -4,7 +4,8 @@ use serde_json::Map;
 
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::diagnostic::{Span, nearest};
-use crate::protocol::{ObservationKind, Requirement, RequirementId, Shape};
+use crate::format::Shape;
+use crate::protocol::{ObservationKind, Requirement, RequirementId};
 use crate::scenario::language::{self, CONNECTION, EXPECT, MAIN, NEVER, PART};
 use crate::scenario::{Expectation, ExpectedOutcome, Part, StepKind, StreamEnd, Until};
 

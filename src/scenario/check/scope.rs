@@ -188,7 +188,7 @@ impl Check<'_> {
                 vars.remove(&entry.key);
                 continue;
             }
-            self.shape(&crate::protocol::Shape::Any, &entry.value, entry.key_span);
+            self.shape(&crate::format::Shape::Any, &entry.value, entry.key_span);
             vars.insert(entry.key.clone(), entry.value.to_json());
             // What was a pattern may be given a plain value by the edition or the case.
             if matches!(self.scope.vars.get(&entry.key), Some(VariableType::Pattern(_))) {
@@ -226,7 +226,7 @@ impl Check<'_> {
             self.fault("scenario/empty", "`set` sets nothing", entry.key_span, "");
         }
         for var in map {
-            self.shape(&crate::protocol::Shape::Any, &var.value, var.key_span);
+            self.shape(&crate::format::Shape::Any, &var.value, var.key_span);
         }
         let mut vars = Map::new();
         for var in map {

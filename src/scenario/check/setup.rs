@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::diagnostic::Span;
 use crate::diagnostic::yaml::{Entry, Kind};
+use crate::format::{Shape, parse_hex};
 use crate::matcher::template::resolve;
-use crate::protocol::{Shape, parse_hex};
 use crate::scenario::{Content, SeedFile, language};
 
 use super::expects::find_entry;
@@ -64,7 +64,7 @@ impl Check<'_> {
     fn known_needs(&self) -> Vec<String> {
         let mut known = vec!["workspace".to_owned(), "process".to_owned()];
         known.push(if self.role.is_client() { "observed" } else { "settings" }.to_owned());
-        known.extend(self.role.stimuli.iter().map(|s| format!("stimulus:{}", s.name)));
+        known.extend((self.role.stimuli)().iter().map(|s| format!("stimulus:{}", s.name)));
         known.extend(self.role.capabilities.iter().map(|(name, _)| format!("capability:{name}")));
         known.extend(language::described(self.role).map(|path| format!("described:{path}")));
         known

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::Span;
 use crate::diagnostic::yaml::{Entry, Kind, Node};
+use crate::format::{self, Field, Group, Shape, parse_duration, parse_hex};
 use crate::matcher::template::{Piece, pieces, variables};
 use crate::matcher::{Pattern, PatternError};
-use crate::protocol::{Field, Shape, parse_duration, parse_hex};
 use crate::scenario::language::{CONNECTION, MAIN};
 
 use super::scope::VariableType;
@@ -34,8 +34,7 @@ impl Check<'_> {
                 }
             }
             Shape::Either(shapes) => self.either(shapes, node, key),
-            Shape::Object(fields) => self.object(fields, &[], node, key),
-            Shape::Choose(fields, exactly_one) => self.object(fields, exactly_one, node, key),
+            Shape::Object(fields, group) => self.object(fields, group.as_ref(), node, key),
             Shape::OneOf(fields) => self.one_of(fields, node, key),
             Shape::Map(shape) => match &node.kind {
                 Kind::Map(entries) => entries.iter().for_each(|e| self.shape(shape, &e.value, e.key_span)),
@@ -82,7 +81,7 @@ impl Check<'_> {
                     self.report(fault);
                 }
             }
-            (shape, _) => self.wrong_type(node, key, describe(shape)),
+            (shape, _) => self.wrong_type(node, key, shape.describe()),
         }
     }
 
@@ -136,7 +135,7 @@ impl Check<'_> {
         }
     }
 
-    fn object(&mut self, fields: &[Field], exactly_one: &[&str], node: &Node, key: Span) {
+    fn object(&mut self, fields: &[Field], group: Option<&Group>, node: &Node, key: Span) {
         let Kind::Map(entries) = &node.kind else {
             return self.wrong_type(node, key, "a map (`{}` where there is nothing to say)");
         };
@@ -149,15 +148,17 @@ impl Check<'_> {
                 None => self.left_out(field, key),
             }
         }
-        let present: Vec<&Entry> = entries.iter().filter(|e| exactly_one.contains(&e.key.as_str())).collect();
-        match (exactly_one, present.as_slice()) {
-            ([], _) | (_, [_]) => {}
-            (words, []) => {
-                let message = format!("one of {} is needed", words.join(", "));
+        let Some(Group { keys, required }) = group else { return };
+        let present: Vec<&Entry> = entries.iter().filter(|e| keys.contains(&e.key.as_str())).collect();
+        match present.as_slice() {
+            [_] => {}
+            [] if !required => {}
+            [] => {
+                let message = format!("one of {} is needed", keys.join(", "));
                 self.fault("scenario/missing-key", message, key, "");
             }
-            (words, [first, second, ..]) => {
-                let message = format!("only one of {} can be given", words.join(", "));
+            [first, second, ..] => {
+                let message = format!("only one of {} can be given", keys.join(", "));
                 let fault =
                     super::fault(self.source, "scenario/conflicting-keys", message, second.key_span, "and here");
                 let first = self.source.place(first.key_span);
@@ -202,10 +203,10 @@ impl Check<'_> {
     }
 
     fn either(&mut self, shapes: &[Shape], node: &Node, key: Span) {
-        match shapes.iter().find(|shape| accepts(shape, node)) {
+        match shapes.iter().find(|shape| shape.takes(kind(node))) {
             Some(shape) => self.shape(shape, node, key),
             None => {
-                let words: Vec<&str> = shapes.iter().map(describe).collect();
+                let words: Vec<&str> = shapes.iter().map(Shape::describe).collect();
                 self.wrong_type(node, key, &words.join(" or "));
             }
         }
@@ -225,8 +226,7 @@ fn is_scalar(shape: &Shape) -> bool {
             | Shape::Pattern
             | Shape::Binds(_)
             | Shape::Bound(_)
-            | Shape::Object(_)
-            | Shape::Choose(..)
+            | Shape::Object(..)
             | Shape::OneOf(_)
             | Shape::Map(_)
             | Shape::List(_)
@@ -234,36 +234,14 @@ fn is_scalar(shape: &Shape) -> bool {
     )
 }
 
-/// Whether a value is of the kind of YAML that a shape takes.
-fn accepts(shape: &Shape, node: &Node) -> bool {
-    match shape {
-        Shape::Any | Shape::Pattern => true,
-        Shape::Bool => matches!(node.kind, Kind::Bool(_)),
-        Shape::Integer { .. } => matches!(node.kind, Kind::Number(_)),
-        Shape::Object(_) | Shape::Choose(..) | Shape::OneOf(_) | Shape::Map(_) => matches!(node.kind, Kind::Map(_)),
-        Shape::List(_) => matches!(node.kind, Kind::List(_)),
-        Shape::Either(shapes) => shapes.iter().any(|s| accepts(s, node)),
-        _ => matches!(node.kind, Kind::String(_)),
-    }
-}
-
-/// A shape in a few words.
-pub(in crate::scenario) fn describe(shape: &Shape) -> &'static str {
-    match shape {
-        Shape::Any => "anything",
-        Shape::Pattern => "a pattern",
-        Shape::String => "a string",
-        Shape::Bool => "true or false",
-        Shape::Integer { .. } => "a whole number",
-        Shape::Path => "a path as a string",
-        Shape::Hex => "hexadecimal digits as a string",
-        Shape::Duration => "a time such as `200ms`",
-        Shape::Binds(_) | Shape::Bound(_) => "a name",
-        Shape::Choice(_) | Shape::Described(..) => "a word",
-        Shape::Variable => "the name of an environment variable",
-        Shape::Object(_) | Shape::Choose(..) | Shape::OneOf(_) | Shape::Map(_) => "a map",
-        Shape::List(_) => "a list",
-        Shape::Either(_) => "one of several kinds of value",
+fn kind(node: &Node) -> format::Kind {
+    match node.kind {
+        Kind::Null => format::Kind::Null,
+        Kind::Bool(_) => format::Kind::Bool,
+        Kind::Number(_) => format::Kind::Number,
+        Kind::String(_) => format::Kind::String,
+        Kind::List(_) => format::Kind::List,
+        Kind::Map(_) => format::Kind::Map,
     }
 }
 

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use crate::diagnostic::Span;
 use crate::diagnostic::yaml::{Entry, Kind, Node};
+use crate::format::{Field, Shape};
 use crate::matcher::template::is_name;
-use crate::protocol::{Field, ObservationKind, Shape, Verb};
+use crate::protocol::{ObservationKind, Verb};
 use crate::scenario::language::{self, COLLECT, CONNECTION, MAIN, MAX_TIMES, STEPS};
 use crate::scenario::{Collect, Step, StepKind};
 
@@ -122,8 +123,7 @@ impl Check<'_> {
 
     /// What a step needs that its subject was described with. Of words that depend on variables, those of the case count.
     fn described(&mut self, verb: &Verb, params: &Node) {
-        let (Shape::Object(fields) | Shape::Choose(fields, _)) = verb.shape else { return };
-        for field in fields {
+        for field in verb.shape.fields() {
             let Shape::Described(below, _) = field.shape else { continue };
             let Some(word) = params.get(field.name).and_then(|entry| entry.value.as_str()) else { continue };
             let value = crate::matcher::template::resolve(&word.into(), &self.initial_vars).ok();
@@ -154,10 +154,7 @@ impl Check<'_> {
     /// Whether steps of this role can give a connection a name.
     fn has_connections(&self) -> bool {
         let names = |field: &Field| matches!(field.shape, Shape::Binds(CONNECTION));
-        self.verbs().any(|verb| match &verb.shape {
-            Shape::Object(fields) | Shape::Choose(fields, _) => fields.iter().any(names),
-            _ => false,
-        })
+        self.verbs().any(|verb| verb.shape.fields().iter().any(names))
     }
 
     fn barrier(&mut self, entry: &Entry) -> Option<StepKind> {
@@ -180,14 +177,14 @@ impl Check<'_> {
 
     fn stimulate(&mut self, entry: &Entry) -> Option<StepKind> {
         let map = self.map(entry, "a map with a stimulus")?;
-        let known: Vec<&str> = self.role.stimuli.iter().map(|s| s.name).collect();
+        let known: Vec<&str> = (self.role.stimuli)().iter().map(|s| s.name).collect();
         let [one] = map else {
             let message = "`stimulate` takes exactly one stimulus";
             let fault = super::fault(self.source, "scenario/wrong-type", message, entry.key_span, "");
             self.report(fault.note(format!("known: {}", known.join(", "))));
             return None;
         };
-        let Some(stimulus) = self.role.stimuli.iter().find(|s| s.name == one.key) else {
+        let Some(stimulus) = (self.role.stimuli)().iter().find(|s| s.name == one.key) else {
             let fault = unknown(self.source, "scenario/unknown-stimulus", "stimulus", one, &known, "");
             self.report(fault);
             return None;

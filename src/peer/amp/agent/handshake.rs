@@ -6,10 +6,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::peer::amp::client::connect::{Encoding, target};
+use crate::peer::amp::client::connect::target;
 use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
 use crate::protocol::Lock;
 use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::verbs::Encoding;
 use crate::trace::{Clock, End, Head, Recorder};
 use crate::wire::tcp::{self, Address};
 use crate::wire::websocket::{self, ClientRequest, HandshakeError, HandshakeOutcome, Options, SendOptions, Socket};

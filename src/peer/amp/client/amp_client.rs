@@ -3,21 +3,22 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::peer::params::given;
+use crate::format::types::Connection;
+use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::Lock;
 use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::verbs::{self, ClientVerb, Close, Connect, Encoding, LabelledSend, Ping, Request};
+use crate::protocol::words::{OpenTcp, StreamEnd};
 use crate::trace::{End, EventKind, Mark};
 use crate::wire::tcp::{Address, ConnectError};
 use crate::wire::websocket::{self, FrameSpec, Piece, SendOptions};
 use crate::wire::{Limits, Tap};
 
-use super::connect::{ConnectStep, Encoding, encode};
+use super::connect::encode;
 use super::connection::AmpConnection;
-use super::send::{SendStep, deliberate, read, wrong};
 
 /// The connection that a step means which names none.
 pub(super) const MAIN: &str = "main";
@@ -30,58 +31,6 @@ pub struct AmpClient {
     setting: Setting,
     edition: &'static AmpEdition,
     connections: HashMap<String, AmpConnection>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct OpenStep {
-    #[serde(rename = "as")]
-    name: Option<String>,
-    deliberate: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RequestStep {
-    on: Option<String>,
-    #[serde(rename = "as")]
-    label: Option<String>,
-    method: String,
-    params: Option<Value>,
-    #[serde(default, deserialize_with = "given")]
-    id: Option<Value>,
-    deliberate: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct PingStep {
-    on: Option<String>,
-    payload: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct CloseStep {
-    on: Option<String>,
-    code: Option<u16>,
-    reason: String,
-    deliberate: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct DropStep {
-    on: Option<String>,
-    how: How,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum How {
-    #[default]
-    Eof,
-    Reset,
 }
 
 impl AmpClient {
@@ -134,14 +83,13 @@ impl AmpClient {
         Ok(())
     }
 
-    async fn connect(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: ConnectStep = read(call)?;
-        let name = params.name.clone().unwrap_or_else(|| MAIN.to_owned());
+    async fn connect(&mut self, call: &VerbCall<'_>, params: Connect) -> Result<Performed, PeerError> {
+        let name = params.name.as_deref().unwrap_or(MAIN).to_owned();
         self.free_name(call.verb, &name).await?;
         let lock = self.lock()?;
         let address = params.address(self.edition, lock);
         let escaped = encode(&lock.token, Encoding::Component) != lock.token;
-        let request = params.request(lock, deliberate(call, params.deliberate.as_ref()))?;
+        let request = params.request(lock, deliberate(call, params.deliberate.as_ref()));
         let opened = websocket::connect(&address, &request, self.tap(&name), &self.limits()).await;
         let opened = opened.map_err(|e| unreachable(&address, e))?;
         let refused = opened.response.as_ref().and_then(|response| response.status());
@@ -164,11 +112,10 @@ impl AmpClient {
         subject_error.map_or(Ok(Performed::default()), Err)
     }
 
-    async fn open(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: OpenStep = read(call)?;
-        let name = params.name.unwrap_or_else(|| MAIN.to_owned());
+    async fn open(&mut self, call: &VerbCall<'_>, params: OpenTcp<Connection>) -> Result<Performed, PeerError> {
+        let name = params.name.as_deref().unwrap_or(MAIN).to_owned();
         self.free_name(call.verb, &name).await?;
-        let address = ConnectStep::default().address(self.edition, self.lock()?);
+        let address = Connect::default().address(self.edition, self.lock()?);
         let socket = websocket::open(&address, self.tap(&name), &self.limits()).await;
         let socket = socket.map_err(|e| unreachable(&address, e))?;
         let mut connection = AmpConnection::start(socket, true);
@@ -177,8 +124,8 @@ impl AmpClient {
         Ok(Performed::default())
     }
 
-    async fn request(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let RequestStep { on, label, method, params, id, deliberate: why } = read(call)?;
+    async fn request(&mut self, call: &VerbCall<'_>, params: Request) -> Result<Performed, PeerError> {
+        let Request { on, label, method, params, id, deliberate: why } = params;
         let edition = self.edition;
         let connection = self.connection(call.verb, on.as_deref())?;
         let id = id.unwrap_or_else(|| connection.next_id());
@@ -186,36 +133,34 @@ impl AmpClient {
         let pieces = [Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None }];
         let options = SendOptions { deliberate: deliberate(call, why.as_ref()), ..SendOptions::default() };
         self.transmit(call, on.as_deref(), &pieces, &options, 1).await?;
-        Ok(Performed { bindings: label.map(|label| (label, id)).into_iter().collect() })
+        Ok(Performed { bindings: label.map(|label| (label.into(), id)).into_iter().collect() })
     }
 
-    async fn send(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: SendStep = read(call)?;
-        let pieces = params.pieces().map_err(|e| wrong(call.verb, e))?;
+    async fn send(&mut self, call: &VerbCall<'_>, params: LabelledSend) -> Result<Performed, PeerError> {
+        let LabelledSend { send, label, id } = params;
+        let pieces = send.content.pieces().map_err(|e| wrong(call.verb, e))?;
         let options = SendOptions {
-            deliberate: deliberate(call, params.deliberate.as_ref()),
-            split: params.split,
+            deliberate: deliberate(call, send.deliberate.as_ref()),
+            split: send.split.map(|split| split.0),
             ..SendOptions::default()
         };
-        let binding = match (params.label, params.id) {
-            (Some(label), Some(id)) => Some((label, id)),
+        let binding = match (label, id) {
+            (Some(label), Some(id)) => Some((label.into(), id)),
             (None, None) => None,
             (Some(_), None) => return Err(wrong(call.verb, "`as` needs the `id` of the request that is sent")),
             (None, Some(_)) => return Err(wrong(call.verb, "`id` needs `as`, the label that stands for it")),
         };
-        self.transmit(call, params.on.as_deref(), &pieces, &options, params.repeat.unwrap_or(1)).await?;
+        self.transmit(call, send.on.as_deref(), &pieces, &options, send.repeat.unwrap_or(1)).await?;
         Ok(Performed { bindings: binding.into_iter().collect() })
     }
 
-    async fn ping(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: PingStep = read(call)?;
+    async fn ping(&mut self, call: &VerbCall<'_>, params: Ping) -> Result<Performed, PeerError> {
         let pieces = [Piece::Frame { spec: FrameSpec::ping(params.payload), cut: None }];
         self.transmit(call, params.on.as_deref(), &pieces, &SendOptions::default(), 1).await?;
         Ok(Performed::default())
     }
 
-    async fn close(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: CloseStep = read(call)?;
+    async fn close(&mut self, call: &VerbCall<'_>, params: Close) -> Result<Performed, PeerError> {
         let spec = FrameSpec::close(Some(params.code.unwrap_or(1000)), &params.reason);
         let pieces = [Piece::Frame { spec, cut: None }];
         let options =
@@ -225,12 +170,12 @@ impl AmpClient {
         Ok(Performed::default())
     }
 
-    async fn drop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let params: DropStep = read(call)?;
+    async fn drop(&mut self, call: &VerbCall<'_>, params: verbs::Drop) -> Result<Performed, PeerError> {
+        let why = deliberate(call, params.deliberate.as_ref()).unwrap_or_else(|| call.step.to_owned());
         let connection = self.connection(call.verb, params.on.as_deref())?;
         match params.how {
-            How::Eof => connection.sender.shutdown_deliberately(call.step).await,
-            How::Reset => connection.sender.reset(Some(call.step)).await,
+            StreamEnd::Eof => connection.sender.shutdown_deliberately(&why).await,
+            StreamEnd::Reset => connection.sender.reset(Some(&why)).await,
         }
         connection.dropped = true;
         Ok(Performed::default())
@@ -299,15 +244,14 @@ pub(super) fn unreachable(address: &Address, error: ConnectError) -> PeerError {
 impl Peer for AmpClient {
     fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
-            match call.verb {
-                "connect" => self.connect(&call).await,
-                "open" => self.open(&call).await,
-                "request" => self.request(&call).await,
-                "send" => self.send(&call).await,
-                "ping" => self.ping(&call).await,
-                "close" => self.close(&call).await,
-                "drop" => self.drop(&call).await,
-                other => Err(PeerError::Unable(format!("the Amp client has no verb `{other}`"))),
+            match read(&call)? {
+                ClientVerb::Connect(params) => self.connect(&call, *params).await,
+                ClientVerb::Open(params) => self.open(&call, params).await,
+                ClientVerb::Request(params) => self.request(&call, params).await,
+                ClientVerb::Send(params) => self.send(&call, params).await,
+                ClientVerb::Ping(params) => self.ping(&call, params).await,
+                ClientVerb::Close(params) => self.close(&call, params).await,
+                ClientVerb::Drop(params) => self.drop(&call, params).await,
             }
         })
     }

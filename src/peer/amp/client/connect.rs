@@ -1,68 +1,32 @@
 //! The verb `connect`, from parameters to a handshake, and the token in the request target.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
-
-use crate::peer::PeerError;
+use crate::peer::params::headers;
 use crate::protocol::Lock;
 use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::verbs::{Connect, Encoding, Handshake, Host, Token};
+use crate::protocol::words::AutomaticResponse;
 use crate::uri;
 use crate::wire::tcp::Address;
 use crate::wire::websocket::{ClientRequest, HandshakeError, HandshakeOutcome, Options, SendOptions};
 
-use super::send::{headers, wrong};
-
-/// The parameters of `connect`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ConnectStep {
-    #[serde(rename = "as")]
-    pub name: Option<String>,
-    token: Option<Value>,
-    encode: Encoding,
-    target: Option<String>,
-    host: Option<String>,
-    method: Option<String>,
-    version: Option<String>,
-    headers: Map<String, Value>,
-    raw: Option<String>,
-    subprotocols: Vec<String>,
-    handshake: Handshake,
-    pings: Answer,
-    close: Answer,
-    read: Option<bool>,
-    pub deliberate: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Handshake {
-    #[default]
-    Open,
-    Any,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Answer {
-    #[default]
-    Answer,
-    Ignore,
-}
-
-impl ConnectStep {
+impl Connect {
     /// Where to connect to: what the edition's clients use unless the scenario says otherwise
     /// (docs/amp.md, Connection; quick reference, section 2).
     pub fn address(&self, edition: &AmpEdition, lock: &Lock) -> Address {
-        Address::new(self.host.as_deref().unwrap_or(edition.host), lock.port)
+        let host = match self.host {
+            None => edition.host,
+            Some(Host::V4) => "127.0.0.1",
+            Some(Host::Localhost) => "localhost",
+            Some(Host::V6) => "::1",
+        };
+        Address::new(host, lock.port)
     }
 
     /// The handshake request; `deliberate` is the trace's mark where it is wrong on purpose.
-    pub fn request(&self, lock: &Lock, deliberate: Option<String>) -> Result<ClientRequest, PeerError> {
-        let made = || Ok(target(self.token(lock)?.as_deref(), self.encode));
-        let target = self.target.clone().map_or_else(made, Ok)?;
-        let plain = ClientRequest::new(target);
-        Ok(ClientRequest {
+    pub fn request(&self, lock: &Lock, deliberate: Option<String>) -> ClientRequest {
+        let made = || target(self.token(lock).as_deref(), self.encode);
+        let plain = ClientRequest::new(self.target.clone().unwrap_or_else(made));
+        ClientRequest {
             method: self.method.clone().unwrap_or(plain.method),
             version: self.version.clone().unwrap_or(plain.version),
             subprotocols: self.subprotocols.clone(),
@@ -71,35 +35,28 @@ impl ConnectStep {
             manner: SendOptions { deliberate, ..SendOptions::default() },
             options: self.options(),
             target: plain.target,
-        })
+        }
     }
 
-    fn token(&self, lock: &Lock) -> Result<Option<String>, PeerError> {
+    fn token(&self, lock: &Lock) -> Option<String> {
         match &self.token {
-            None => Ok(Some(lock.token.clone())),
-            Some(Value::String(word)) => match word.as_str() {
-                "right" => Ok(Some(lock.token.clone())),
-                "absent" => Ok(None),
-                "empty" => Ok(Some(String::new())),
-                "beginning" => {
-                    let mut token = lock.token.clone();
-                    token.pop();
-                    Ok(Some(token))
-                }
-                other => Err(wrong("connect", unknown_token(other))),
-            },
-            Some(other) => match other.get("value") {
-                Some(Value::String(token)) => Ok(Some(token.clone())),
-                _ => Err(wrong("connect", unknown_token(&other.to_string()))),
-            },
+            Token::Right => Some(lock.token.clone()),
+            Token::Absent => None,
+            Token::Empty => Some(String::new()),
+            Token::Beginning => {
+                let mut token = lock.token.clone();
+                token.pop();
+                Some(token)
+            }
+            Token::Other { value } => Some(value.clone()),
         }
     }
 
     /// The automatic behaviour of the connection once it is established.
     pub fn options(&self) -> Options {
         Options {
-            pong: self.pings == Answer::Answer,
-            close: self.close == Answer::Answer,
+            pong: self.pings == AutomaticResponse::Answer,
+            close: self.close == AutomaticResponse::Answer,
             read: self.read.unwrap_or(true),
         }
     }
@@ -126,27 +83,10 @@ impl ConnectStep {
 
     /// Whether it is what every server must accept.
     fn is_ordinary(&self) -> bool {
-        let right = self.token.as_ref().is_none_or(|token| token == "right");
+        let right = self.token == Token::Right;
         let plain = self.target.is_none() && self.method.is_none() && self.version.is_none() && self.raw.is_none();
         right && plain && self.encode == Encoding::Component && self.headers.is_empty() && self.subprotocols.is_empty()
     }
-}
-
-fn unknown_token(word: &str) -> String {
-    format!("`token` is `right`, `absent`, `empty`, `beginning`, or `{{value: …}}` for another one, not {word}")
-}
-
-/// How a token is percent-encoded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Encoding {
-    /// The encoding of JavaScript's `encodeURIComponent`, which Amp's CLI uses.
-    #[default]
-    Component,
-    /// Every byte.
-    All,
-    /// Not at all.
-    None,
 }
 
 /// The request target with which a client shows its token.

@@ -10,12 +10,13 @@ use crate::protocol::Lock;
 use crate::protocol::amp::PROBE;
 use crate::protocol::amp::editions::{ALL, AmpEdition};
 use crate::protocol::amp::envelope::{response, response_id};
+use crate::protocol::amp::verbs::{Connect, Encoding};
 use crate::trace::{End, Recorder};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender};
 use crate::wire::{Limits, Tap};
 
 use super::amp_client::{CLOSE_TIMEOUT, MAIN, unreachable};
-use super::connect::{ConnectStep, Encoding, target};
+use super::connect::target;
 use super::connection::AmpConnection;
 
 /// How long a server has to respond before the next request is sent as well.
@@ -59,7 +60,7 @@ pub async fn detect(lock: Lock, patience: Duration, recorder: Recorder) -> Detec
 async fn send_probe(lock: &Lock, patience: Duration, recorder: Recorder) -> Result<Detected, String> {
     let limits = Limits { handshake: patience, write: patience, ..Limits::default() };
     let request = ClientRequest::new(target(Some(&lock.token), Encoding::Component));
-    let address = ConnectStep::default().address(ALL[0], lock);
+    let address = Connect::default().address(ALL[0], lock);
     let tap = Tap::new(recorder, "detect", End::Client);
     let opened = websocket::connect(&address, &request, tap, &limits).await.map_err(|e| e.to_string())?;
     let (sender, mut incoming) = (opened.socket.sender, opened.socket.incoming);
@@ -157,7 +158,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
     let lock = server.ok_or_else(|| PeerError::Scenario("there is no server to call".to_owned()))?;
     let deadline = Instant::now() + patience;
     let limits = Limits { handshake: patience, write: patience, ..Limits::default() };
-    let address = ConnectStep::default().address(edition, &lock);
+    let address = Connect::default().address(edition, &lock);
     let request = ClientRequest::new(target(Some(&lock.token), Encoding::Component));
     let tap = Tap::new(recorder, MAIN, End::Client);
     let opened = websocket::connect(&address, &request, tap, &limits).await;

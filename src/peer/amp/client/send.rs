@@ -1,119 +1,22 @@
-//! Reading the parameters of verbs, and the verb `send`: from parameters to frames and bytes.
+//! The verb `send`: from parameters to frames and bytes.
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
-
-use crate::peer::params::given;
-use crate::peer::{PeerError, VerbCall};
-use crate::protocol::parse_hex;
+use crate::protocol::amp::verbs::{Bytes, Content, Frame, Opcode};
 use crate::wire::websocket::{FrameSpec, LengthForm, Mask, Piece, opcode};
 
-/// The parameters as a type of ours. What the descriptor's shapes let through and this does not is reported as the
-/// scenario's fault: a variable of the wrong type, for instance.
-pub fn read<T: DeserializeOwned>(call: &VerbCall<'_>) -> Result<T, PeerError> {
-    serde_json::from_value(Value::Object(call.params.clone())).map_err(|e| wrong(call.verb, e))
-}
-
-/// A fault of the scenario in a verb's parameters.
-pub fn wrong(verb: &str, what: impl std::fmt::Display) -> PeerError {
-    PeerError::Scenario(format!("`{verb}`: {what}"))
-}
-
-/// The step's mark for what is wrong on purpose.
-pub fn deliberate(call: &VerbCall<'_>, why: Option<&String>) -> Option<String> {
-    why.map(|why| format!("{}: {why}", call.step))
-}
-
-/// A header's value as text; none for null, which leaves the header out.
-pub fn header(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    }
-}
-
-/// Header lines in the order given.
-pub fn headers(map: &Map<String, Value>) -> Vec<(String, Option<String>)> {
-    map.iter().map(|(name, value)| (name.clone(), header(value))).collect()
-}
-
-/// The parameters of `send`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SendStep {
-    pub on: Option<String>,
-    text: Option<String>,
-    #[serde(deserialize_with = "given")]
-    json: Option<Value>,
-    binary: Option<String>,
-    frames: Option<Vec<Frame>>,
-    bytes: Option<Bytes>,
-    pub split: Option<usize>,
-    pub repeat: Option<u64>,
-    #[serde(rename = "as")]
-    pub label: Option<String>,
-    pub id: Option<Value>,
-    pub deliberate: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Bytes {
-    text: Option<String>,
-    hex: Option<String>,
-}
-
-/// A frame as a scenario describes it; masked as its sender's role has it where that is not said.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Frame {
-    opcode: Value,
-    #[serde(default = "yes")]
-    fin: bool,
-    #[serde(default)]
-    rsv: u8,
-    masked: Option<bool>,
-    text: Option<String>,
-    hex: Option<String>,
-    code: Option<u16>,
-    reason: Option<String>,
-    length: Option<Length>,
-    cut: Option<usize>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Length {
-    bits: Option<u8>,
-    says: Option<u64>,
-}
-
-fn yes() -> bool {
-    true
-}
-
-impl SendStep {
+impl Content {
     /// The pieces to send, once.
     ///
     /// # Errors
     /// The fault of the parameters, for the scenario's author.
     pub fn pieces(&self) -> Result<Vec<Piece>, String> {
-        let one_frame = |spec| vec![Piece::Frame { spec, cut: None }];
-        match (&self.text, &self.json, &self.binary, &self.frames, &self.bytes) {
-            (Some(text), None, None, None, None) => Ok(one_frame(FrameSpec::text(text.clone()))),
-            (None, Some(json), None, None, None) => Ok(one_frame(FrameSpec::text(json.to_string()))),
-            (None, None, Some(hex), None, None) => Ok(one_frame(FrameSpec::binary(parse_hex(hex)?))),
-            (None, None, None, Some(frames), None) => frames.iter().map(Frame::piece).collect(),
-            (None, None, None, None, Some(Bytes { text: Some(text), hex: None })) => {
-                Ok(vec![Piece::Bytes(text.clone().into_bytes())])
-            }
-            (None, None, None, None, Some(Bytes { text: None, hex: Some(hex) })) => {
-                Ok(vec![Piece::Bytes(parse_hex(hex)?)])
-            }
-            (None, None, None, None, Some(_)) => Err("`bytes` takes one of `text` and `hex`".into()),
-            _ => Err("say exactly one of `text`, `json`, `binary`, `frames` and `bytes`".into()),
+        let one_frame = |spec| Ok(vec![Piece::Frame { spec, cut: None }]);
+        match self {
+            Self::Text(text) => one_frame(FrameSpec::text(text.clone())),
+            Self::Json(json) => one_frame(FrameSpec::text(json.to_string())),
+            Self::Binary(bytes) => one_frame(FrameSpec::binary(bytes.0.clone())),
+            Self::Frames(frames) => frames.iter().map(Frame::piece).collect(),
+            Self::Bytes(Bytes::Text(text)) => Ok(vec![Piece::Bytes(text.clone().into_bytes())]),
+            Self::Bytes(Bytes::Hex(bytes)) => Ok(vec![Piece::Bytes(bytes.0.clone())]),
         }
     }
 }
@@ -124,53 +27,47 @@ impl Frame {
     /// # Errors
     /// The fault of the frame, for the scenario's author.
     pub fn piece(&self) -> Result<Piece, String> {
-        let opcode = self.opcode()?;
+        let opcode = self.opcode.number();
         let payload = match (&self.text, &self.hex, self.code, &self.reason) {
             (None, None, None, None) => vec![],
             (Some(text), None, None, None) => text.clone().into_bytes(),
-            (None, Some(hex), None, None) => parse_hex(hex)?,
+            (None, Some(bytes), None, None) => bytes.0.clone(),
             (None, None, Some(code), reason) => FrameSpec::close(Some(code), reason.as_deref().unwrap_or("")).payload,
             (None, None, None, Some(_)) => return Err("a `reason` needs a `code` before it".into()),
             _ => return Err("a frame takes one of `text`, `hex`, and `code` with `reason`".into()),
         };
         let true_length = payload.len() as u64;
-        let length = match self.length.as_ref().map(|l| (l.bits, l.says)) {
-            None | Some((None, None)) => LengthForm::Shortest,
-            Some((Some(bits), _)) if ![7, 16, 64].contains(&bits) => {
+        let length = match (self.length.bits, self.length.says) {
+            (None, None) => LengthForm::Shortest,
+            (Some(bits), _) if ![7, 16, 64].contains(&bits) => {
                 return Err(format!("a length takes 7, 16 or 64 bits, not {bits}"));
             }
-            Some((Some(bits), says)) => LengthForm::Says { bits, length: says.unwrap_or(true_length) },
-            Some((None, Some(says))) => LengthForm::Says { bits: fewest_bits(says), length: says },
+            (Some(bits), says) => LengthForm::Says { bits, length: says.unwrap_or(true_length) },
+            (None, Some(says)) => LengthForm::Says { bits: fewest_bits(says), length: says },
         };
         let mask = match self.masked {
             Some(false) => Mask::Off,
             Some(true) => Mask::Fresh,
             None => Mask::ByRole,
         };
-        if self.rsv > 7 {
-            return Err(format!("the reserved bits are a number from 0 to 7, not {}", self.rsv));
-        }
-        let spec = FrameSpec { fin: self.fin, rsv: self.rsv, opcode, mask, payload, length };
+        let spec = FrameSpec { fin: self.fin.unwrap_or(true), rsv: self.rsv, opcode, mask, payload, length };
         Ok(Piece::Frame { spec, cut: self.cut })
-    }
-
-    fn opcode(&self) -> Result<u8, String> {
-        let number = match &self.opcode {
-            Value::String(name) => OPCODES.iter().find(|(n, _)| n == name).map(|(_, number)| *number),
-            other => other.as_u64().and_then(|n| u8::try_from(n).ok()).filter(|n| *n < 16),
-        };
-        number.ok_or_else(|| format!("{} is no opcode; say its name, or a number from 0 to 15", self.opcode))
     }
 }
 
-const OPCODES: [(&str, u8); 6] = [
-    ("continuation", opcode::CONTINUATION),
-    ("text", opcode::TEXT),
-    ("binary", opcode::BINARY),
-    ("close", opcode::CLOSE),
-    ("ping", opcode::PING),
-    ("pong", opcode::PONG),
-];
+impl Opcode {
+    fn number(self) -> u8 {
+        match self {
+            Self::Continuation => opcode::CONTINUATION,
+            Self::Text => opcode::TEXT,
+            Self::Binary => opcode::BINARY,
+            Self::Close => opcode::CLOSE,
+            Self::Ping => opcode::PING,
+            Self::Pong => opcode::PONG,
+            Self::Number(number) => number,
+        }
+    }
+}
 
 fn fewest_bits(length: u64) -> u8 {
     match length {
@@ -182,12 +79,17 @@ fn fewest_bits(length: u64) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    use crate::protocol::amp::verbs::EditorVerb;
 
     use super::*;
 
     fn pieces(params: Value) -> Result<Vec<Piece>, String> {
-        serde_json::from_value::<SendStep>(params).map_err(|e| e.to_string())?.pieces()
+        match crate::format::variant("send", params)? {
+            EditorVerb::Send(send) => send.content.pieces(),
+            other => Err(format!("{other:?}")),
+        }
     }
 
     fn frame(params: Value) -> Result<(FrameSpec, Option<usize>), String> {
@@ -230,8 +132,11 @@ mod tests {
         assert!(pieces(json!({})).is_err_and(|e| e.contains("exactly one")));
         assert!(pieces(json!({"text": "", "json": 1})).is_err_and(|e| e.contains("exactly one")));
         assert!(pieces(json!({"bytes": {}})).is_err_and(|e| e.contains("one of")));
-        assert!(frame(json!({"opcode": "txt"})).is_err_and(|e| e.contains("no opcode")));
-        assert!(frame(json!({"opcode": 16})).is_err_and(|e| e.contains("no opcode")));
+        assert!(
+            frame(json!({"opcode": "txt"}))
+                .is_err_and(|e| e.contains("`opcode` of an item of `frames` must be one of"))
+        );
+        assert!(frame(json!({"opcode": 16})).is_err_and(|e| e.contains("from 0 to 15, not 16")));
         assert!(frame(json!({"opcode": 8, "reason": "x"})).is_err_and(|e| e.contains("needs a `code`")));
         assert!(frame(json!({"opcode": 1, "length": {"bits": 8}})).is_err_and(|e| e.contains("7, 16 or 64")));
     }

@@ -1,6 +1,7 @@
 //! The mock editor as [`crate::peer::Mock`].
 
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -196,15 +197,15 @@ impl Mock for MockEditor {
             let command = steer::read(command)?;
             let shared = self.running().shared.clone();
             match command {
-                SteerCommand::State => shared.steer(|editor| Ok((editor.state(), vec![]))).await,
-                SteerCommand::Clients => Ok(json!({"count": shared.clients()})),
-                SteerCommand::Restart(port, token) => self.restart(port, token).await,
-                SteerCommand::Quit => {
+                SteerCommand::State {} => shared.steer(|editor| Ok((editor.state(), vec![]))).await,
+                SteerCommand::Clients {} => Ok(json!({"count": shared.clients()})),
+                SteerCommand::Restart { port, token } => self.restart(port.map(NonZeroU16::get), token).await,
+                SteerCommand::Quit {} => {
                     let _changing = self.changing.lock().await;
                     self.running().shared.enter(Phase::Quit);
                     Ok(json!({}))
                 }
-                SteerCommand::Switch(name, on) => {
+                SteerCommand::Switch { name, on } => {
                     shared
                         .steer(|editor| {
                             let quirk = with_registry(editor.edition, |with_registry| with_registry.either(&name))?;
@@ -213,7 +214,7 @@ impl Mock for MockEditor {
                         })
                         .await
                 }
-                command => shared.steer(|editor| Ok((json!({}), editor.apply(&command)?))).await,
+                SteerCommand::Action(action) => shared.steer(|editor| Ok((json!({}), editor.apply(&action)?))).await,
             }
         })
     }
@@ -221,10 +222,11 @@ impl Mock for MockEditor {
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         let edition = self.identity.edition;
         match steer::read(command)? {
-            SteerCommand::Switch(name, _) => {
+            SteerCommand::Switch { name, .. } => {
                 with_registry(edition, |with_registry| with_registry.either(&name)).map(drop)
             }
-            command => steer::exists(edition, &command),
+            SteerCommand::Action(action) => steer::exists(edition, &action),
+            _ => Ok(()),
         }
     }
 

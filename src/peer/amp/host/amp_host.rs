@@ -6,22 +6,21 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::peer::amp::client::send::{SendStep, deliberate, read, wrong};
-use crate::peer::amp::editor::steer;
+use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, SubjectDirs, VerbCall};
 use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::envelope::response_message;
+use crate::protocol::amp::verbs::{
+    self, Answer, Close, EditorStep, EditorVerb, Lockfile, Notify, Outcome, Ping, Port, Restart, Send, Serve, Stop,
+};
+use crate::protocol::words::{Deliberate, StopMode, StreamEnd};
 use crate::trace::{EventKind, Mark};
 use crate::wire::websocket::{FrameSpec, Piece, SendOptions};
 
 use super::connection::{ConnectionRegistry, HostConnection};
 use super::editor::{Bounds, Ending, PlayEditor};
 use super::listener::PROBE_CLOSE_TIMEOUT;
-use super::lockfile::ForeignLockfile;
-use super::resources::Port;
-use super::serve::ServeStep;
-use super::steps::{
-    AnswerStep, CloseStep, DropStep, EditorEnd, EditorStep, EndStep, LockfileStep, NotifyStep, PingStep, StreamEnd,
-};
+use super::lockfile::{ForeignLockfile, LockfileContent};
 
 /// The connection, and the editor, that a step means which names none.
 pub(super) const MAIN: &str = "main";
@@ -97,8 +96,7 @@ impl AmpHost {
         Ok(connection)
     }
 
-    async fn serve(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: ServeStep = read(call)?;
+    async fn serve(&mut self, call: &VerbCall<'_>, step: Serve) -> Result<Performed, PeerError> {
         step.check().map_err(|what| wrong(call.verb, what))?;
         let name = step.name().to_owned();
         if self.editors.get(&name).is_some_and(PlayEditor::is_up) {
@@ -110,9 +108,9 @@ impl AmpHost {
         }
         let dirs = self.subject_dirs(call.verb)?.clone();
         step.check_findable().await?;
-        let plan = step.plan(call, self.edition, &dirs)?;
+        let plan = step.plan(call, self.edition, &dirs);
         if let Port::Fixed(port) = plan.port {
-            self.editors.values_mut().for_each(|editor| editor.release_port(port));
+            self.editors.values_mut().for_each(|editor| editor.release_port(port.get()));
         }
         let mut editor = PlayEditor::start(plan, &self.setting, &dirs, self.registry.clone()).await?;
         let bindings = editor.bindings();
@@ -123,16 +121,14 @@ impl AmpHost {
         Ok(Performed { bindings })
     }
 
-    async fn stop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: EndStep = read(call)?;
+    async fn stop(&mut self, call: &VerbCall<'_>, step: Stop) -> Result<Performed, PeerError> {
         let (bounds, ending) = (self.bounds(), ending(step.how, call.step));
         let editor = self.editor(call.verb, step.of.as_deref())?;
         editor.end(&ending, bounds).await;
         Ok(Performed::default())
     }
 
-    async fn restart(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: EndStep = read(call)?;
+    async fn restart(&mut self, call: &VerbCall<'_>, step: Restart) -> Result<Performed, PeerError> {
         let (bounds, ending) = (self.bounds(), ending(step.how, call.step));
         let (setting, dirs) = (self.setting.clone(), self.subject_dirs(call.verb)?.clone());
         let editor = self.editor(call.verb, step.of.as_deref())?;
@@ -141,36 +137,37 @@ impl AmpHost {
         Ok(Performed { bindings: editor.bindings() })
     }
 
-    fn lay(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: LockfileStep = read(call)?;
+    fn lay(&mut self, call: &VerbCall<'_>, step: Lockfile) -> Result<Performed, PeerError> {
         let data_home = step.data_home.clone().unwrap_or_else(|| String::from("."));
         let data_home = self.subject_dirs(call.verb)?.data_home.join(data_home);
-        let content = step.content().map_err(|what| wrong(call.verb, what))?;
+        let content = match step.content {
+            verbs::LockfileContent::Json(json) => LockfileContent::File(json.to_string().into_bytes()),
+            verbs::LockfileContent::Text(text) => LockfileContent::File(text.into_bytes()),
+            verbs::LockfileContent::Hex(bytes) => LockfileContent::File(bytes.0),
+            verbs::LockfileContent::Folder(true) => LockfileContent::Folder,
+            verbs::LockfileContent::Folder(false) => return Err(wrong(call.verb, "`folder` is `true`, or left out")),
+        };
         let why = deliberate(call, step.deliberate.as_ref());
         let foreign = ForeignLockfile::lay(&data_home, &step.name, content, why.as_deref(), &self.setting.recorder)?;
         self.decoys.push(foreign);
         Ok(Performed::default())
     }
 
-    async fn steer(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: EditorStep = read(call)?;
-        let command = steer::read(&step.command).map_err(|what| wrong(call.verb, what))?;
+    async fn steer(&mut self, call: &VerbCall<'_>, step: EditorStep) -> Result<Performed, PeerError> {
         let editor = self.editor(call.verb, step.of.as_deref())?;
-        let performed = editor.shared().steer(|editor| Ok(((), editor.apply(&command)?))).await;
+        let performed = editor.shared().steer(|editor| Ok(((), editor.apply(&step.action)?))).await;
         performed.map_err(|what| wrong(call.verb, what))?;
         Ok(Performed::default())
     }
 
-    async fn notify(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: NotifyStep = read(call)?;
+    async fn notify(&mut self, call: &VerbCall<'_>, step: Notify) -> Result<Performed, PeerError> {
         let data = step.data.unwrap_or_else(|| json!({}));
         let message = self.edition.envelope.notification(&step.name, data);
         self.send_message(call, step.on.as_deref(), &message, step.deliberate.as_ref()).await
     }
 
-    async fn answer(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: AnswerStep = read(call)?;
-        let message = step.message(self.edition).map_err(|what| wrong(call.verb, what))?;
+    async fn answer(&mut self, call: &VerbCall<'_>, step: Answer) -> Result<Performed, PeerError> {
+        let message = response(&step, self.edition).map_err(|what| wrong(call.verb, what))?;
         self.send_message(call, step.on.as_deref(), &message, step.deliberate.as_ref()).await
     }
 
@@ -180,7 +177,7 @@ impl AmpHost {
         call: &VerbCall<'_>,
         on: Option<&str>,
         message: &Value,
-        why: Option<&String>,
+        why: Option<&Deliberate>,
     ) -> Result<Performed, PeerError> {
         let connection = self.connection(call.verb, on).await?;
         let options = SendOptions { deliberate: deliberate(call, why), ..SendOptions::default() };
@@ -188,12 +185,11 @@ impl AmpHost {
         Ok(Performed::default())
     }
 
-    async fn send(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: SendStep = read(call)?;
-        let pieces = step.pieces().map_err(|e| wrong(call.verb, e))?;
+    async fn send(&mut self, call: &VerbCall<'_>, step: Send) -> Result<Performed, PeerError> {
+        let pieces = step.content.pieces().map_err(|e| wrong(call.verb, e))?;
         let options = SendOptions {
             deliberate: deliberate(call, step.deliberate.as_ref()),
-            split: step.split,
+            split: step.split.map(|split| split.0),
             ..SendOptions::default()
         };
         let connection = self.connection(call.verb, step.on.as_deref()).await?;
@@ -201,23 +197,20 @@ impl AmpHost {
         Ok(Performed::default())
     }
 
-    async fn ping(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: PingStep = read(call)?;
+    async fn ping(&mut self, call: &VerbCall<'_>, step: Ping) -> Result<Performed, PeerError> {
         let connection = self.connection(call.verb, step.on.as_deref()).await?;
         connection.transmit(&[one_frame(FrameSpec::ping(step.payload))], &SendOptions::default(), 1).await?;
         Ok(Performed::default())
     }
 
-    async fn close(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: CloseStep = read(call)?;
+    async fn close(&mut self, call: &VerbCall<'_>, step: Close) -> Result<Performed, PeerError> {
         let connection = self.connection(call.verb, step.on.as_deref()).await?;
         let frame = FrameSpec::close(Some(step.code.unwrap_or(1000)), &step.reason);
         connection.close(frame, deliberate(call, step.deliberate.as_ref()).as_deref(), self.bounds().goodbye).await?;
         Ok(Performed::default())
     }
 
-    async fn drop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: DropStep = read(call)?;
+    async fn drop(&mut self, call: &VerbCall<'_>, step: verbs::Drop) -> Result<Performed, PeerError> {
         let connection = self.connection(call.verb, step.on.as_deref()).await?;
         let why = deliberate(call, step.deliberate.as_ref()).unwrap_or_else(|| call.step.to_owned());
         match step.how {
@@ -237,33 +230,46 @@ impl AmpHost {
     }
 }
 
+/// The response of a step.
+fn response(step: &Answer, edition: &AmpEdition) -> Result<Value, String> {
+    let (key, body) = match (&step.outcome, edition.envelope.result_key, &step.method) {
+        (Outcome::Error(error), ..) => ("error", error),
+        (Outcome::Result(result), Some(key), _) => (key, result),
+        (Outcome::Result(result), None, Some(method)) => (method.as_str(), result),
+        (Outcome::Result(_), None, None) => {
+            let id = edition.id;
+            return Err(format!("in the edition `{id}` a `result` needs the `method`, which is its key"));
+        }
+    };
+    Ok(response_message(&step.id, key, body, &step.extra))
+}
+
 fn one_frame(spec: FrameSpec) -> Piece {
     Piece::Frame { spec, cut: None }
 }
 
-fn ending(how: EditorEnd, step: &str) -> Ending {
+fn ending(how: StopMode, step: &str) -> Ending {
     match how {
-        EditorEnd::Quit => Ending::Quit,
-        EditorEnd::Kill => Ending::Kill(step.to_owned()),
+        StopMode::Quit => Ending::Quit,
+        StopMode::Kill => Ending::Kill(step.to_owned()),
     }
 }
 
 impl Peer for AmpHost {
     fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
-            match call.verb {
-                "serve" => self.serve(&call).await,
-                "stop" => self.stop(&call).await,
-                "restart" => self.restart(&call).await,
-                "lockfile" => self.lay(&call),
-                "editor" => self.steer(&call).await,
-                "notify" => self.notify(&call).await,
-                "answer" => self.answer(&call).await,
-                "send" => self.send(&call).await,
-                "ping" => self.ping(&call).await,
-                "close" => self.close(&call).await,
-                "drop" => self.drop(&call).await,
-                other => Err(PeerError::Unable(format!("the editor of a play has no verb `{other}`"))),
+            match read(&call)? {
+                EditorVerb::Serve(step) => self.serve(&call, *step).await,
+                EditorVerb::Stop(step) => self.stop(&call, step).await,
+                EditorVerb::Restart(step) => self.restart(&call, step).await,
+                EditorVerb::Lockfile(step) => self.lay(&call, step),
+                EditorVerb::Editor(step) => self.steer(&call, *step).await,
+                EditorVerb::Notify(step) => self.notify(&call, step).await,
+                EditorVerb::Answer(step) => self.answer(&call, step).await,
+                EditorVerb::Send(step) => self.send(&call, step).await,
+                EditorVerb::Ping(step) => self.ping(&call, step).await,
+                EditorVerb::Close(step) => self.close(&call, step).await,
+                EditorVerb::Drop(step) => self.drop(&call, step).await,
             }
         })
     }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::peer::PeerError;
-use crate::peer::amp::client::send::wrong;
+use crate::peer::params::wrong;
 use crate::protocol::amp::PROBE;
 use crate::wire::websocket::{FrameSpec, Piece, SendError, SendOptions, Sender};
 

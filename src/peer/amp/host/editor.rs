@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::peer::amp::client::connect::{Encoding, encode};
+use crate::peer::amp::client::connect::encode;
 use crate::peer::amp::editor::model;
 use crate::peer::amp::editor::quirks::{EditorEffect, Quirk, Quirks, Switch};
 use crate::peer::amp::editor::shared::SharedServer;
 use crate::peer::quirks::Quirks as Switched;
 use crate::peer::{PeerError, Setting, SubjectDirs};
+use crate::protocol::amp::verbs::{EditorLockfile, Encoding, Port};
 use crate::trace::{EventKind, FileChange};
 use crate::wire::Limits;
 use crate::wire::tcp::Address;
@@ -21,7 +22,7 @@ use crate::wire::tcp::Address;
 use super::connection::{ConnectionNames, ConnectionRegistry};
 use super::listener::Listener;
 use super::lockfile::{self, ForeignLockfile, LockfileContent};
-use super::resources::{PlaceholderProcess, Port, ReservedPort, listen};
+use super::resources::{PlaceholderProcess, ReservedPort, listen};
 use super::serve::EditorPlan;
 
 /// How long things may take.
@@ -132,7 +133,7 @@ impl PlayEditor {
         };
         self.running = Some(RunningEditor { accept_task: tokio::spawn(acceptor.accept_all(listener)), process });
         // Written when connections are accepted already: whoever finds it may connect at once.
-        if let Some(plan) = &self.plan.lockfile {
+        if let EditorLockfile::Written(plan) = &self.plan.lockfile {
             let name = plan.name.clone().unwrap_or_else(|| format!("{}.json", self.port));
             let keys = lockfile::editor_keys(self.plan.edition, &self.plan.folder, self.port, &self.token, pid);
             let content = LockfileContent::File(plan.content(keys));

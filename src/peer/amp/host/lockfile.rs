@@ -7,7 +7,7 @@ use base64::Engine as _;
 use serde_json::{Map, Value};
 
 use crate::atomic_file::{self, Readable, create_private_folder};
-use crate::peer::amp::client::send::wrong;
+use crate::peer::params::wrong;
 use crate::peer::{Announced, Announcement, PeerError};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::{FOLDER, LockfileValues};

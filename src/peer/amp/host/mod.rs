@@ -11,7 +11,6 @@ mod listener;
 mod lockfile;
 mod resources;
 mod serve;
-mod steps;
 
 pub use amp_host::AmpHost;
 pub use lockfile::announce;

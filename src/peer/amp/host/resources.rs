@@ -10,18 +10,8 @@ use tokio::net::{TcpListener, TcpSocket};
 
 use crate::peer::PeerError;
 use crate::protocol::amp::lockfile::{SCANNED_PORTS, ports_from};
+use crate::protocol::amp::verbs::Port;
 use crate::wire::tcp::{self, BACKLOG};
-
-/// Which port an editor listens on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Port {
-    /// Any free port.
-    Any,
-    /// A free one of those that the quick reference has clients scan (section 1).
-    Guide,
-    /// This port and no other.
-    Fixed(u16),
-}
 
 /// The port of an editor. While this is held nobody else listens there, also when the editor has ended: its clients may
 /// still look for it, and must not find an editor of another play.
@@ -49,7 +39,7 @@ pub fn listen(host: IpAddr, port: Port) -> Result<(TcpListener, Option<ReservedP
             .or_else(|_| Ok((tcp::listen(address)?, None)))
     };
     let listening: io::Result<_> = match port {
-        Port::Fixed(port) => at(port),
+        Port::Fixed(port) => at(port.get()),
         Port::Any => at(0),
         Port::Guide => {
             // Each play begins behind the one before: what others of ours have just given back is tried last.

@@ -2,66 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::peer::amp::client::send::{Frame, deliberate, headers, wrong};
 use crate::peer::amp::editor::handshake::{ConnectionCount, HandshakeDecision, decide};
 use crate::peer::amp::editor::quirks::Quirks;
+use crate::peer::params::{deliberate, headers};
 use crate::peer::{PeerError, SubjectDirs, VerbCall};
 use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::verbs::{EditorLockfile, Frame, LockfilePlan, Loopback, Port, Serve, Upgrade};
+use crate::protocol::words::{AutomaticResponse, ResponsePolicy};
 use crate::wire::websocket::{FrameSpec, Options, Piece, Reply, Request, SendOptions};
 
 use super::amp_host::MAIN;
-use super::resources::Port;
-
-/// The parameters of `serve`.
-#[derive(Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ServeStep {
-    #[serde(rename = "as")]
-    name: Option<String>,
-    then: Vec<String>,
-    host: Option<String>,
-    port: Option<Value>,
-    folder: Option<String>,
-    token: Option<String>,
-    lockfile: Option<Value>,
-    answers: AnswersParam,
-    withholds: Vec<String>,
-    upgrade: Option<Upgrade>,
-    pings: AutomaticParam,
-    close: AutomaticParam,
-    read: Option<bool>,
-    deliberate: Option<String>,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum AnswersParam {
-    #[default]
-    All,
-    None,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum AutomaticParam {
-    #[default]
-    Answer,
-    Ignore,
-}
-
-/// How a scenario describes a lockfile.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LockfilePlan {
-    data_home: Option<String>,
-    /// The file name of the lockfile.
-    pub name: Option<String>,
-    keys: Map<String, Value>,
-    text: Option<String>,
-}
 
 /// The plan of an editor, over all its restarts.
 #[derive(Clone)]
@@ -78,8 +30,8 @@ pub struct EditorPlan {
     pub folder: PathBuf,
     /// The editor's token; none where one is to be made up.
     pub token: Option<String>,
-    /// The lockfile; none where the editor writes none.
-    pub lockfile: Option<LockfilePlan>,
+    /// The lockfile.
+    pub lockfile: EditorLockfile,
     /// Whether the editor answers requests, and notifies a new client of the present state.
     pub answers: bool,
     /// The methods that it leaves to steps all the same.
@@ -94,7 +46,7 @@ pub struct EditorPlan {
     pub step: String,
 }
 
-impl ServeStep {
+impl Serve {
     /// The editor's name.
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(MAIN)
@@ -102,7 +54,7 @@ impl ServeStep {
 
     /// The names of its connections, as far as they are given.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.name()).chain(self.then.iter().map(String::as_str))
+        std::iter::once(self.name()).chain(self.then.iter().map(|name| &**name))
     }
 
     /// Checks what the descriptor's shapes let through.
@@ -114,12 +66,12 @@ impl ServeStep {
         if let Some(twice) = names.iter().enumerate().find(|(n, name)| names[..*n].contains(name)) {
             return Err(format!("two connections cannot both be called `{}`", twice.1));
         }
-        self.upgrade.as_ref().map_or(Ok(()), Upgrade::check)
+        self.upgrade.check()
     }
 
     /// Whether clients can find the editor on this machine at all: those of the edition `cli` look up `localhost`.
     pub async fn check_findable(&self) -> Result<(), PeerError> {
-        if self.host.as_deref() != Some("::1") {
+        if self.host == Loopback::V4 {
             return Ok(());
         }
         let found = tokio::net::lookup_host("localhost:0").await;
@@ -130,62 +82,36 @@ impl ServeStep {
     }
 
     /// The plan of the editor.
-    pub fn plan(
-        self,
-        call: &VerbCall<'_>,
-        edition: &'static AmpEdition,
-        dirs: &SubjectDirs,
-    ) -> Result<EditorPlan, PeerError> {
-        let host = match self.host.as_deref() {
-            None | Some("127.0.0.1") => std::net::Ipv4Addr::LOCALHOST.into(),
-            Some("::1") => std::net::Ipv6Addr::LOCALHOST.into(),
-            Some(other) => return Err(wrong(call.verb, format!("`host` is 127.0.0.1 or ::1, not {other}"))),
+    pub fn plan(self, call: &VerbCall<'_>, edition: &'static AmpEdition, dirs: &SubjectDirs) -> EditorPlan {
+        let host = match self.host {
+            Loopback::V4 => std::net::Ipv4Addr::LOCALHOST.into(),
+            Loopback::V6 => std::net::Ipv6Addr::LOCALHOST.into(),
         };
         let folder = match &self.folder {
             Some(folder) => dirs.root.join(folder),
             None => dirs.root.canonicalize().unwrap_or_else(|_| dirs.root.clone()),
         };
-        Ok(EditorPlan {
+        // Clients of the guide may look for no others.
+        let usual = if edition.lockfile.ports.is_some() { Port::Guide } else { Port::Any };
+        EditorPlan {
             names: self.names().map(str::to_owned).collect(),
             edition,
             host,
-            port: port(self.port.as_ref(), edition).map_err(|what| wrong(call.verb, what))?,
+            port: self.port.unwrap_or(usual),
             folder,
             token: self.token.clone(),
-            lockfile: lockfile(self.lockfile).map_err(|what| wrong(call.verb, what))?,
-            answers: self.answers == AnswersParam::All,
+            lockfile: self.lockfile,
+            answers: self.answers == ResponsePolicy::All,
             withholds: self.withholds,
-            upgrade: self.upgrade.unwrap_or_default(),
+            upgrade: self.upgrade,
             options: Options {
-                pong: self.pings == AutomaticParam::Answer,
-                close: self.close == AutomaticParam::Answer,
+                pong: self.pings == AutomaticResponse::Answer,
+                close: self.close == AutomaticResponse::Answer,
                 read: self.read.unwrap_or(true),
             },
             deliberate: deliberate(call, self.deliberate.as_ref()),
             step: call.step.to_owned(),
-        })
-    }
-}
-
-fn port(param: Option<&Value>, edition: &AmpEdition) -> Result<Port, String> {
-    let number = match param {
-        // Clients of the guide may look for no others.
-        None if edition.lockfile.ports.is_some() => return Ok(Port::Guide),
-        None => return Ok(Port::Any),
-        Some(Value::String(word)) if word == "guide" => return Ok(Port::Guide),
-        Some(Value::String(word)) if word == "any" => return Ok(Port::Any),
-        Some(Value::String(word)) => word.parse().ok(),
-        Some(other) => other.as_u64().and_then(|n| u16::try_from(n).ok()),
-    };
-    let number = number.filter(|port| *port > 0);
-    number.map(Port::Fixed).ok_or_else(|| "`port` is `guide`, `any`, or a number from 1 to 65535".to_owned())
-}
-
-fn lockfile(param: Option<Value>) -> Result<Option<LockfilePlan>, String> {
-    match param {
-        None => Ok(Some(LockfilePlan::default())),
-        Some(Value::String(word)) if word == "none" => Ok(None),
-        Some(other) => serde_json::from_value(other).map(Some).map_err(|e| format!("`lockfile`: {e}")),
+        }
     }
 }
 
@@ -218,19 +144,6 @@ impl LockfilePlan {
         }
         Value::Object(keys).to_string().into_bytes()
     }
-}
-
-/// How a scenario describes the response to a handshake.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Upgrade {
-    status: Option<String>,
-    headers: Map<String, Value>,
-    body: Option<String>,
-    raw: Option<String>,
-    never: bool,
-    split: Option<usize>,
-    frames: Vec<Frame>,
 }
 
 /// The response to a handshake request.
@@ -271,7 +184,11 @@ impl Upgrade {
                 }
             };
         let mut reply = if self.is_usual() { usual } else { self.reply(accepting) };
-        reply.manner = SendOptions { deliberate: deliberate.map(str::to_owned), split: self.split, cut: None };
+        reply.manner = SendOptions {
+            deliberate: deliberate.map(str::to_owned),
+            split: self.split.map(|split| split.0),
+            cut: None,
+        };
         // Frames make no sense behind a refusal that was not asked for.
         let wanted = !self.is_usual() || reply.head.status() == Some(101);
         let frames = if wanted { self.frames().unwrap_or_default() } else { vec![] };

@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::config::Described;
 use crate::peer::amplifier::routes::{Encoding, Route, route};
 use crate::peer::asking::{Watch, failed, one, shown};
 use crate::peer::http_url::HttpUrl;
-use crate::peer::params::{given, headers};
+use crate::peer::params::headers;
 use crate::peer::{Answer, Detected, PeerError, Setting};
 use crate::protocol::Lock;
+use crate::protocol::amplifier::verbs::{self, Key};
 use crate::protocol::amplifier::{ENDPOINTS, PROTOCOL};
 use crate::trace::{Clock, Message, Recorder};
 use crate::wire::http::{Content, Incoming, Request, Whole};
@@ -24,43 +24,7 @@ use super::verbs::PROVES;
 /// An invalid key that does not look like a key.
 const BAD_KEY: &str = "wirecert-made-this-up-it-is-no-key";
 
-/// The step `request`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RequestStep {
-    #[serde(rename = "as")]
-    pub label: Option<String>,
-    pub over: Option<String>,
-    pub endpoint: String,
-    #[serde(default)]
-    pub params: Map<String, Value>,
-    pub created_by: Option<String>,
-    encode: Option<String>,
-    #[serde(default, deserialize_with = "given")]
-    body: Option<Value>,
-    pub provokes: Option<String>,
-    pub decides: Option<String>,
-    #[serde(default)]
-    pub key: Key,
-    #[serde(default)]
-    headers: Map<String, Value>,
-    pub repeat: Option<u64>,
-    pub read: Option<bool>,
-    pub deliberate: Option<String>,
-}
-
-/// Which API key a new session has.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Key {
-    #[default]
-    Good,
-    Bad,
-    Unauthorized,
-    None,
-}
-
-impl RequestStep {
+impl verbs::Request {
     /// The session that it is about.
     pub fn session(&self) -> &str {
         self.params.get("session_id").and_then(Value::as_str).unwrap_or_default()
@@ -92,7 +56,7 @@ impl RequestStep {
         let route = route(&self.endpoint, &Value::Object(self.params.clone()), encoding);
         let route = route.ok_or_else(|| PeerError::Scenario(format!("there is no endpoint `{}`", self.endpoint)))?;
         let mut request = request(url, Route { body: body.or(route.body.map(|_| json!({}))), ..route });
-        for (name, value) in headers(&self.headers) {
+        for (name, value) in headers(&self.headers.0) {
             request.headers.retain(|(present, _)| !present.eq_ignore_ascii_case(&name));
             request.headers.push((name, value));
         }
@@ -275,7 +239,7 @@ pub enum DefaultRequest {
 impl DefaultRequest {
     /// What a step asks for that may be refused because the subject is not described with what it needs; none where it
     /// cannot be. `odd_key`: a session was created with another key than the good one.
-    pub fn of(step: &RequestStep, described: &Described, odd_key: bool) -> Option<Self> {
+    pub fn of(step: &verbs::Request, described: &Described, odd_key: bool) -> Option<Self> {
         let keyless = described.secret("credentials.good").is_none();
         let defaults = match step.endpoint.as_str() {
             "createSession" if step.key == Key::Good && !step.sets("credentials") => {
@@ -283,10 +247,10 @@ impl DefaultRequest {
                 let chosen = own_profile && described.text("profiles.good").is_none();
                 (keyless || chosen).then_some(Self::Session { own_profile })?
             }
-            "submitPrompt" if step.provokes.is_some() && keyless && !odd_key => Self::Prompt,
+            "submitPrompt" if step.generated.provokes.is_some() && keyless && !odd_key => Self::Prompt,
             _ => return None,
         };
-        step.read.unwrap_or(true).then_some(defaults)
+        step.read.is_none_or(|read| read.0).then_some(defaults)
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -15,6 +14,7 @@ use crate::config::Described;
 use crate::peer::asking::{Watch, one};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::{PeerError, Setting};
+use crate::protocol::amplifier::verbs::{AwaitSession, Decision, SessionStage};
 use crate::trace::{Clock, End, Recorder};
 use crate::wire::http::{Client, Exchanges, Incoming, Limits, Request};
 
@@ -108,22 +108,6 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 /// How often the status is requested.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The step `await_session`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AwaitStep {
-    session_id: String,
-    until: Until,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Until {
-    Working,
-    Telling,
-    Over,
-}
-
 /// The progress of the prompts of sessions, by their events. Clones share it.
 #[derive(Clone, Default)]
 pub struct PromptProgress(Arc<SharedProgress>);
@@ -165,29 +149,29 @@ impl PromptProgress {
     ///
     /// # Errors
     /// [`PeerError::Lacking`] where it never is: the prompt is over too soon, or there are no events of it.
-    pub async fn wait_for(&self, step: &AwaitStep, setting: &Setting) -> Result<(), PeerError> {
+    pub async fn wait_for(&self, step: &AwaitSession, setting: &Setting) -> Result<(), PeerError> {
         let deadline = Instant::now() + setting.longest.map_or(MAX_WAIT, |longest| longest.min(MAX_WAIT));
         loop {
             let changed = self.0.changed.notified();
             let progress = self.session(&step.session_id);
             match step.until {
-                Until::Telling if progress.reporting => return Ok(()),
-                Until::Telling if progress.complete => {
+                SessionStage::Telling if progress.reporting => return Ok(()),
+                SessionStage::Telling if progress.complete => {
                     return Err(lacking("nothing is told of the prompt while it is worked on"));
                 }
-                Until::Working if progress.complete => return Err(lacking("the prompt is complete too soon")),
-                Until::Working if progress.started => return Ok(()),
-                Until::Over if progress.complete => return Ok(()),
+                SessionStage::Working if progress.complete => return Err(lacking("the prompt is complete too soon")),
+                SessionStage::Working if progress.started => return Ok(()),
+                SessionStage::Over if progress.complete => return Ok(()),
                 _ => {}
             }
             let status = status(setting, &step.session_id).await;
             match (step.until, status.as_deref()) {
-                (Until::Working, Some("processing" | "awaiting_approval")) => return Ok(()),
-                (Until::Over, Some("error" | "stopped")) => return Ok(()),
+                (SessionStage::Working, Some("processing" | "awaiting_approval")) => return Ok(()),
+                (SessionStage::Over, Some("error" | "stopped")) => return Ok(()),
                 // One that is idle may not have begun.
-                (Until::Over, Some("idle")) if progress.started => return Ok(()),
+                (SessionStage::Over, Some("idle")) if progress.started => return Ok(()),
                 // Whether it comes to its end is for the steps that follow.
-                (Until::Over, _) if Instant::now() >= deadline => return Ok(()),
+                (SessionStage::Over, _) if Instant::now() >= deadline => return Ok(()),
                 (_, Some("error" | "stopped")) => return Err(lacking("the prompt comes to no end")),
                 _ if Instant::now() >= deadline => {
                     return Err(lacking("nothing shows that the prompt is worked on"));
@@ -257,7 +241,7 @@ impl Approvals {
     pub async fn decision(
         &self,
         session: &str,
-        how: &str,
+        how: Decision,
         described: &Described,
         within: Duration,
     ) -> Result<String, PeerError> {
@@ -275,7 +259,7 @@ impl Approvals {
         let options = timeout(within, offered).await.map_err(none)?;
         choose(&options, how, described).ok_or_else(|| {
             let options = options.join("`, `");
-            let described = if matches!(how, "allow" | "deny") {
+            let described = if matches!(how, Decision::Allow | Decision::Deny) {
                 format!("; say which does: `approval: {{ {how}: […] }}`")
             } else {
                 String::new()
@@ -285,20 +269,20 @@ impl Approvals {
     }
 }
 
-fn choose(options: &[String], how: &str, described: &Described) -> Option<String> {
+fn choose(options: &[String], how: Decision, described: &Described) -> Option<String> {
     let nth = |n: usize| options.get(n).cloned();
     match how {
-        "allow" => matching_option(options, described, "approval.allow", ALLOW),
-        "deny" => matching_option(options, described, "approval.deny", DENY),
-        "miscased" => {
+        Decision::Allow => matching_option(options, described, "approval.allow", ALLOW),
+        Decision::Deny => matching_option(options, described, "approval.deny", DENY),
+        Decision::Miscased => {
             let allow = matching_option(options, described, "approval.allow", ALLOW)?;
             let cases = [allow.to_lowercase(), allow.to_uppercase(), swapped(&allow)];
             cases.into_iter().find(|other| !options.contains(other))
         }
-        "first" => nth(0),
-        "second" => nth(1),
-        "third" => nth(2),
-        _ => nth(3),
+        Decision::First => nth(0),
+        Decision::Second => nth(1),
+        Decision::Third => nth(2),
+        Decision::Fourth => nth(3),
     }
 }
 
@@ -332,6 +316,7 @@ mod tests {
     fn chosen(options: &[&str], how: &str, described: &Value) -> Option<String> {
         let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
         let Value::Object(values) = described.clone() else { panic!("an object") };
+        let how = serde_json::from_value(how.into()).unwrap();
         choose(&options, how, &Described::new(values, std::collections::BTreeMap::default()))
     }
 
@@ -359,14 +344,14 @@ mod tests {
         let approvals = Approvals::default();
         let required = |option: &str| json!({"event": "approval:required", "data": {"options": [option]}});
         let described = Described::default();
-        let none = approvals.decision("s", "allow", &described, Duration::from_millis(10)).await;
+        let none = approvals.decision("s", Decision::Allow, &described, Duration::from_millis(10)).await;
         assert!(matches!(none, Err(PeerError::Scenario(_))));
-        let decision = approvals.decision("s", "allow", &described, Duration::from_secs(5));
+        let decision = approvals.decision("s", Decision::Allow, &described, Duration::from_secs(5));
         let noted = async { approvals.note_event("s", &required("Allow")) };
         assert_eq!(tokio::join!(decision, noted).0.unwrap(), "Allow");
-        assert_eq!(approvals.decision("other", "first", &described, Duration::ZERO).await.unwrap(), "Allow");
+        assert_eq!(approvals.decision("other", Decision::First, &described, Duration::ZERO).await.unwrap(), "Allow");
         approvals.note_event("other", &required("No"));
-        assert_eq!(approvals.decision("other", "first", &described, Duration::ZERO).await.unwrap(), "No");
-        assert_eq!(approvals.decision("s", "first", &described, Duration::ZERO).await.unwrap(), "Allow");
+        assert_eq!(approvals.decision("other", Decision::First, &described, Duration::ZERO).await.unwrap(), "No");
+        assert_eq!(approvals.decision("s", Decision::First, &described, Duration::ZERO).await.unwrap(), "Allow");
     }
 }

@@ -1,13 +1,14 @@
 //! Subscriptions by event stream and WebSocket, and control messages.
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::peer::asking::{OutgoingRequest, Watch};
 use crate::peer::http_url::HttpUrl;
-use crate::peer::params::{deliberate, headers, read, wrong};
+use crate::peer::params::{deliberate, headers, wrong};
 use crate::peer::{PeerError, Performed, VerbCall};
-use crate::protocol::parse_hex;
+use crate::protocol::amplifier::verbs::{
+    Control, ControlContent, CreatedBy, FrameHeader, Subscribe, Transport, Unsubscribe, UnsubscribeHow,
+};
 use crate::trace::read_json;
 use crate::wire::Limits;
 use crate::wire::http::{self, Request};
@@ -15,69 +16,6 @@ use crate::wire::websocket::{self, ClientRequest, FrameSpec, Incoming, Mask, Rec
 
 use super::request::below;
 use super::verbs::{AmplifierClient, request_for_other_url, segment, unsent};
-
-/// The step `subscribe`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SubscribeStep {
-    #[serde(rename = "as")]
-    label: Option<String>,
-    #[serde(default)]
-    session_id: String,
-    created_by: Option<String>,
-    #[serde(default)]
-    transport: Transport,
-    #[serde(default)]
-    headers: Map<String, Value>,
-    read: Option<bool>,
-    deliberate: Option<String>,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Transport {
-    #[default]
-    Sse,
-    Ws,
-}
-
-/// The step `unsubscribe`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct UnsubscribeStep {
-    of: String,
-    #[serde(default)]
-    how: UnsubscribeHow,
-    deliberate: Option<String>,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum UnsubscribeHow {
-    #[default]
-    Close,
-    Eof,
-    Reset,
-}
-
-/// The step `control`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ControlStep {
-    pub of: String,
-    pub message: Option<Map<String, Value>>,
-    text: Option<String>,
-    hex: Option<String>,
-    pub provokes: Option<String>,
-    pub decides: Option<String>,
-    fin: Option<bool>,
-    opcode: Option<u8>,
-    rsv: Option<u8>,
-    masked: Option<bool>,
-    code: Option<u16>,
-    fragments: Option<usize>,
-    pub deliberate: Option<String>,
-}
 
 /// A WebSocket of a session.
 pub struct SessionSocket {
@@ -109,49 +47,45 @@ impl SessionSocket {
     }
 }
 
-impl ControlStep {
+impl Control {
     /// The frames to send. `generated` are members of the message that the step leaves to be filled in.
-    ///
-    /// # Errors
-    /// What is wrong with the step, as a fragment.
-    pub fn frames(&self, generated: Map<String, Value>) -> Result<Vec<FrameSpec>, String> {
-        let mut payload = match (&self.message, &self.text, &self.hex) {
-            (Some(message), None, None) => {
+    pub fn frames(&self, generated: Map<String, Value>) -> Vec<FrameSpec> {
+        let mut payload = match &self.content {
+            ControlContent::Message(message) => {
                 let mut message = message.clone();
                 message.extend(generated);
                 Value::Object(message).to_string().into_bytes()
             }
-            (None, Some(text), None) => text.clone().into_bytes(),
-            (None, None, Some(hex)) => parse_hex(hex)?,
-            _ => return Err("say exactly one of `message`, `text` and `hex`".to_owned()),
+            ControlContent::Text(text) => text.clone().into_bytes(),
+            ControlContent::Hex(bytes) => bytes.0.clone(),
         };
-        if let Some(code) = self.code {
+        let FrameHeader { fin, opcode, rsv, masked, code } = self.frame;
+        if let Some(code) = code {
             payload.splice(0..0, code.to_be_bytes());
         }
-        let mask = match self.masked {
+        let mask = match masked {
             None => Mask::ByRole,
             Some(true) => Mask::Fresh,
             Some(false) => Mask::Off,
         };
-        let first = self.opcode.unwrap_or(opcode::TEXT);
+        let first = opcode.unwrap_or(opcode::TEXT);
         let size = payload.len().div_ceil(self.fragments.unwrap_or(1).max(1)).max(1);
         let fragments: Vec<&[u8]> = if payload.is_empty() { vec![&[]] } else { payload.chunks(size).collect() };
         let last = fragments.len() - 1;
         let frames = fragments.into_iter().enumerate().map(|(n, fragment)| FrameSpec {
-            fin: n == last && self.fin.unwrap_or(true),
-            rsv: self.rsv.unwrap_or_default(),
+            fin: n == last && fin.unwrap_or(true),
+            rsv: rsv.unwrap_or_default(),
             mask,
             ..FrameSpec::new(if n == 0 { first } else { opcode::CONTINUATION }, fragment)
         });
-        Ok(frames.collect())
+        frames.collect()
     }
 }
 
 impl AmplifierClient {
-    pub(super) async fn subscribe(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let mut step: SubscribeStep = read(call)?;
-        if let Some(by) = &step.created_by {
-            let Some(id) = self.created_by(call.verb, by).await? else { return Ok(unsent(step.label)) };
+    pub(super) async fn subscribe(&mut self, call: &VerbCall<'_>, mut step: Subscribe) -> Result<Performed, PeerError> {
+        if let Some(CreatedBy(label)) = &step.created_by {
+            let Some(id) = self.created_by(call.verb, label).await? else { return Ok(unsent(step.label)) };
             step.session_id = id;
         }
         match step.transport {
@@ -160,13 +94,13 @@ impl AmplifierClient {
         }
     }
 
-    async fn stream(&mut self, call: &VerbCall<'_>, step: SubscribeStep) -> Result<Performed, PeerError> {
+    async fn stream(&mut self, call: &VerbCall<'_>, step: Subscribe) -> Result<Performed, PeerError> {
         let url = self.url()?;
         let target = format!("/sessions/{}/events", segment(&step.session_id));
         let mut request = Request::new("GET", below(&url, &target))
             .header("Accept", "text/event-stream")
             .header("Cache-Control", "no-cache");
-        for (name, value) in headers(&step.headers) {
+        for (name, value) in headers(&step.headers.0) {
             request.headers.retain(|(default, _)| !default.eq_ignore_ascii_case(&name));
             request.headers.push((name, value));
         }
@@ -180,7 +114,7 @@ impl AmplifierClient {
                 progress.note_event(&session, &json.value);
             }
         });
-        let read = step.read.unwrap_or(true);
+        let read = step.read.is_none_or(|read| read.0);
         let again = Some((HttpUrl { target: request.target.clone(), ..url.clone() }, request_for_other_url(&request)));
         let sending = OutgoingRequest {
             read,
@@ -189,17 +123,17 @@ impl AmplifierClient {
             again,
             ..OutgoingRequest::new(step.label.clone(), request)
         };
-        step.label.iter().for_each(|label| drop(self.sockets.remove(label)));
+        step.label.iter().for_each(|label| drop(self.sockets.remove(&**label)));
         self.sender.send(call.verb, &url.address, sending).await
     }
 
-    async fn socket(&mut self, call: &VerbCall<'_>, step: SubscribeStep) -> Result<Performed, PeerError> {
+    async fn socket(&mut self, call: &VerbCall<'_>, step: Subscribe) -> Result<Performed, PeerError> {
         let url = self.url()?;
         let target = format!("/sessions/{}/ws", segment(&step.session_id));
         let mut request = ClientRequest::new(below(&url, &target));
-        request.headers = headers(&step.headers);
+        request.headers = headers(&step.headers.0);
         request.manner.deliberate = deliberate(call, step.deliberate.as_ref());
-        request.options.read = step.read.unwrap_or(true);
+        request.options.read = step.read.is_none_or(|read| read.0);
         let name = step.label.as_deref().map(|label| self.sender.name(label));
         let tap = self.sender.exchanges().tap(name.as_deref());
         let limits = Limits { handshake: self.setting.patience, ..Limits::default() };
@@ -211,18 +145,17 @@ impl AmplifierClient {
             progress.note_event(session, json);
         };
         let socket = SessionSocket::new(step.session_id, opened.socket.sender, opened.socket.incoming, on_message);
-        let label = step.label.clone().unwrap_or_else(|| socket.sender.conn().to_owned());
-        self.sockets.insert(label, socket);
-        Ok(Performed { bindings: step.label.into_iter().zip(name.map(Value::from)).collect() })
+        let label = step.label.map(String::from);
+        self.sockets.insert(label.clone().unwrap_or_else(|| socket.sender.conn().to_owned()), socket);
+        Ok(Performed { bindings: label.into_iter().zip(name.map(Value::from)).collect() })
     }
 
-    pub(super) async fn control(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: ControlStep = read(call)?;
+    pub(super) async fn control(&mut self, call: &VerbCall<'_>, step: Control) -> Result<Performed, PeerError> {
         let why = deliberate(call, step.deliberate.as_ref());
-        let socket = self.sockets.get(&step.of);
-        let socket = socket.ok_or_else(|| wrong(call.verb, format!("`{}` is no WebSocket", step.of)))?;
-        let generated = self.generated(step.provokes.as_deref(), step.decides.as_deref(), &socket.session).await?;
-        for frame in step.frames(generated).map_err(|e| wrong(call.verb, e))? {
+        let socket = self.sockets.get(&*step.of);
+        let socket = socket.ok_or_else(|| wrong(call.verb, format!("`{}` is no WebSocket", &*step.of)))?;
+        let generated = self.generated(&step.generated, &socket.session).await?;
+        for frame in step.frames(generated) {
             // One that the server has ended shows so in the trace.
             if socket.sender.send(&frame, why.as_deref()).await.is_err() {
                 break;
@@ -231,12 +164,11 @@ impl AmplifierClient {
         Ok(Performed::default())
     }
 
-    pub(super) async fn unsubscribe(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: UnsubscribeStep = read(call)?;
+    pub(super) async fn unsubscribe(&mut self, call: &VerbCall<'_>, step: Unsubscribe) -> Result<Performed, PeerError> {
         let marked = deliberate(call, step.deliberate.as_ref());
         // To leave is no fault, but it is why nothing comes any more.
         let why = marked.clone().unwrap_or_else(|| call.step.to_owned());
-        let Some(socket) = self.sockets.get(&step.of) else {
+        let Some(socket) = self.sockets.get(&*step.of) else {
             self.sender.leave(call.verb, &step.of, step.how == UnsubscribeHow::Reset, &why).await?;
             return Ok(Performed::default());
         };
@@ -253,11 +185,13 @@ impl AmplifierClient {
 mod tests {
     use serde_json::json;
 
+    use crate::protocol::amplifier::verbs::ClientVerb;
+
     use super::*;
 
     fn frames(step: Value) -> Vec<FrameSpec> {
-        let step: ControlStep = serde_json::from_value(step).unwrap();
-        step.frames(Map::from_iter([("prompt".to_owned(), json!("p"))])).unwrap()
+        let step: Control = serde_json::from_value(step).unwrap();
+        step.frames(Map::from_iter([("prompt".to_owned(), json!("p"))]))
     }
 
     #[test]
@@ -273,7 +207,7 @@ mod tests {
         let close = frames(json!({"of": "s", "text": "bye", "opcode": 8, "code": 1000, "masked": false, "rsv": 4}));
         let expected = FrameSpec { rsv: 4, mask: Mask::Off, ..FrameSpec::close(Some(1000), "bye") };
         assert_eq!(close, [expected]);
-        let both: ControlStep = serde_json::from_value(json!({"of": "s", "text": "", "hex": ""})).unwrap();
-        assert!(both.frames(Map::new()).is_err());
+        let both = crate::format::variant::<ClientVerb>("control", json!({"of": "s", "text": "", "hex": ""}));
+        assert_eq!(both.unwrap_err(), "`control` takes exactly one of message, text, hex");
     }
 }

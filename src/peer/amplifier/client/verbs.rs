@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::peer::asking::{HttpStep, OutgoingRequest, Proves, RequestSender, Resend, address};
+use crate::peer::asking::{OutgoingRequest, Proves, RequestSender, Resend, address};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
+use crate::protocol::amplifier::verbs::{self, ClientVerb, CreatedBy, Generated, Key};
+use crate::protocol::http::verbs::Http;
 use crate::wire::http::Request;
 
-use super::request::{DefaultRequest, Key, RefusalWatch, RequestStep, below, default_profile, prompt};
-use super::sessions::{Approvals, AwaitStep, CreatedSessions, PromptProgress};
+use super::request::{DefaultRequest, RefusalWatch, below, default_profile, prompt};
+use super::sessions::{Approvals, CreatedSessions, PromptProgress};
 use super::subscriptions::SessionSocket;
 
 /// What a server breaks that does not do the first things.
@@ -63,18 +65,17 @@ impl AmplifierClient {
         address(&self.setting)
     }
 
-    async fn request(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let mut step: RequestStep = read(call)?;
+    async fn request(&mut self, call: &VerbCall<'_>, mut step: verbs::Request) -> Result<Performed, PeerError> {
         let why = deliberate(call, step.deliberate.as_ref());
         let url = self.url()?;
-        if let Some(by) = &step.created_by {
-            let Some(id) = self.created_by(call.verb, by).await? else { return Ok(unsent(step.label)) };
+        if let Some(CreatedBy(label)) = &step.created_by {
+            let Some(id) = self.created_by(call.verb, label).await? else { return Ok(unsent(step.label)) };
             step.params.insert("session_id".to_owned(), id.into());
         }
-        let mut generated = self.generated(step.provokes.as_deref(), step.decides.as_deref(), step.session()).await?;
+        let mut generated = self.generated(&step.generated, step.session()).await?;
         if step.endpoint == "createSession" {
             self.odd_key |= step.key != Key::Good;
-            self.pending_creations.extend(step.label.clone());
+            self.pending_creations.extend(step.label.clone().map(String::from));
             generated.insert("profile".to_owned(), self.profile(step.sets("profile")).await.into());
         }
         let request = step.request(&url, &self.setting, generated, why)?;
@@ -85,13 +86,13 @@ impl AmplifierClient {
         let mut performed = Performed::default();
         for _ in 0..times {
             let sending = OutgoingRequest {
-                over: step.over.clone(),
-                read: step.read.unwrap_or(true),
+                over: step.over.clone().map(String::from),
+                read: step.read.is_none_or(|read| read.0),
                 again: Some((
                     HttpUrl { target: request.target.clone(), ..url.clone() },
                     request_for_other_url(&request),
                 )),
-                watch: Some(refusal.watch(self.created.watch(step.label.clone()))),
+                watch: Some(refusal.watch(self.created.watch(step.label.clone().map(String::from)))),
                 ..OutgoingRequest::new(step.label.clone(), request.clone())
             };
             performed = self.sender.send(call.verb, &url.address, sending).await?;
@@ -127,17 +128,12 @@ impl AmplifierClient {
     }
 
     /// What a step leaves to be filled in: the prompt that provokes something, or a decision.
-    pub(super) async fn generated(
-        &self,
-        provokes: Option<&str>,
-        decides: Option<&str>,
-        session: &str,
-    ) -> Result<Map<String, Value>, PeerError> {
+    pub(super) async fn generated(&self, step: &Generated, session: &str) -> Result<Map<String, Value>, PeerError> {
         let mut generated = Map::new();
-        if let Some(what) = provokes {
+        if let Some(what) = &step.provokes {
             generated.insert("prompt".to_owned(), prompt(&self.setting, what)?.into());
         }
-        if let Some(how) = decides {
+        if let Some(how) = step.decides {
             let Setting { described, patience, .. } = &self.setting;
             let decision = self.approvals.decision(session, how, described, *patience).await?;
             generated.insert("decision".to_owned(), decision.into());
@@ -145,8 +141,7 @@ impl AmplifierClient {
         Ok(generated)
     }
 
-    async fn http(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let mut step: HttpStep = read(call)?;
+    async fn http(&mut self, call: &VerbCall<'_>, mut step: Http) -> Result<Performed, PeerError> {
         let why = deliberate(call, step.deliberate.as_ref());
         let url = self.url()?;
         if [&step.target, &step.raw].into_iter().flatten().any(|text| text.contains("/sessions/")) {
@@ -167,10 +162,10 @@ impl AmplifierClient {
             moved.request(("GET", &url.target), &url.address.to_string(), why.clone()).ok()
         });
         let sending = OutgoingRequest {
-            over: step.over,
-            read: step.read.unwrap_or(true),
+            over: step.over.map(String::from),
+            read: step.read.is_none_or(|read| read.0),
             again: Some((requested, again)),
-            watch: Some(self.created.watch(step.label.clone())),
+            watch: Some(self.created.watch(step.label.clone().map(String::from))),
             ..OutgoingRequest::new(step.label, request)
         };
         self.sender.send(call.verb, &url.address, sending).await
@@ -191,7 +186,8 @@ pub(super) fn request_for_other_url(request: &Request) -> Resend {
 }
 
 /// What a step has done that is not sent: its label stands for itself.
-pub(super) fn unsent(label: Option<String>) -> Performed {
+pub(super) fn unsent(label: Option<impl Into<String>>) -> Performed {
+    let label: Option<String> = label.map(Into::into);
     Performed { bindings: label.map(|label| (label.clone(), label.into())).into_iter().collect() }
 }
 
@@ -203,22 +199,20 @@ pub(super) fn segment(text: &str) -> String {
 impl Peer for AmplifierClient {
     fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
-            match call.verb {
-                "request" => self.request(&call).await,
-                "http" => self.http(&call).await,
-                "subscribe" => self.subscribe(&call).await,
-                "control" => self.control(&call).await,
-                "unsubscribe" => self.unsubscribe(&call).await,
-                "await_session" => {
-                    let step: AwaitStep = read(&call)?;
+            match read(&call)? {
+                ClientVerb::Request(step) => self.request(&call, *step).await,
+                ClientVerb::Http(step) => self.http(&call, *step).await,
+                ClientVerb::Subscribe(step) => self.subscribe(&call, step).await,
+                ClientVerb::Control(step) => self.control(&call, *step).await,
+                ClientVerb::Unsubscribe(step) => self.unsubscribe(&call, step).await,
+                ClientVerb::AwaitSession(step) => {
                     self.progress.wait_for(&step, &self.setting).await.map(|()| Performed::default())
                 }
-                "open" => {
+                ClientVerb::Open(step) => {
                     let url = self.url()?;
-                    self.sender.open(&call, &url.address).await
+                    self.sender.open(&call, step, &url.address).await
                 }
-                "drop" => self.sender.drop(&call).await,
-                other => Err(PeerError::Unable(format!("the Amplifier client has no verb `{other}`"))),
+                ClientVerb::Drop(step) => self.sender.drop(&call, step).await,
             }
         })
     }

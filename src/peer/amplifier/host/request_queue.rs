@@ -10,15 +10,16 @@ use crate::peer::amplifier::server::context::ServerContext;
 use crate::peer::amplifier::server::model::{EndpointRequest, Feed, FeedEnd, Model, Refusal, Workspace};
 use crate::peer::amplifier::server::quirks::Quirks;
 use crate::peer::amplifier::server::script::{Script, example};
-use crate::peer::hosting::{DropMode, OutgoingResponse, PendingRequest, PendingRequests, line};
+use crate::peer::hosting::{OutgoingResponse, PendingRequest, PendingRequests, line};
+use crate::protocol::amplifier::verbs::{CutHow, SubscriptionRefusal};
 use crate::protocol::amplifier::{Endpoint, Route};
+use crate::protocol::words::StreamEnd;
 use crate::trace::{HttpRequest, Message, StreamEvent};
 use crate::wire::http::{Content, EventWriter, Handler, OnHead, Received, Responder, Response};
 use crate::wire::websocket::{FrameSpec, Incoming, Reply, Request, SendOptions, Socket};
 use crate::wire::{http_head, websocket};
 
-use super::steps::SubscriptionRefusal;
-use super::streams::{CutHow, OpenSubscriptions, PacedBytes, StreamSink};
+use super::streams::{OpenSubscriptions, PacedBytes, StreamSink};
 
 /// The name under which subscriptions are withheld.
 pub const SUBSCRIBE: &str = "subscribe";
@@ -248,11 +249,11 @@ impl PendingExchange {
     }
 
     /// Ends its connection without a response; `why` says why that is wrong on purpose.
-    pub async fn drop(self, how: DropMode, why: &str) {
+    pub async fn drop(self, how: StreamEnd, why: &str) {
         match (self, how) {
             (Self::Plain(request, _), how) => request.hang_up(how, why),
-            (Self::Socket(request), DropMode::Eof) => request.hang_up(Some(why)).await,
-            (Self::Socket(request), DropMode::Reset) => {
+            (Self::Socket(request), StreamEnd::Eof) => request.hang_up(Some(why)).await,
+            (Self::Socket(request), StreamEnd::Reset) => {
                 request.leave_unanswered(websocket::Options::default()).sender.reset(Some(why)).await;
             }
         }

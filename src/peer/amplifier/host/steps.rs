@@ -1,45 +1,21 @@
-//! The parameters of the verbs.
+//! What the steps of a server send: answers, events, frames.
 
-use std::time::Duration;
+use serde_json::{Value, json};
 
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value, json};
-
-use crate::peer::hosting::{BodyDelivery, line};
-use crate::peer::params::{Fill, given};
+use crate::peer::hosting::line;
+use crate::protocol::amplifier::verbs::{
+    Answer, ErrorBody, Event, FrameHeader, LineEndChoice, Outcome, Stream, StreamContent, SubscriptionRefusal,
+};
 use crate::protocol::amplifier::{CODES, Endpoint};
-use crate::protocol::{parse_duration, parse_hex};
+use crate::protocol::http::verbs::{Delivery, Status};
 use crate::trace::StreamEvent;
 use crate::wire::http::{EventWriter, LineEnd, Response};
 use crate::wire::websocket::{FrameSpec, Mask};
 
-use super::streams::{CutHow, PacedBytes};
+use super::streams::PacedBytes;
 
 /// How much of an event that is repeated is written at a time, in bytes.
 const MAX_WRITE: usize = 64 << 10;
-
-/// The parameters of `serve`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ServeStep {
-    pub script: Option<Value>,
-    pub answers: Answers,
-    pub withholds: Vec<String>,
-    pub quiet: bool,
-    pub refuses: Option<SubscriptionRefusal>,
-    pub deliberate: Option<String>,
-}
-
-/// Which subscriptions are refused.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SubscriptionRefusal {
-    /// How many are accepted before.
-    #[serde(default)]
-    pub after: usize,
-    /// The status.
-    pub status: u16,
-}
 
 impl SubscriptionRefusal {
     /// The refusal.
@@ -53,65 +29,20 @@ impl SubscriptionRefusal {
     }
 }
 
-/// What a server answers by itself.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answers {
-    #[default]
-    All,
-    None,
-}
-
-/// The parameters of `answer`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct AnswerStep {
-    pub to: Option<String>,
-    status: Option<Value>,
-    #[serde(deserialize_with = "given")]
-    json: Option<Value>,
-    error: Option<ErrorStep>,
-    headers: Map<String, Value>,
-    after: Option<String>,
-    pub repeats: bool,
-    pub deliberate: Option<String>,
-}
-
-/// An error of a response.
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ErrorStep {
-    code: String,
-    message: Option<String>,
-    #[serde(default, deserialize_with = "given")]
-    details: Option<Value>,
-}
-
-impl AnswerStep {
+impl Answer {
     /// How it is carried, and its body.
-    ///
-    /// # Errors
-    /// What is wrong with it, as a fragment.
-    pub fn delivery(&self, endpoint: Option<Endpoint>) -> Result<(BodyDelivery, Vec<u8>), String> {
-        let default_status = match &self.error {
-            Some(error) => error.status(),
-            None => success(endpoint),
+    pub fn delivery(&self, endpoint: Option<Endpoint>) -> (Delivery, Vec<u8>) {
+        let (usual, body) = match &self.outcome {
+            Outcome::Error(error) => (error.status(), error.body()),
+            Outcome::Json(json) => (success(endpoint), json.clone()),
         };
-        let status = self.status.clone().unwrap_or_else(|| default_status.into());
-        let mut delivery = json!({ "status": status, "headers": self.headers });
-        if let Some(after) = &self.after {
-            delivery["after"] = after.clone().into();
-        }
-        let delivery = serde_json::from_value(delivery).map_err(|e| e.to_string())?;
-        let body = match &self.error {
-            Some(error) => error.body(),
-            None => self.json.clone().unwrap_or_default(),
-        };
-        Ok((delivery, body.to_string().into_bytes()))
+        let status = Some(self.status.clone().unwrap_or(Status::Code(usual)));
+        let delivery = Delivery { status, headers: self.headers.clone(), after: self.after, ..Delivery::default() };
+        (delivery, body.to_string().into_bytes())
     }
 }
 
-impl ErrorStep {
+impl ErrorBody {
     /// The status of its code; 500 of an unknown one.
     fn status(&self) -> u16 {
         CODES.iter().find(|(code, ..)| *code == self.code).map_or(500, |(_, status, _)| *status)
@@ -138,45 +69,7 @@ pub fn success(endpoint: Option<Endpoint>) -> u16 {
     }
 }
 
-/// The parameters of `event`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct EventStep {
-    pub of: Option<String>,
-    event: String,
-    #[serde(deserialize_with = "given")]
-    data: Option<Value>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    id: Option<String>,
-    retry: Option<u64>,
-    line_end: LineEndChoice,
-    lines: Option<usize>,
-    space: Option<bool>,
-    repeat: Option<usize>,
-    fragments: Option<usize>,
-    split: Option<usize>,
-    #[serde(deserialize_with = "duration")]
-    pace: Duration,
-    pub deliberate: Option<String>,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum LineEndChoice {
-    #[default]
-    Lf,
-    Crlf,
-    Cr,
-}
-
-/// A `pace` that is no time was reported when the scenario was read.
-fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    parse_duration(&text).map_err(serde::de::Error::custom)
-}
-
-impl EventStep {
+impl Event {
     /// The message.
     fn message(&self, session: &str) -> String {
         let mut data = self.data.clone().unwrap_or_else(|| json!({}));
@@ -212,7 +105,7 @@ impl EventStep {
         let mut pieces = vec![];
         while left > 0 {
             let times = left.min(at_once);
-            pieces.push(PacedBytes { bytes: bytes.repeat(times), split: self.split, pace: self.pace });
+            pieces.push(PacedBytes { bytes: bytes.repeat(times), split: self.split(), pace: self.pace.0 });
             left -= times;
         }
         pieces
@@ -239,7 +132,7 @@ impl EventStep {
 
     /// The size of the TCP segments in bytes, where it is sent in several.
     pub fn split(&self) -> Option<usize> {
-        self.split
+        self.split.map(|split| split.0)
     }
 }
 
@@ -263,77 +156,46 @@ fn with_line_feeds(json: &str, lines: usize) -> String {
     text
 }
 
-/// The parameters of `stream`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct StreamStep {
-    pub of: Option<String>,
-    text: Option<String>,
-    hex: Option<String>,
-    fill: Option<Fill>,
-    fin: Option<bool>,
-    opcode: Option<u8>,
-    rsv: Option<u8>,
-    masked: Option<bool>,
-    code: Option<u16>,
-    split: Option<usize>,
-    #[serde(deserialize_with = "duration")]
-    pace: Duration,
-    pub deliberate: Option<String>,
-}
-
-impl StreamStep {
+impl Stream {
     /// What to write into an event stream.
     ///
     /// # Errors
     /// What is wrong with it, as a fragment.
     pub fn bytes(&self) -> Result<PacedBytes, String> {
-        let frame = [self.opcode.is_some(), self.rsv.is_some(), self.masked.is_some(), self.code.is_some()];
-        if self.fin.is_some() || frame.contains(&true) {
+        if self.frame != FrameHeader::default() {
             return Err("an event stream has no frames".to_owned());
         }
-        Ok(PacedBytes { bytes: self.payload()?, split: self.split, pace: self.pace })
+        Ok(PacedBytes { bytes: self.payload()?, split: self.split.map(|split| split.0), pace: self.pace.0 })
     }
 
     /// The frame to send over a WebSocket.
     ///
     /// # Errors
     /// What is wrong with it, as a fragment.
-    pub fn frame(&self) -> Result<(FrameSpec, Option<usize>), String> {
+    pub fn frame(&self) -> Result<FrameSpec, String> {
+        let FrameHeader { fin, opcode, rsv, masked, code } = self.frame;
         let mut payload = self.payload()?;
-        if let Some(code) = self.code {
+        if let Some(code) = code {
             payload.splice(0..0, code.to_be_bytes());
         }
-        let mask = match self.masked {
+        let mask = match masked {
             None => Mask::ByRole,
             Some(true) => Mask::Fresh,
             Some(false) => Mask::Off,
         };
-        let opcode = self.opcode.unwrap_or(1);
-        let frame = FrameSpec {
-            fin: self.fin.unwrap_or(true),
-            rsv: self.rsv.unwrap_or_default(),
+        Ok(FrameSpec {
+            fin: fin.unwrap_or(true),
+            rsv: rsv.unwrap_or_default(),
             mask,
-            ..FrameSpec::new(opcode, payload)
-        };
-        Ok((frame, self.split))
+            ..FrameSpec::new(opcode.unwrap_or(1), payload)
+        })
     }
 
     fn payload(&self) -> Result<Vec<u8>, String> {
-        match (&self.text, &self.hex, &self.fill) {
-            (Some(text), None, None) => Ok(text.clone().into_bytes()),
-            (None, Some(hex), None) => parse_hex(hex),
-            (None, None, Some(fill)) => fill.bytes(),
-            _ => Err("say exactly one of `text`, `hex` and `fill`".to_owned()),
+        match &self.content {
+            StreamContent::Text(text) => Ok(text.clone().into_bytes()),
+            StreamContent::Hex(bytes) => Ok(bytes.0.clone()),
+            StreamContent::Fill(fill) => fill.bytes(),
         }
     }
-}
-
-/// The parameters of `cut`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CutStep {
-    pub of: Option<String>,
-    pub how: CutHow,
-    pub deliberate: Option<String>,
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 
+use crate::protocol::amplifier::verbs::CutHow;
 use crate::wire::http::{BodyWriter, Broken};
 use crate::wire::websocket::{FrameSpec, SendOptions, Sender};
 
@@ -64,16 +65,6 @@ pub struct PacedBytes {
     pub split: Option<usize>,
     /// The time between the pieces; with it, each is a chunk of its own.
     pub pace: Duration,
-}
-
-/// How a subscription ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CutHow {
-    #[default]
-    End,
-    Eof,
-    Reset,
 }
 
 impl Default for OpenSubscriptions {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::streams::CutHow;
 use super::*;
 use crate::peer::http_url::HttpUrl;
 use crate::peer::{Peer, PeerError, Performed, Setting, VerbCall};
+use crate::protocol::amplifier::verbs::CutHow;
 use crate::trace::{Clock, End, Recorder, StreamEvent};
 use crate::wire::http::{Broken, Client, Exchange, Exchanges, Incoming, Limits, Request, Whole};
 use crate::wire::websocket::{ClientRequest, Socket, connect, opcode};

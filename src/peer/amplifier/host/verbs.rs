@@ -7,16 +7,19 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::peer::hosting::{DropMode, DropStep, OutgoingResponse, Port, RespondStep, StopMode, StopStep, Treatment};
+use crate::peer::hosting::{OutgoingResponse, Port, Treatment};
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
+use crate::protocol::amplifier::verbs::{Answer, Cut, CutHow, Event, OpenStream, Serve, ServerVerb, Stream};
+use crate::protocol::http::verbs::{DropUnanswered, Respond, Status};
+use crate::protocol::words::{self, StopMode, StreamEnd};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::websocket::SendOptions;
 
 use super::request_queue::{HostAgent, PendingExchange, RequestQueue, ResponsePolicy};
-use super::steps::{self, AnswerStep, Answers, CutStep, EventStep, ServeStep, StreamStep};
-use super::streams::{CutHow, OpenSubscription};
+use super::steps;
+use super::streams::OpenSubscription;
 
 /// How long requests may take to come: longer than any play.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
@@ -37,8 +40,7 @@ impl AmplifierHost {
         Self { setting, exchanges, port: Port::hold(), queue: Arc::default(), server: None }
     }
 
-    async fn serve(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: ServeStep = read(call)?;
+    async fn serve(&mut self, call: &VerbCall<'_>, step: Serve) -> Result<Performed, PeerError> {
         if self.server.is_some() {
             return Err(wrong(call.verb, "the server serves already; `stop` it first"));
         }
@@ -46,7 +48,7 @@ impl AmplifierHost {
         let why = deliberate(call, step.deliberate.as_ref());
         let agent =
             HostAgent::new(step.script.as_ref(), address.port(), step.quiet, why).map_err(|e| wrong(call.verb, e))?;
-        let silent = step.answers == Answers::None;
+        let silent = step.answers == words::ResponsePolicy::None;
         self.queue.open(ResponsePolicy { agent: Some(agent), silent, withheld: step.withholds, refuses: step.refuses });
         let cannot = |e: std::io::Error| PeerError::Environment(format!("cannot listen on {address}: {e}"));
         let limits = Limits { head_within: REQUEST_TIMEOUT, body_within: REQUEST_TIMEOUT, ..Limits::default() };
@@ -57,10 +59,9 @@ impl AmplifierHost {
         Ok(Performed { bindings: bindings.map(|(name, value)| (name.to_owned(), value)).to_vec() })
     }
 
-    async fn stop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: StopStep = read(call)?;
+    async fn stop(&mut self, call: &VerbCall<'_>, how: StopMode) -> Result<Performed, PeerError> {
         self.serving(call.verb)?;
-        self.end(step.how, call.step).await;
+        self.end(how, call.step).await;
         Ok(Performed::default())
     }
 
@@ -86,7 +87,7 @@ impl AmplifierHost {
             }
             StopMode::Kill => {
                 for pending in self.queue.waiting.take_all() {
-                    pending.drop(DropMode::Reset, why).await;
+                    pending.drop(StreamEnd::Reset, why).await;
                 }
                 self.queue.streams.end_all(CutHow::Reset, Some(why), patience).await;
             }
@@ -110,8 +111,9 @@ impl AmplifierHost {
     }
 
     /// The subscription that a step is about, for which the client has some time.
-    async fn stream_of(&self, verb: &str, of: Option<&str>) -> Result<OpenSubscription, PeerError> {
+    async fn stream_of(&self, verb: &str, of: Option<&OpenStream>) -> Result<OpenSubscription, PeerError> {
         self.serving(verb)?;
+        let of = of.map(|OpenStream(exchange)| exchange.as_str());
         let patience = self.setting.patience;
         self.queue.streams.find(of, patience).await.ok_or_else(|| {
             let which = of.map_or("no subscription".to_owned(), |name| format!("no subscription `{name}`"));
@@ -124,26 +126,22 @@ impl AmplifierHost {
         })
     }
 
-    async fn answer(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: AnswerStep = read(call)?;
+    async fn answer(&mut self, call: &VerbCall<'_>, step: Answer) -> Result<Performed, PeerError> {
         let why = deliberate(call, step.deliberate.as_ref());
-        let pending = self.pending_request(call.verb, step.to.as_deref()).await?;
-        let (delivery, body) = step.delivery(pending.endpoint()).map_err(|e| wrong(call.verb, e))?;
+        let pending = self.pending_request(call.verb, step.to.exchange.as_deref()).await?;
+        let (delivery, body) = step.delivery(pending.endpoint());
         let sending = delivery.sending(body, Some("application/json"), &pending.head(), why);
-        self.send(pending, sending.map_err(|e| wrong(call.verb, e))?, step.repeats).await;
+        self.send(pending, sending, step.to.repeats).await;
         Ok(Performed::default())
     }
 
-    async fn respond(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step = RespondStep::read(call)?;
+    async fn respond(&mut self, call: &VerbCall<'_>, mut step: Respond) -> Result<Performed, PeerError> {
         let why = deliberate(call, step.deliberate.as_ref());
-        // What is wrong with the step is wrong before there is a request.
-        step.body().map_err(|e| wrong(call.verb, e))?;
-        let pending = self.pending_request(call.verb, step.to.as_deref()).await?;
-        let step = step.or_status(steps::success(pending.endpoint()));
+        step.check().map_err(|e| wrong(call.verb, e))?;
+        let pending = self.pending_request(call.verb, step.to.exchange.as_deref()).await?;
+        step.delivery.status.get_or_insert(Status::Code(steps::success(pending.endpoint())));
         let sending = step.sending(&pending.head(), why).map_err(|e| wrong(call.verb, e))?;
-        let repeats = step.repeats;
-        self.send(pending, sending, repeats).await;
+        self.send(pending, sending, step.to.repeats).await;
         Ok(Performed::default())
     }
 
@@ -154,11 +152,10 @@ impl AmplifierHost {
         self.queue.send(pending, sending).await;
     }
 
-    async fn drop(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: DropStep = read(call)?;
-        let pending = self.pending_request(call.verb, step.to.as_deref()).await?;
+    async fn drop(&mut self, call: &VerbCall<'_>, step: DropUnanswered) -> Result<Performed, PeerError> {
+        let pending = self.pending_request(call.verb, step.to.exchange.as_deref()).await?;
         let why = deliberate(call, step.deliberate.as_ref()).unwrap_or_else(|| call.step.to_owned());
-        if let (true, PendingExchange::Plain(request, _)) = (step.repeats, &pending) {
+        if let (true, PendingExchange::Plain(request, _)) = (step.to.repeats, &pending) {
             let treatment = Treatment::HangUp(step.how, why.clone());
             self.queue.waiting.treat_repeats(request, treatment, &self.setting.recorder);
         }
@@ -166,10 +163,9 @@ impl AmplifierHost {
         Ok(Performed::default())
     }
 
-    async fn event(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: EventStep = read(call)?;
+    async fn event(&mut self, call: &VerbCall<'_>, step: Event) -> Result<Performed, PeerError> {
         let why = deliberate(call, step.deliberate.as_ref());
-        let stream = self.stream_of(call.verb, step.of.as_deref()).await?;
+        let stream = self.stream_of(call.verb, step.of.as_ref()).await?;
         let sink = &stream.sink;
         if sink.is_socket() {
             if step.is_for_streams() {
@@ -190,13 +186,13 @@ impl AmplifierHost {
         Ok(Performed::default())
     }
 
-    async fn stream(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: StreamStep = read(call)?;
+    async fn stream(&mut self, call: &VerbCall<'_>, step: Stream) -> Result<Performed, PeerError> {
         let why = deliberate(call, step.deliberate.as_ref());
-        let stream = self.stream_of(call.verb, step.of.as_deref()).await?;
+        let stream = self.stream_of(call.verb, step.of.as_ref()).await?;
         let sink = &stream.sink;
         if sink.is_socket() {
-            let (frame, split) = step.frame().map_err(|e| wrong(call.verb, e))?;
+            let frame = step.frame().map_err(|e| wrong(call.verb, e))?;
+            let split = step.split.map(|split| split.0);
             sink.frame(&frame, &SendOptions { deliberate: why, split, cut: None }).await;
             return Ok(Performed::default());
         }
@@ -206,12 +202,11 @@ impl AmplifierHost {
         Ok(Performed::default())
     }
 
-    async fn cut(&mut self, call: &VerbCall<'_>) -> Result<Performed, PeerError> {
-        let step: CutStep = read(call)?;
+    async fn cut(&mut self, call: &VerbCall<'_>, step: Cut) -> Result<Performed, PeerError> {
         let why = deliberate(call, step.deliberate.as_ref());
         // A stream that does not end as its protocol has it is wrong on purpose, said or not.
         let why = why.or_else(|| (step.how != CutHow::End).then(|| call.step.to_owned()));
-        let stream = self.stream_of(call.verb, step.of.as_deref()).await?;
+        let stream = self.stream_of(call.verb, step.of.as_ref()).await?;
         stream.sink.end(step.how, why.as_deref()).await;
         Ok(Performed::default())
     }
@@ -224,16 +219,15 @@ fn url(address: SocketAddr) -> String {
 impl Peer for AmplifierHost {
     fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
-            match call.verb {
-                "serve" => self.serve(&call).await,
-                "stop" => self.stop(&call).await,
-                "event" => self.event(&call).await,
-                "stream" => self.stream(&call).await,
-                "cut" => self.cut(&call).await,
-                "answer" => self.answer(&call).await,
-                "respond" => self.respond(&call).await,
-                "drop" => self.drop(&call).await,
-                other => Err(PeerError::Unable(format!("the server of a play has no verb `{other}`"))),
+            match read(&call)? {
+                ServerVerb::Serve(step) => self.serve(&call, step).await,
+                ServerVerb::Stop(step) => self.stop(&call, step.how).await,
+                ServerVerb::Event(step) => self.event(&call, *step).await,
+                ServerVerb::Stream(step) => self.stream(&call, *step).await,
+                ServerVerb::Cut(step) => self.cut(&call, step).await,
+                ServerVerb::Answer(step) => self.answer(&call, *step).await,
+                ServerVerb::Respond(step) => self.respond(&call, *step).await,
+                ServerVerb::Drop(step) => self.drop(&call, step).await,
             }
         })
     }

@@ -7,15 +7,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, broadcast};
 use tokio::time::timeout;
 
 use crate::config::Described;
 use crate::diagnostic::yaml;
+use crate::peer::control::read_command;
 use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
-use crate::protocol::amplifier::{CODES, ENDPOINTS, Endpoint};
+use crate::protocol::amplifier::{ENDPOINTS, Endpoint};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
@@ -117,29 +120,29 @@ impl MockServer {
             _ => Ok(()),
         };
         match command {
-            SteerCommand::Script(from) => {
+            SteerCommand::Script { from } => {
                 drop(model);
-                let script = script(&from)?;
+                let script = script(from.as_ref())?;
                 context.model().replace(script);
             }
             SteerCommand::Event { session, event, data } => {
                 known(&model, session.as_ref())?;
-                let count = model.emit(session.as_deref(), &event, &data, now);
+                let count = model.emit(session.as_deref(), &event, &data.into(), now);
                 return Ok(json!({"sessions": count}));
             }
-            SteerCommand::Cut { session, reset } => {
+            SteerCommand::Cut { session, how } => {
                 known(&model, session.as_ref())?;
-                return Ok(json!({"streams": model.cut(session.as_deref(), reset)}));
+                return Ok(json!({"streams": model.cut(session.as_deref(), how == StreamCut::Reset)}));
             }
             SteerCommand::Refuse { endpoint, failure, times } => {
                 (0..times).for_each(|_| model.refuse_next(endpoint, failure.clone()));
             }
-            SteerCommand::Switch(name, on) => {
+            SteerCommand::Switch { name, on } => {
                 let quirk = KNOWN.either(&name)?;
                 model.quirks.set(quirk, on);
             }
-            SteerCommand::State => return Ok(model.describe()),
-            SteerCommand::Quit => {
+            SteerCommand::State {} => return Ok(model.describe()),
+            SteerCommand::Quit {} => {
                 drop(model);
                 self.service.end(Ended::Quit);
             }
@@ -165,8 +168,8 @@ impl Mock for MockServer {
 
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         match read_command(command)? {
-            SteerCommand::Switch(name, _) => KNOWN.either(&name).map(drop),
-            SteerCommand::Script(from @ ScriptSource::Here(_)) => script(&from).map(drop),
+            SteerCommand::Switch { name, .. } => KNOWN.either(&name).map(drop),
+            SteerCommand::Script { from: from @ Some(ScriptSource::Script(_)) } => script(from.as_ref()).map(drop),
             _ => Ok(()),
         }
     }
@@ -193,14 +196,14 @@ impl Mock for MockServer {
 }
 
 /// The script that a command speaks of.
-fn script(from: &ScriptSource) -> Result<Script, String> {
+fn script(from: Option<&ScriptSource>) -> Result<Script, String> {
     match from {
-        ScriptSource::Example => Ok(example().clone()),
-        ScriptSource::File(path) => {
+        None => Ok(example().clone()),
+        Some(ScriptSource::File(path)) => {
             let source = yaml::read(Path::new(path)).map_err(|fault| fault.message)?;
             Script::parse(&source).map_err(|faults| crate::peer::format::in_a_line(&faults))
         }
-        ScriptSource::Here(script) => Script::from_json(script),
+        Some(ScriptSource::Script(script)) => Script::from_json(&Value::Object(script.clone())),
     }
 }
 
@@ -213,126 +216,66 @@ fn names() -> Vec<&'static str> {
 }
 
 /// A command to a mock that serves.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum SteerCommand {
-    /// From now on the agent does this.
-    Script(ScriptSource),
+    /// From now on the agent does this; what it does in the example where nothing is said.
+    Script {
+        #[serde(flatten)]
+        from: Option<ScriptSource>,
+    },
     /// Emits an event to the subscribers of a session, or of all.
-    Event { session: Option<String>, event: String, data: Value },
+    Event {
+        session: Option<String>,
+        event: String,
+        #[serde(default)]
+        data: Map<String, Value>,
+    },
     /// Ends the streams of a session, or of all.
-    Cut { session: Option<String>, reset: bool },
+    Cut {
+        session: Option<String>,
+        #[serde(default)]
+        how: StreamCut,
+    },
     /// Refuses the next requests for an endpoint, or any.
-    Refuse { endpoint: Option<Endpoint>, failure: ScriptedError, times: u64 },
+    Refuse {
+        #[schemars(with = "Option<String>", extend("enum" = ENDPOINTS))]
+        endpoint: Option<Endpoint>,
+        #[serde(flatten)]
+        failure: ScriptedError,
+        #[serde(default = "once")]
+        #[schemars(range(min = 1, max = 10_000))]
+        times: u64,
+    },
     /// Switches a flaw or freedom on or off.
-    Switch(String, bool),
+    Switch { name: String, on: bool },
     /// Reports the state of the server.
-    State,
+    State {},
     /// Ends the mock.
-    Quit,
+    Quit {},
 }
 
 /// Where a script is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ScriptSource {
-    /// The example.
-    Example,
-    /// A file.
+    /// The path of a file.
     File(String),
-    /// Here.
-    Here(Value),
+    /// As in a file.
+    Script(Map<String, Value>),
 }
 
-/// The commands, each with its parameters.
-const COMMANDS: [(&str, &[&str]); 7] = [
-    ("script", &["file", "script"]),
-    ("event", &["session", "event", "data"]),
-    ("cut", &["session", "how"]),
-    ("refuse", &["endpoint", "code", "message", "times"]),
-    ("switch", &["name", "on"]),
-    ("state", &[]),
-    ("quit", &[]),
-];
+/// How streams are ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamCut {
+    #[default]
+    End,
+    Reset,
+}
 
-/// The most requests that one command has refused.
-const MAX_REFUSALS: u64 = 10_000;
-
-/// Understands a command.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn read_command(command: &Map<String, Value>) -> Result<SteerCommand, String> {
-    let (name, params) = match command.iter().next() {
-        Some((name, params)) if command.len() == 1 => (name.as_str(), params),
-        _ => return Err("a command is an object of one key, such as {\"state\":{}}".to_owned()),
-    };
-    let Some((_, known)) = COMMANDS.iter().find(|(known, _)| *known == name) else {
-        let names: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
-        return Err(format!("there is no command `{name}`; there are {}", names.join(", ")));
-    };
-    let Value::Object(params) = params else { return Err(format!("the parameters of `{name}` must be an object")) };
-    if let Some(unknown) = params.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(format!("`{name}` has no parameter `{unknown}`"));
-    }
-    let wrong = |param: &str, what: &str| format!("the parameter `{param}` of `{name}` must be {what}");
-    let text = |param: &str, what: &str| match params.get(param) {
-        None => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(wrong(param, what)),
-    };
-    let session = || text("session", "the id of a session");
-    Ok(match name {
-        "script" => SteerCommand::Script(match (text("file", "a path")?, params.get("script")) {
-            (Some(_), Some(_)) => return Err("`script` takes either `file` or `script`".to_owned()),
-            (Some(file), None) => ScriptSource::File(file),
-            (None, Some(script @ Value::Object(_))) => ScriptSource::Here(script.clone()),
-            (None, Some(_)) => return Err(wrong("script", "an object, as in a script's file")),
-            (None, None) => ScriptSource::Example,
-        }),
-        "event" => {
-            let event = text("event", "the name of an event")?.ok_or_else(|| wrong("event", "the name of an event"))?;
-            let data = match params.get("data") {
-                None => Value::Object(Map::new()),
-                Some(data @ Value::Object(_)) => data.clone(),
-                Some(_) => return Err(wrong("data", "an object")),
-            };
-            SteerCommand::Event { session: session()?, event, data }
-        }
-        "cut" => {
-            let reset = match text("how", "end or reset")?.as_deref() {
-                None | Some("end") => false,
-                Some("reset") => true,
-                Some(_) => return Err(wrong("how", "end or reset")),
-            };
-            SteerCommand::Cut { session: session()?, reset }
-        }
-        "refuse" => {
-            let what = "one of the fourteen codes";
-            let code = text("code", what)?.filter(|code| CODES.iter().any(|(known, ..)| known == code));
-            let code = code.ok_or_else(|| wrong("code", what))?;
-            let endpoint = match text("endpoint", "the name of an endpoint")? {
-                None => None,
-                Some(name) => Some(
-                    Endpoint::named(&name)
-                        .ok_or_else(|| wrong("endpoint", &format!("one of {}", ENDPOINTS.join(", "))))?,
-                ),
-            };
-            let times =
-                params.get("times").map_or(Some(1), Value::as_u64).filter(|times| (1..=MAX_REFUSALS).contains(times));
-            let times = times.ok_or_else(|| wrong("times", "a whole number from 1 to 10000"))?;
-            SteerCommand::Refuse {
-                endpoint,
-                failure: ScriptedError { code, message: text("message", "a text")? },
-                times,
-            }
-        }
-        "switch" => match (text("name", "the name of a flaw or freedom")?, params.get("on").and_then(Value::as_bool)) {
-            (Some(name), Some(on)) => SteerCommand::Switch(name, on),
-            (None, _) => return Err(wrong("name", "the name of a flaw or freedom")),
-            (_, None) => return Err(wrong("on", "true or false")),
-        },
-        "quit" => SteerCommand::Quit,
-        _ => SteerCommand::State,
-    })
+fn once() -> u64 {
+    1
 }
 
 #[cfg(test)]
@@ -348,17 +291,21 @@ mod tests {
 
     #[test]
     fn a_command_says_what_to_do_with_what() {
-        assert_eq!(parse(json!({"script": {}})), Ok(SteerCommand::Script(ScriptSource::Example)));
-        let event = SteerCommand::Event { session: None, event: "a:b".to_owned(), data: json!({"x": 1}) };
+        assert_eq!(parse(json!({"script": {}})), Ok(SteerCommand::Script { from: None }));
+        let event = SteerCommand::Event {
+            session: None,
+            event: "a:b".to_owned(),
+            data: Map::from_iter([("x".to_owned(), json!(1))]),
+        };
         assert_eq!(parse(json!({"event": {"event": "a:b", "data": {"x": 1}}})), Ok(event));
-        let cut = SteerCommand::Cut { session: Some("s".to_owned()), reset: true };
+        let cut = SteerCommand::Cut { session: Some("s".to_owned()), how: StreamCut::Reset };
         assert_eq!(parse(json!({"cut": {"session": "s", "how": "reset"}})), Ok(cut));
         let failure = ScriptedError { code: "RATE_LIMITED".to_owned(), message: None };
         let refuse = SteerCommand::Refuse { endpoint: Some(Endpoint::Health), failure, times: 2 };
         assert_eq!(parse(json!({"refuse": {"endpoint": "health", "code": "RATE_LIMITED", "times": 2}})), Ok(refuse));
         assert_eq!(
             (parse(json!({"state": {}})), parse(json!({"quit": {}}))),
-            (Ok(SteerCommand::State), Ok(SteerCommand::Quit))
+            (Ok(SteerCommand::State {}), Ok(SteerCommand::Quit {}))
         );
     }
 
@@ -369,15 +316,15 @@ mod tests {
             (json!({"fly": {}}), "there is no command `fly`; there are script, event"),
             (json!({"quit": 1}), "the parameters of `quit` must be an object"),
             (json!({"quit": {"x": 1}}), "`quit` has no parameter `x`"),
-            (json!({"event": {}}), "the parameter `event` of `event` must be"),
+            (json!({"event": {}}), "`event` needs the parameter `event`"),
             (json!({"event": {"event": "a", "data": 1}}), "the parameter `data` of `event` must be an object"),
-            (json!({"cut": {"how": "softly"}}), "the parameter `how` of `cut` must be end or reset"),
-            (json!({"refuse": {"code": "NO"}}), "the parameter `code` of `refuse` must be one of the fourteen"),
+            (json!({"cut": {"how": "softly"}}), "the parameter `how` of `cut` must be one of end, reset"),
+            (json!({"refuse": {"code": "NO"}}), "the parameter `code` of `refuse` must be one of INVALID_REQUEST"),
             (
                 json!({"refuse": {"code": "SERVER_ERROR", "endpoint": "x"}}),
                 "the parameter `endpoint` of `refuse` must be",
             ),
-            (json!({"switch": {"name": "x"}}), "the parameter `on` of `switch` must be true or false"),
+            (json!({"switch": {"name": "x"}}), "`switch` needs the parameter `on`"),
         ] {
             let error = parse(command.clone()).unwrap_err();
             assert!(error.starts_with(expected), "{command}: {error}");

@@ -220,7 +220,7 @@ fn header(request: &Request, name: &str) -> Option<String> {
 #[test]
 fn a_request_has_the_envelope_and_the_headers_of_the_reference_client() {
     let request = |step: Value| {
-        let step: RequestStep = serde_json::from_value(step).unwrap();
+        let step: verbs::Request = serde_json::from_value(step).unwrap();
         step.request(&url(), Some(&json!({"key": "k"})), None)
     };
     let plain = request(json!({"method": "meta"}));

@@ -4,10 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, broadcast};
 
 use crate::diagnostic::{Source, yaml};
+use crate::peer::control::read_command;
 use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions, format};
 use crate::trace::End;
@@ -78,13 +81,13 @@ impl Mock for MockProvider {
     fn steer<'a>(&'a self, command: &'a Map<String, Value>) -> BoxFuture<'a, Result<Value, String>> {
         Box::pin(async move {
             match read_command(command)? {
-                Command::Data(from) => self.service.replace(data(&from)?),
-                Command::Switch(name, on) => {
+                Command::Data { from } => self.service.replace(data(from.as_ref())?),
+                Command::Switch { name, on } => {
                     let quirk = KNOWN.either(&name)?;
                     self.service.switch(|quirks| quirks.set(quirk, on));
                 }
-                Command::State => return Ok(self.service.describe()),
-                Command::Quit => self.service.end(Ended::Quit),
+                Command::State {} => return Ok(self.service.describe()),
+                Command::Quit {} => self.service.end(Ended::Quit),
             }
             Ok(json!({}))
         })
@@ -92,8 +95,8 @@ impl Mock for MockProvider {
 
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         match read_command(command)? {
-            Command::Switch(name, _) => KNOWN.either(&name).map(drop),
-            Command::Data(from @ DataSource::Here(_)) => data(&from).map(drop),
+            Command::Switch { name, .. } => KNOWN.either(&name).map(drop),
+            Command::Data { from: from @ Some(DataSource::Data(_)) } => data(from.as_ref()).map(drop),
             _ => Ok(()),
         }
     }
@@ -116,12 +119,12 @@ impl Mock for MockProvider {
 }
 
 /// The data that a command speaks of.
-fn data(from: &DataSource) -> Result<Data, String> {
+fn data(from: Option<&DataSource>) -> Result<Data, String> {
     let source = match from {
-        DataSource::Example => return Ok(Arc::unwrap_or_clone(Data::example())),
-        DataSource::File(path) => yaml::read(Path::new(path)).map_err(|fault| fault.message)?,
+        None => return Ok(Arc::unwrap_or_clone(Data::example())),
+        Some(DataSource::File(path)) => yaml::read(Path::new(path)).map_err(|fault| fault.message)?,
         // JSON is YAML.
-        DataSource::Here(value) => Source::new("data", value.to_string()),
+        Some(DataSource::Data(data)) => Source::new("data", Value::Object(data.clone()).to_string()),
     };
     Data::parse(&source).map_err(|faults| format::in_a_line(&faults))
 }
@@ -134,72 +137,31 @@ fn names() -> Vec<&'static str> {
     flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
 }
 
-/// A command, read and checked.
-#[derive(Clone, Debug, PartialEq)]
+/// A command to a mock that serves.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 enum Command {
     /// From now on it gives what is in this file, or in this map, or what it gives where nothing is said.
-    Data(DataSource),
+    Data {
+        #[serde(flatten)]
+        from: Option<DataSource>,
+    },
     /// Switches a flaw or freedom on or off.
-    Switch(String, bool),
+    Switch { name: String, on: bool },
     /// Tells what state it is in.
-    State,
+    State {},
     /// Ends it.
-    Quit,
+    Quit {},
 }
 
 /// Where data comes from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 enum DataSource {
-    /// A file.
+    /// The path of a file.
     File(String),
-    /// Said in the command.
-    Here(Value),
-    /// The example.
-    Example,
-}
-
-/// The names of the commands.
-const COMMANDS: [&str; 4] = ["data", "switch", "state", "quit"];
-
-/// Reads a command: an object of one key, the command's name, whose value is an object with its parameters.
-///
-/// # Errors
-/// What is wrong with it.
-fn read_command(command: &Map<String, Value>) -> Result<Command, String> {
-    let (name, params) = match command.iter().next() {
-        Some(only) if command.len() == 1 => only,
-        _ => return Err("a command is an object of one key, such as {\"data\":{\"file\":\"data.yaml\"}}".to_owned()),
-    };
-    let Value::Object(params) = params else {
-        return Err(format!("the parameters of `{name:.80}` must be an object; it may be empty"));
-    };
-    let known: &[&str] = match name.as_str() {
-        "data" => &["file", "data"],
-        "switch" => &["name", "on"],
-        "state" | "quit" => &[],
-        _ => return Err(format!("there is no command `{name:.80}`; there are {}", COMMANDS.join(", "))),
-    };
-    if let Some(key) = params.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(format!("`{name}` has no parameter `{key:.80}`"));
-    }
-    let wrong = |key: &str, wanted: &str| format!("the parameter `{key}` of `{name}` must be {wanted}");
-    match name.as_str() {
-        "data" => match (params.get("file"), params.get("data")) {
-            (Some(Value::String(file)), None) => Ok(Command::Data(DataSource::File(file.clone()))),
-            (None, Some(data @ Value::Object(_))) => Ok(Command::Data(DataSource::Here(data.clone()))),
-            (None, None) => Ok(Command::Data(DataSource::Example)),
-            (Some(_), Some(_)) => Err("`data` takes either `file` or `data`".to_owned()),
-            (Some(_), None) => Err(wrong("file", "a path")),
-            (None, Some(_)) => Err(wrong("data", "an object, as in a data file")),
-        },
-        "switch" => match (params.get("name").and_then(Value::as_str), params.get("on").and_then(Value::as_bool)) {
-            (Some(name), Some(on)) => Ok(Command::Switch(name.to_owned(), on)),
-            (None, _) => Err(wrong("name", "the name of a flaw or freedom")),
-            (_, None) => Err(wrong("on", "true or false")),
-        },
-        "quit" => Ok(Command::Quit),
-        _ => Ok(Command::State),
-    }
+    /// As in a file.
+    Data(Map<String, Value>),
 }
 
 #[cfg(test)]
@@ -215,10 +177,19 @@ mod tests {
 
     #[test]
     fn a_command_says_what_to_do_with_what() {
-        assert_eq!(parse(json!({"data": {}})), Ok(Command::Data(DataSource::Example)));
-        assert_eq!(parse(json!({"data": {"file": "a"}})), Ok(Command::Data(DataSource::File("a".to_owned()))));
-        assert_eq!(parse(json!({"switch": {"name": "x", "on": true}})), Ok(Command::Switch("x".to_owned(), true)));
-        assert_eq!((parse(json!({"state": {}})), parse(json!({"quit": {}}))), (Ok(Command::State), Ok(Command::Quit)));
+        assert_eq!(parse(json!({"data": {}})), Ok(Command::Data { from: None }));
+        assert_eq!(
+            parse(json!({"data": {"file": "a"}})),
+            Ok(Command::Data { from: Some(DataSource::File("a".to_owned())) })
+        );
+        assert_eq!(
+            parse(json!({"switch": {"name": "x", "on": true}})),
+            Ok(Command::Switch { name: "x".to_owned(), on: true })
+        );
+        assert_eq!(
+            (parse(json!({"state": {}})), parse(json!({"quit": {}}))),
+            (Ok(Command::State {}), Ok(Command::Quit {}))
+        );
     }
 
     #[test]
@@ -228,9 +199,9 @@ mod tests {
             (json!({"fly": {}}), "there is no command `fly`; there are data, switch, state, quit"),
             (json!({"quit": 1}), "the parameters of `quit` must be an object"),
             (json!({"quit": {"x": 1}}), "`quit` has no parameter `x`"),
-            (json!({"data": {"file": 1}}), "the parameter `file` of `data` must be a path"),
+            (json!({"data": {"file": 1}}), "the parameter `file` of `data` must be a string"),
             (json!({"data": {"data": []}}), "the parameter `data` of `data` must be an object"),
-            (json!({"switch": {"name": "x"}}), "the parameter `on` of `switch` must be true or false"),
+            (json!({"switch": {"name": "x"}}), "`switch` needs the parameter `on`"),
         ] {
             let error = parse(command.clone()).unwrap_err();
             assert!(error.starts_with(expected), "{command}: {error}");

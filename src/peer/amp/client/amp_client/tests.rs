@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 use tokio::net::TcpListener;
 
 use super::*;
@@ -298,7 +298,7 @@ async fn what_a_scenario_cannot_ask_for_is_explained() {
     );
     assert!(
         scenario_error(perform(&mut client, "ping", json!({"on": "a", "payload": 1})).await)
-            .contains("expected a string")
+            .contains("must be a string")
     );
     perform(&mut client, "drop", json!({"on": "a", "how": "reset"})).await.expect("it is dropped");
     assert!(scenario_error(perform(&mut client, "ping", json!({"on": "a"})).await).contains("was dropped"));

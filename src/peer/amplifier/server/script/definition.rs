@@ -4,10 +4,13 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use regex::Regex;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Diagnostic, Source};
 use crate::peer::format;
+use crate::protocol::amplifier::CODES;
 
 /// Prompts of the example by what they provoke, which is what `prompts:` of a subject is keyed with. Each is matched
 /// at its beginning, as a word: what follows it makes no difference. It knows others beside: `long` says 2000 words at
@@ -95,12 +98,17 @@ pub struct PromptCase {
 }
 
 /// An error.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct ScriptedError {
     /// One of the fourteen codes.
+    #[schemars(extend("enum" = codes()))]
     pub code: String,
     /// What is wrong; what the code says where not said.
     pub message: Option<String>,
+}
+
+fn codes() -> Vec<&'static str> {
+    CODES.iter().map(|(code, ..)| *code).collect()
 }
 
 /// Something that the agent does.

@@ -1,0 +1,235 @@
+//! What the editor of a play does, in scenarios of the role `amp-client`.
+
+use std::num::NonZeroU16;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::format::types::{Binds, Bound, Connection, Hex, given};
+use crate::protocol::words::{AutomaticResponse, Deliberate, ResponsePolicy, Split, StopMode};
+
+use super::stimuli::EditorAction;
+use super::{Close, Drop, Frame, Ping, Send};
+
+/// What the editor does, in scenarios of the role `amp-client`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EditorVerb {
+    Serve(Box<Serve>),
+    Restart(Restart),
+    Stop(Stop),
+    Lockfile(Lockfile),
+    Editor(Box<EditorStep>),
+    Notify(Notify),
+    Answer(Answer),
+    Send(Send),
+    Ping(Ping),
+    /// Sends a close frame, and ends the connection once it is answered.
+    Close(Close),
+    Drop(Drop),
+}
+
+/// Starts an editor: it listens, writes its lockfile, and answers requests from the files of its folder. Sets `port`,
+/// `token`, `token_encoded` (as in a URL), `url` and `lockfile` (its path) to its own.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Serve {
+    /// The name of its first connection, and of the editor; `main` where not said.
+    #[serde(rename = "as")]
+    pub name: Option<Binds<Connection>>,
+    /// The names of its further connections, in the order in which they come; any more are called after the editor and
+    /// their number, such as `main-2`. What sends nothing is none.
+    pub then: Vec<Binds<Connection>>,
+    /// Where it listens; 127.0.0.1 where not said.
+    pub host: Loopback,
+    /// Its port: `guide` for one of 8000 to 8100 (where not said, in the edition `guide`, whose clients may look for no
+    /// others), `any` for any free one (where not said, in `cli`).
+    pub port: Option<Port>,
+    /// The folder that it has open; `${root}` where not said.
+    pub folder: Option<String>,
+    /// Its secret; one that needs percent-encoding is made up where not said.
+    pub token: Option<String>,
+    /// What its lockfile is like, or `none`.
+    pub lockfile: EditorLockfile,
+    /// `all` (where not said): it answers every request. `none`: only the steps `answer` and `send` do.
+    pub answers: ResponsePolicy,
+    /// Methods that only the steps `answer` and `send` answer, while it answers all others: clients may ask `ping` before
+    /// anything else.
+    pub withholds: Vec<String>,
+    /// How it answers handshakes, whatever token they show; rightly where not said. An answer that is wrong needs
+    /// `deliberate`.
+    pub upgrade: Upgrade,
+    /// Whether it answers pings; it does where not said.
+    pub pings: AutomaticResponse,
+    /// Whether it answers close frames; it does where not said.
+    pub close: AutomaticResponse,
+    /// Whether it reads what clients send; it does where not said.
+    pub read: Option<bool>,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// Where an editor listens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum Loopback {
+    #[default]
+    #[serde(rename = "127.0.0.1")]
+    V4,
+    #[serde(rename = "::1")]
+    V6,
+}
+
+/// The port of an editor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Port {
+    // A free one of those that the quick reference has clients scan (section 1).
+    Guide,
+    Any,
+    #[serde(untagged)]
+    Fixed(NonZeroU16),
+}
+
+/// The lockfile of an editor; none where it writes none.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EditorLockfile {
+    None,
+    #[serde(untagged)]
+    Written(LockfilePlan),
+}
+
+impl Default for EditorLockfile {
+    fn default() -> Self {
+        Self::Written(LockfilePlan::default())
+    }
+}
+
+/// A lockfile that an editor writes.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LockfilePlan {
+    /// The data home it lies below; `${data_home}` where not said.
+    pub data_home: Option<String>,
+    /// Its file name; `<port>.json` where not said.
+    pub name: Option<String>,
+    /// Keys to add or to replace; null leaves one out.
+    pub keys: Map<String, Value>,
+    /// The whole file as text, instead of JSON made from the editor; `$${port}` and the like in it are the JSON of the
+    /// editor's keys.
+    pub text: Option<String>,
+}
+
+/// The response to a handshake.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Upgrade {
+    /// The status line's code and reason; `101 Switching Protocols` where not said.
+    pub status: Option<String>,
+    /// Header lines to add or to replace, name and value; null leaves one out. `$${accept}` in a value is the right key.
+    pub headers: Map<String, Value>,
+    /// A body, as of a refusal.
+    pub body: Option<String>,
+    /// The whole answer as it is to be sent, instead of all the above; `$${accept}` in it is the right key.
+    pub raw: Option<String>,
+    /// Does not answer at all.
+    pub never: bool,
+    pub split: Option<Split>,
+    /// Frames to send in the same segment, right behind it.
+    pub frames: Vec<Frame>,
+}
+
+/// Ends an editor and starts it again: on another port, with another token and a new lockfile. Its further connections have
+/// the names that `then` of `serve` gave.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Restart {
+    /// Which editor, by its first connection; `main` where not said.
+    pub of: Option<Bound<Connection>>,
+    /// `quit` (where not said): connections are closed and the old lockfile goes. `kill`: they are cut, and it stays with the
+    /// pid of a process that has ended.
+    #[serde(default)]
+    pub how: StopMode,
+}
+
+/// Ends an editor.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Stop {
+    /// Which editor, by its first connection; `main` where not said.
+    pub of: Option<Bound<Connection>>,
+    /// As for `restart`.
+    #[serde(default)]
+    pub how: StopMode,
+}
+
+/// Writes a file into the folder of lockfiles that belongs to no editor of ours.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Lockfile {
+    /// Its file name.
+    pub name: String,
+    /// The data home it lies below; `${data_home}` where not said.
+    pub data_home: Option<String>,
+    #[serde(flatten)]
+    pub content: LockfileContent,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// What lies among the lockfiles.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LockfileContent {
+    /// Its content as JSON; `${dead_pid}` is that of no process.
+    Json(Value),
+    /// Its content as text.
+    Text(String),
+    /// Its content as hexadecimal digits.
+    Hex(Hex),
+    /// Makes a folder of that name instead.
+    Folder(bool),
+}
+
+/// Has something done in an editor, as its user would; clients are notified of what follows from it.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct EditorStep {
+    /// Which editor, by its first connection; `main` where not said.
+    pub of: Option<Bound<Connection>>,
+    #[serde(flatten)]
+    pub action: EditorAction,
+}
+
+/// Sends a notification in the edition's envelope.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Notify {
+    pub on: Option<Bound<Connection>>,
+    /// Its name in the edition.
+    pub name: String,
+    /// Its data; an empty object where not said.
+    #[serde(default, deserialize_with = "given")]
+    pub data: Option<Value>,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// Sends a response in the edition's envelope: with a `result` or an `error`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Answer {
+    pub on: Option<Bound<Connection>>,
+    /// The id of the request, as `$capture` took it from a `request`.
+    pub id: Value,
+    /// The method; in `cli` the key of the result. Needed there.
+    pub method: Option<String>,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// Further keys of the response.
+    #[serde(default)]
+    pub extra: Map<String, Value>,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// What came of a request.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// What the method gave.
+    Result(Value),
+    /// What it failed with.
+    Error(Value),
+}

@@ -1,0 +1,508 @@
+//! What scenarios have our side do: the verbs of the client and of the server, with their parameters; and what a server is
+//! described with.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::format::fields_of;
+use crate::format::types::{
+    Binds, Bound, Hex, Request as Label, SecretVariable, Subscription, Time, WorkspacePath, given,
+};
+use crate::protocol::http::verbs::{
+    After, Answered, DropRequest, DropUnanswered, Fill, Headers, Http, Read, Respond, Status, StopServer,
+};
+use crate::protocol::words::{Deliberate, OpenTcp, ResponsePolicy, Split};
+
+use super::words::ENDPOINTS;
+
+/// What the client does, in scenarios of the role `amplifier-server`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientVerb {
+    Request(Box<Request>),
+    Http(Box<Http>),
+    Subscribe(Subscribe),
+    Control(Box<Control>),
+    Unsubscribe(Unsubscribe),
+    AwaitSession(AwaitSession),
+    Open(OpenTcp<Label>),
+    Drop(DropRequest),
+}
+
+/// What the server does, in scenarios of the role `amplifier-client`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerVerb {
+    Serve(Serve),
+    Stop(StopServer),
+    Event(Box<Event>),
+    Stream(Box<Stream>),
+    Cut(Cut),
+    Answer(Box<Answer>),
+    Respond(Box<Respond>),
+    Drop(DropUnanswered),
+}
+
+/// Sends a request to one of the twelve endpoints, and goes on at once.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Request {
+    #[serde(rename = "as")]
+    pub label: Option<Binds<Label>>,
+    /// An earlier request, over whose TCP connection it goes; over one of its own where not said.
+    pub over: Option<Bound<Label>>,
+    /// Which one.
+    #[schemars(extend("enum" = ENDPOINTS))]
+    pub endpoint: String,
+    /// `session_id` and `name` go into the path, encoded where need be, everything else into the query.
+    #[serde(default)]
+    pub params: Map<String, Value>,
+    pub created_by: Option<CreatedBy>,
+    /// Encodes every character of what goes into the path, also where it need not be.
+    pub encode: Option<PathEncoding>,
+    /// The members of the body. For a new session, `profile` and `credentials` are those that the subject was described with
+    /// where not said, and `context` has the play's folder as its `workspace_root`; null leaves one out.
+    #[serde(default, deserialize_with = "given")]
+    pub body: Option<Value>,
+    #[serde(flatten)]
+    pub generated: Generated,
+    /// Which API key a new session has; `good` where not said.
+    #[serde(default)]
+    pub key: Key,
+    #[serde(default)]
+    pub headers: Headers,
+    /// Sends the same so many times, at once.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub repeat: Option<u64>,
+    pub read: Option<Read>,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// The label of the request that is to create the session, where that may be refused: its answer is waited for, and where it
+/// creates none, nothing is sent.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct CreatedBy(pub Bound<Label>);
+
+/// What is encoded of a path.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PathEncoding {
+    Every,
+}
+
+/// What a step leaves to be filled in.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct Generated {
+    /// Has the `prompt` that provokes this, as the subject was described.
+    #[schemars(extend("enum" = provoked(), "x-wirecert-described" = "prompts"))]
+    pub provokes: Option<String>,
+    /// Has as its `decision` an option of the approval that was last required in the session: one that allows or denies, one
+    /// that allows but in another case, or one by its place.
+    pub decides: Option<Decision>,
+}
+
+/// What a prompt may have to provoke.
+fn provoked() -> Vec<&'static str> {
+    fields_of::<Prompts>().iter().map(|prompt| prompt.name).collect()
+}
+
+/// An option of an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    Allow,
+    Deny,
+    Miscased,
+    First,
+    Second,
+    Third,
+    Fourth,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&format!("{self:?}").to_lowercase())
+    }
+}
+
+/// An API key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Key {
+    #[default]
+    Good,
+    Bad,
+    Unauthorized,
+    None,
+}
+
+/// Subscribes to the events of a session, and goes on at once.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Subscribe {
+    #[serde(rename = "as")]
+    pub label: Option<Binds<Subscription>>,
+    /// The session.
+    #[serde(default)]
+    pub session_id: String,
+    pub created_by: Option<CreatedBy>,
+    /// Event stream (where not said) or WebSocket.
+    #[serde(default)]
+    pub transport: Transport,
+    #[serde(default)]
+    pub headers: Headers,
+    pub read: Option<Read>,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// How events come.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    #[default]
+    Sse,
+    Ws,
+}
+
+/// Sends a control message over a WebSocket, or anything else: exactly one of `message`, `text` and `hex`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Control {
+    pub of: Bound<Subscription>,
+    #[serde(flatten)]
+    pub content: ControlContent,
+    #[serde(flatten)]
+    pub generated: Generated,
+    #[serde(flatten)]
+    pub frame: FrameHeader,
+    /// Sends it in so many frames.
+    #[schemars(range(min = 1, max = 1024))]
+    pub fragments: Option<usize>,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// What is sent over a WebSocket.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlContent {
+    /// The message: `action`, and what belongs to it.
+    Message(Map<String, Value>),
+    /// Text instead.
+    Text(String),
+    /// Bytes instead, as hexadecimal digits.
+    Hex(Hex),
+}
+
+/// How a frame is made, where it is no ordinary one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct FrameHeader {
+    /// The FIN bit; set where not said.
+    pub fin: Option<bool>,
+    /// The opcode; 1 (text) where not said.
+    #[schemars(range(max = 15))]
+    pub opcode: Option<u8>,
+    /// The reserved bits, RSV1 being 4; none where not said.
+    #[schemars(range(max = 7))]
+    pub rsv: Option<u8>,
+    /// Whether it is masked; as the sender has to where not said.
+    pub masked: Option<bool>,
+    /// The close code, for the opcode 8.
+    pub code: Option<u16>,
+}
+
+/// Ends a subscription: the connection is closed or cut, or a WebSocket closed by its handshake.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Unsubscribe {
+    pub of: Bound<Subscription>,
+    /// `close` (where not said) as a well-behaved client does; `eof` with FIN; `reset` with RST.
+    #[serde(default)]
+    pub how: UnsubscribeHow,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// How a client ends a subscription.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnsubscribeHow {
+    #[default]
+    Close,
+    Eof,
+    Reset,
+}
+
+/// Waits until a session is as far with its prompt as is said, for a minute at most: by its events, or by its status, which is
+/// asked for outside of the trace. Where a prompt is over too soon, or nothing is told of it, the scenario is skipped.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct AwaitSession {
+    /// The session.
+    pub session_id: String,
+    /// `working`: it works on the prompt; `telling`: content, thinking, tools or a status were told; `over`: the prompt is
+    /// complete, or the session does not work on it any more.
+    pub until: SessionStage,
+}
+
+/// How far a session is with its prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionStage {
+    Working,
+    Telling,
+    Over,
+}
+
+/// Starts the server at the URL that the client is given, with an agent that goes by a script. After `stop` it starts at the
+/// same URL again. Sets `port` and `url` to its own.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Serve {
+    /// What its agent does, by prompt, and what it has; the example of the mock server where not said.
+    pub script: Option<Value>,
+    /// `all` (where not said): it answers every request. `none`: only the steps `answer` and `respond` do, but it accepts
+    /// subscriptions.
+    pub answers: ResponsePolicy,
+    /// Endpoints, by name, that only the steps `answer` and `respond` answer, `subscribe` among them.
+    pub withholds: Vec<String>,
+    /// Sends no events by itself, but accepts subscriptions to any session: only the steps `event` and `stream` send some.
+    pub quiet: bool,
+    /// Refuses subscriptions with a status: with an error in its body, from 400 on.
+    pub refuses: Option<SubscriptionRefusal>,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// Which subscriptions are refused.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub struct SubscriptionRefusal {
+    /// How many are accepted before; none where not said.
+    #[serde(default)]
+    #[schemars(range(max = 1000))]
+    pub after: usize,
+    /// The status.
+    #[schemars(range(min = 200, max = 599))]
+    pub status: u16,
+}
+
+/// The exchange, as `$capture` took it from a `subscribe`; the newest subscription where not said.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct OpenStream(pub String);
+
+/// Sends an event to the client, as a sound server does.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct Event {
+    pub of: Option<OpenStream>,
+    /// Its name.
+    pub event: String,
+    /// What belongs to it; `session_id` is added where it is not there.
+    #[serde(default, deserialize_with = "given")]
+    pub data: Option<Value>,
+    /// The event type of the stream; none where not said.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// The `id` of the stream's event.
+    pub id: Option<String>,
+    /// The `retry` of the stream, in milliseconds.
+    #[schemars(range(max = 600_000))]
+    pub retry: Option<u64>,
+    /// How lines end; `lf` where not said.
+    #[serde(default)]
+    pub line_end: LineEndChoice,
+    /// Over how many lines `data` goes; one where not said.
+    #[schemars(range(min = 1, max = 1024))]
+    pub lines: Option<usize>,
+    /// Whether a space follows the colon; it does where not said.
+    pub space: Option<bool>,
+    /// Sends it so many times.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub repeat: Option<usize>,
+    /// Over a WebSocket, in so many frames.
+    #[schemars(range(min = 1, max = 1024))]
+    pub fragments: Option<usize>,
+    pub split: Option<Split>,
+    /// The time between two pieces of `split`; none where not said.
+    #[serde(default)]
+    pub pace: Time,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// How lines of an event stream end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LineEndChoice {
+    #[default]
+    Lf,
+    Crlf,
+    Cr,
+}
+
+/// Writes into an event stream or WebSocket what it is given: exactly one of `text`, `hex` and `fill`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Stream {
+    pub of: Option<OpenStream>,
+    #[serde(flatten)]
+    pub content: StreamContent,
+    #[serde(flatten)]
+    pub frame: FrameHeader,
+    pub split: Option<Split>,
+    /// The time between two pieces of `split`; none where not said.
+    #[serde(default)]
+    pub pace: Time,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// What is written into a stream.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamContent {
+    /// Text.
+    Text(String),
+    /// Bytes, as hexadecimal digits.
+    Hex(Hex),
+    /// A text repeated.
+    Fill(Fill),
+}
+
+/// Ends a subscription: the stream ends, or its TCP connection is closed or cut.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Cut {
+    pub of: Option<OpenStream>,
+    /// `end` (where not said): as HTTP or the WebSocket has it. `eof` with FIN; `reset` with RST.
+    #[serde(default)]
+    pub how: CutHow,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// How a server ends a subscription.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CutHow {
+    #[default]
+    End,
+    Eof,
+    Reset,
+}
+
+/// Answers a request as the endpoint does: with `json`, or with an `error` that has its code's status.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Answer {
+    #[serde(flatten)]
+    pub to: Answered,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    pub status: Option<Status>,
+    #[serde(default)]
+    pub headers: Headers,
+    #[serde(default)]
+    pub after: After,
+    pub deliberate: Option<Deliberate>,
+}
+
+/// What came of a request.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The body.
+    Json(Value),
+    /// An error.
+    Error(ErrorBody),
+}
+
+/// An error of a response.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct ErrorBody {
+    /// Its code.
+    pub code: String,
+    /// Its message.
+    pub message: Option<String>,
+    /// Its details; null leaves them out.
+    #[serde(default, deserialize_with = "given")]
+    pub details: Option<Value>,
+}
+
+/// What `wirecert.yaml` says of such a server, beside what it says of all subjects.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Described {
+    /// Prompts by what they provoke. `{workspace}` in them is the folder that the session is given as its `workspace_root`.
+    pub prompts: Option<Prompts>,
+    /// How its approvals are decided, and what shows that the action ran.
+    pub approval: Option<Approval>,
+    /// Names that it knows.
+    pub profiles: Option<Profiles>,
+    /// Environment variables that have API keys: their names, never keys.
+    pub credentials: Option<Credentials>,
+}
+
+/// Prompts by what they provoke.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Prompts {
+    /// One that is answered by text, soon.
+    pub text: Option<String>,
+    /// One that uses a tool which needs no approval.
+    pub tool: Option<String>,
+    /// One that uses a tool which fails.
+    pub tool_error: Option<String>,
+    /// One that is thought about.
+    pub thinking: Option<String>,
+    /// One that asks for one approval, which stays pending for at least half a minute; `approval: { effect }` says what the
+    /// action leaves behind.
+    pub approval: Option<String>,
+    /// The same, but with an approval whose time is up within ten seconds.
+    pub approval_timeout: Option<String>,
+    /// One that is worked on for some seconds; best one of which is told all the time, such as a long text.
+    pub slow: Option<String>,
+    /// One that tells how far it has come.
+    pub status: Option<String>,
+    /// One that tells of diagnostics, and clears some.
+    pub diagnostics: Option<String>,
+    #[serde(flatten)]
+    pub failures: Failures,
+}
+
+/// Prompts by the code with which they fail.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct Failures {
+    pub invalid_api_key: Option<Failing>,
+    pub api_key_unauthorized: Option<Failing>,
+    pub rate_limited: Option<Failing>,
+    pub server_error: Option<Failing>,
+    pub module_load_failed: Option<Failing>,
+    pub provider_error: Option<Failing>,
+    pub provider_unavailable: Option<Failing>,
+}
+
+/// One that fails with this code.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Failing(pub String);
+
+/// How approvals are decided.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Approval {
+    /// Options that allow; by their words where not said.
+    pub allow: Option<Vec<String>>,
+    /// Options that deny; by their words where not said.
+    pub deny: Option<Vec<String>>,
+    /// The file that the action leaves behind which the prompts `approval` and `approval_timeout` ask for, if it runs: below
+    /// the folder that the session is given as its `workspace_root`.
+    pub effect: Option<WorkspacePath>,
+}
+
+/// Names that a server knows.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Profiles {
+    /// A profile that sessions are created with; where not said, `dev` if the server lists it, else one that it lists.
+    pub good: Option<String>,
+    /// A collection that has profiles or agents.
+    pub collection: Option<String>,
+    /// A model that it has.
+    pub model: Option<String>,
+}
+
+/// Environment variables that have API keys.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Credentials {
+    /// The one with a valid key; sessions have no key where not said.
+    pub good: Option<SecretVariable>,
+    /// The one with a key that is not valid; made up where not said.
+    pub bad: Option<SecretVariable>,
+    /// The one with a key that may not do enough.
+    pub unauthorized: Option<SecretVariable>,
+}
