@@ -11,12 +11,17 @@ pub enum Edition {
     Guide,
 }
 
+/// The id of [`Edition::Cli`].
+pub const CLI: &str = "cli";
+/// The id of [`Edition::Guide`].
+pub const GUIDE: &str = "guide";
+
 impl Edition {
     /// The edition of this id.
     pub fn parse(id: &str) -> Option<Self> {
         match id {
-            "cli" => Some(Self::Cli),
-            "guide" => Some(Self::Guide),
+            CLI => Some(Self::Cli),
+            GUIDE => Some(Self::Guide),
             _ => None,
         }
     }
@@ -24,8 +29,8 @@ impl Edition {
     /// The id of the edition, as scenarios and options name it.
     pub fn id(self) -> &'static str {
         match self {
-            Self::Cli => "cli",
-            Self::Guide => "guide",
+            Self::Cli => CLI,
+            Self::Guide => GUIDE,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One connection to an editor, from the handshake to its end, and what quirks make of its frames.
+//! One connection to an editor, from the handshake to its end, and what deviations make of its frames.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameFault, FrameTo
 use crate::wire::websocket::{FrameSpec, Incoming, Receiver, SendError, Sender, Socket, opcode};
 
 use super::calls::OutgoingRequest;
-use super::quirks::{AgentEffect, AgentFrameKind, Quirks, Switch, Trigger};
+use super::deviations::{AgentEffect, AgentFrameKind, Deviations, Switch, Trigger};
 use super::run::AgentEvent;
 
 /// How long the editor may take to end a connection that is being closed.
@@ -37,7 +37,7 @@ pub struct ConnectionHandle {
 
 impl ConnectionHandle {
     /// Serves a connection that has just been accepted; what comes of it goes to `events`.
-    pub fn start(number: u64, socket: Socket, quirks: Quirks, events: mpsc::Sender<AgentEvent>) -> Self {
+    pub fn start(number: u64, socket: Socket, deviations: Deviations, events: mpsc::Sender<AgentEvent>) -> Self {
         let (requests, request_queue) = mpsc::channel(MAX_QUEUED_REQUESTS);
         let Socket { sender, incoming } = socket;
         let assembler = Assembler::new(MAX_MESSAGE);
@@ -46,7 +46,7 @@ impl ConnectionHandle {
             sender,
             incoming,
             request_queue,
-            quirks,
+            deviations,
             assembler,
             events,
             pongs: vec![],
@@ -75,7 +75,7 @@ struct AgentSession {
     sender: Sender,
     incoming: Receiver,
     request_queue: mpsc::Receiver<OutgoingRequest>,
-    quirks: Quirks,
+    deviations: Deviations,
     assembler: Assembler,
     events: mpsc::Sender<AgentEvent>,
     /// Pongs that are to be sent later.
@@ -113,7 +113,7 @@ impl AgentSession {
     }
 
     async fn serve(&mut self) -> SessionEnd {
-        let sends_pings = self.quirks.has(Switch::SendsPings);
+        let sends_pings = self.deviations.has(Switch::SendsPings);
         let mut next_ping = Instant::now();
         loop {
             let due = self.pongs.first().map(|(due, _)| *due);
@@ -141,7 +141,7 @@ impl AgentSession {
                 }
                 incoming = self.incoming.recv() => match incoming {
                     Some(Incoming::Frame(frame)) => {
-                        let input = self.assembler.frame(&frame, &frame_tolerance(&self.quirks));
+                        let input = self.assembler.frame(&frame, &frame_tolerance(&self.deviations));
                         if let Err(end) = self.on_frame(input).await {
                             return end;
                         }
@@ -161,7 +161,7 @@ impl AgentSession {
         match input {
             AssembledFrame::Text(bytes) => self.on_message(bytes).await,
             AssembledFrame::Ping(payload) => self.on_ping(payload).await?,
-            AssembledFrame::Pong if self.quirks.has(Switch::ClosesOnPong) => return Err(SessionEnd::Leave),
+            AssembledFrame::Pong if self.deviations.has(Switch::ClosesOnPong) => return Err(SessionEnd::Leave),
             AssembledFrame::Binary => self.report_trigger(Trigger::Binary).await,
             AssembledFrame::Nothing | AssembledFrame::Pong => {}
             AssembledFrame::Close(code) => return Err(SessionEnd::Answer(code)),
@@ -190,11 +190,11 @@ impl AgentSession {
 
     async fn on_ping(&mut self, payload: Vec<u8>) -> Result<(), SendError> {
         let ignores_ping =
-            self.quirks.has(Switch::NoPong) || (self.open > 0 && self.quirks.has(Switch::NoPongWhileOpen));
+            self.deviations.has(Switch::NoPong) || (self.open > 0 && self.deviations.has(Switch::NoPongWhileOpen));
         if ignores_ping {
             return Ok(());
         }
-        if self.quirks.has(Switch::PongsLate) {
+        if self.deviations.has(Switch::PongsLate) {
             // Of many pings in a row only some need a response (RFC 6455 section 5.5.3).
             if self.pongs.len() < 100 {
                 self.pongs.push((Instant::now() + PONG_DELAY, payload));
@@ -210,7 +210,7 @@ impl AgentSession {
     }
 
     async fn send(&self, kind: AgentFrameKind, frame: FrameSpec, why: Option<&'static str>) -> Result<(), SendError> {
-        for (frame, flaw) in outgoing_frames(kind, frame, &self.quirks) {
+        for (frame, flaw) in outgoing_frames(kind, frame, &self.deviations) {
             self.sender.send(&frame, flaw.or(why)).await?;
         }
         Ok(())
@@ -224,7 +224,7 @@ impl AgentSession {
         let _ = self.send(AgentFrameKind::Close, frame, None).await;
         drop(self.incoming);
         // It is for the server to close the stream first (RFC 6455 section 7.1.1).
-        if self.quirks.has(Switch::NeverQuits) {
+        if self.deviations.has(Switch::NeverQuits) {
             self.sender.ended().await;
         }
         let _ = timeout(CLOSE_TIMEOUT, self.sender.ended()).await;
@@ -233,8 +233,8 @@ impl AgentSession {
 
     /// The close frame with which a connection ends; none where it just ends.
     fn close_frame(&self, end: &SessionEnd) -> Option<FrameSpec> {
-        let has = |switch| self.quirks.has(switch);
-        let other = self.quirks.choose(|s| if let Switch::LeavesWith(code) = s { Some(code) } else { None });
+        let has = |switch| self.deviations.has(switch);
+        let other = self.deviations.choose(|s| if let Switch::LeavesWith(code) = s { Some(code) } else { None });
         match *end {
             SessionEnd::Gone => None,
             SessionEnd::Answer(_) if has(Switch::CloseNotAnswered) => None,
@@ -250,16 +250,16 @@ impl AgentSession {
 }
 
 /// How the frames of the editor are taken.
-pub fn frame_tolerance(quirks: &Quirks) -> FrameTolerance {
+pub fn frame_tolerance(deviations: &Deviations) -> FrameTolerance {
     use FrameFault::{Close, Control, Fragments, Mask, Opcode, ReservedBits, Utf8};
     let faults = [Mask, ReservedBits, Opcode, Utf8, Control, Fragments, Close];
     FrameTolerance {
         from_client: false,
-        tolerated: faults.into_iter().filter(|fault| quirks.has(Switch::Tolerates(*fault))).collect(),
-        forgets_at_control: quirks.has(Switch::ForgetsAtControl),
-        ignores_beyond: quirks.choose(|s| if let Switch::DeafBeyond(n) = s { Some(n) } else { None }),
-        refuses_fragments: quirks.has(Switch::RefusesFragments),
-        checks_fragments_alone: quirks.has(Switch::ChecksFragmentsAlone),
+        tolerated: faults.into_iter().filter(|fault| deviations.has(Switch::Tolerates(*fault))).collect(),
+        forgets_at_control: deviations.has(Switch::ForgetsAtControl),
+        ignores_beyond: deviations.choose(|s| if let Switch::DeafBeyond(n) = s { Some(n) } else { None }),
+        refuses_fragments: deviations.has(Switch::RefusesFragments),
+        checks_fragments_alone: deviations.has(Switch::ChecksFragmentsAlone),
     }
 }
 
@@ -267,14 +267,14 @@ pub fn frame_tolerance(quirks: &Quirks) -> FrameTolerance {
 pub fn outgoing_frames(
     kind: AgentFrameKind,
     frame: FrameSpec,
-    quirks: &Quirks,
+    deviations: &Deviations,
 ) -> Vec<(FrameSpec, Option<&'static str>)> {
     let mut frames = vec![(frame, None)];
-    for quirk in quirks.iter() {
-        if let AgentEffect::Frame(of, change) = quirk.effect
+    for (deviation, effect) in deviations.effects() {
+        if let AgentEffect::Frame(of, change) = effect
             && of == kind
         {
-            let why = |old: Option<&'static str>| if quirk.flaw { Some(quirk.name) } else { old };
+            let why = |old: Option<&'static str>| deviation.why().or(old);
             frames = frames
                 .into_iter()
                 .flat_map(|(frame, old)| change(frame).into_iter().map(move |f| (f, why(old))))

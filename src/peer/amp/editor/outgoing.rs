@@ -1,4 +1,4 @@
-//! Messages that the editor sends: what notifications say, the envelope of the edition, and what quirks make of it.
+//! Messages that the editor sends: what notifications say, the envelope of the edition, and what deviations make of it.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::peer::amp::edition::{self, Edition, Method, NotificationKind};
 
+use super::deviations::{EditorDeviations, EditorEffect, MessageFilter, Switch};
 use super::disk;
 use super::model::{Editor, Notification, Selection};
-use super::quirks::{EditorEffect, MessageFilter, Quirks, Switch};
 use super::text::{self, Pos};
 
 /// A message to be sent.
@@ -36,22 +36,22 @@ pub enum MethodOutcome {
 /// The response to the request with this id. `name` is the method's key as it was sent, if there was one.
 pub fn encode_response(
     edition: Edition,
-    quirks: &Quirks,
+    deviations: &EditorDeviations,
     id: &Value,
     method: Option<Method>,
     name: &str,
     outcome: MethodOutcome,
 ) -> Outgoing {
-    use super::quirks::Switch::{ErrorsForFailures, FailuresForErrors};
+    use super::deviations::Switch::{ErrorsForFailures, FailuresForErrors};
     // The guide has no failed `readFile`; an error is the plainest way to say it.
     let no_failure = edition == Edition::Guide && method == Some(Method::ReadFile);
     let outcome = match outcome {
         MethodOutcome::Failed(text)
-            if quirks.has(ErrorsForFailures) || (no_failure && !quirks.has(FailuresForErrors)) =>
+            if deviations.has(ErrorsForFailures) || (no_failure && !deviations.has(FailuresForErrors)) =>
         {
             MethodOutcome::Refused(SERVER_ERROR, text)
         }
-        MethodOutcome::Refused(_, text) if !name.is_empty() && quirks.has(FailuresForErrors) => {
+        MethodOutcome::Refused(_, text) if !name.is_empty() && deviations.has(FailuresForErrors) => {
             MethodOutcome::Failed(text)
         }
         outcome => outcome,
@@ -65,7 +65,7 @@ pub fn encode_response(
         }
         MethodOutcome::Refused(code, text) => ("error", json!({"code": code, "message": text}), MessageFilter::Error),
     };
-    let mut builder = MessageBuilder { quirks, why: quirks.last_flaw() };
+    let mut builder = MessageBuilder { deviations, why: deviations.last_flaw() };
     builder.body(of, &mut body);
     let key = match (key, edition) {
         ("", Edition::Cli) => name,
@@ -83,12 +83,12 @@ const SERVER_ERROR: i64 = -32000;
 /// A notification; none where the edition has no such thing.
 pub fn encode_notification(
     edition: Edition,
-    quirks: &Quirks,
+    deviations: &EditorDeviations,
     topic: NotificationKind,
     mut data: Value,
 ) -> Option<Outgoing> {
     let name = topic.name(edition)?;
-    let mut builder = MessageBuilder { quirks, why: quirks.last_flaw() };
+    let mut builder = MessageBuilder { deviations, why: deviations.last_flaw() };
     let of = MessageFilter::Notification(Some(topic));
     builder.body(of, &mut data);
     Some(builder.finish(of, edition::notification(edition, name, data)))
@@ -109,7 +109,7 @@ fn concerns(wanted: MessageFilter, actual: MessageFilter) -> bool {
 }
 
 struct MessageBuilder<'a> {
-    quirks: &'a Quirks,
+    deviations: &'a EditorDeviations,
     why: Option<&'static str>,
 }
 
@@ -135,14 +135,7 @@ impl MessageBuilder<'_> {
     }
 
     fn rewrite<T: Clone + PartialEq>(&mut self, thing: &mut T, choose: impl Fn(EditorEffect) -> Option<fn(&mut T)>) {
-        for quirk in self.quirks.iter() {
-            let Some(change) = choose(quirk.effect) else { continue };
-            let before = thing.clone();
-            change(thing);
-            if quirk.flaw && *thing != before {
-                self.why = Some(quirk.name);
-            }
-        }
+        self.why = self.deviations.rewrite(thing, choose).or(self.why);
     }
 }
 
@@ -150,8 +143,8 @@ impl Editor {
     /// The message for a notification in the present state; none where the edition has no such notification.
     pub fn notification(&self, notification: &Notification) -> Option<Outgoing> {
         let topic = notification.topic();
-        self.quirks.reset_last_flaw();
-        if self.quirks.has(Switch::Silent(topic)) {
+        self.deviations.reset_last_flaw();
+        if self.deviations.has(Switch::Silent(topic)) {
             return None;
         }
         let data = match notification {
@@ -162,11 +155,11 @@ impl Editor {
             }
             Notification::Metadata => json!({"version": env!("CARGO_PKG_VERSION")}),
         };
-        encode_notification(self.edition, &self.quirks, topic, data)
+        encode_notification(self.edition, &self.deviations, topic, data)
     }
 
     fn visible_data(&self) -> Option<Value> {
-        if self.visible.is_empty() && self.quirks.has(Switch::NeverEmpty) {
+        if self.visible.is_empty() && self.deviations.has(Switch::NeverEmpty) {
             return None;
         }
         let paths = self.visible.iter().map(|key| self.shown(key));
@@ -182,16 +175,16 @@ impl Editor {
         // The text may have become shorter since.
         let (start, end) = (text::clamp(&content, selection.start), text::clamp(&content, selection.end));
         let mut reported_end = end;
-        if self.quirks.has(Switch::FirstLineOnly) && end.line > start.line {
+        if self.deviations.has(Switch::FirstLineOnly) && end.line > start.line {
             reported_end = text::clamp(&content, Pos { line: start.line, col: usize::MAX });
         }
         if self.edition == Edition::Guide {
             let place = |pos: Pos| json!({"line": pos.line, "col": self.column(&content, pos)});
             return Some(json!({"path": self.path(shown), "start": place(start), "end": place(reported_end)}));
         }
-        let selected = if start == end && self.quirks.has(Switch::CaretWithLine) {
+        let selected = if start == end && self.deviations.has(Switch::CaretWithLine) {
             text::line(&content, start.line).to_owned()
-        } else if self.quirks.has(Switch::DiskContent) {
+        } else if self.deviations.has(Switch::DiskContent) {
             text::slice(&disk::read(key).unwrap_or_default(), start, end).to_owned()
         } else {
             text::slice(&content, start, end).to_owned()
@@ -209,13 +202,13 @@ impl Editor {
     }
 
     fn column(&self, content: &str, pos: Pos) -> usize {
-        text::column(content, pos, self.quirks.columns())
+        text::column(content, pos, self.deviations.columns())
     }
 
     /// The URI of a path in messages to clients.
     pub(super) fn uri(&self, path: &Path) -> String {
         let path = path.to_string_lossy();
-        let eager = self.quirks.has(Switch::EagerEncoding);
+        let eager = self.deviations.has(Switch::EagerEncoding);
         disk::from_path(&path, if eager { disk::Encode::Eager } else { disk::Encode::Needed })
     }
 
@@ -226,38 +219,6 @@ impl Editor {
 
     /// Whether a notice may go to a client, `place` being its place among those connected.
     pub(super) fn reaches(&self, topic: NotificationKind, place: usize) -> bool {
-        place == 0 || !self.quirks.has(Switch::FirstClientOnly(topic))
+        place == 0 || !self.deviations.has(Switch::FirstClientOnly(topic))
     }
-}
-
-/// White space around every token.
-pub fn pretty(text: &mut Vec<u8>) {
-    if let Ok(value) = serde_json::from_slice::<Value>(text) {
-        *text = format!("\t{value:#}\r\n ").into_bytes();
-    }
-}
-
-/// The keys of every object in reverse order.
-pub fn reverse_keys(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.values_mut().for_each(reverse_keys);
-            *map = std::mem::take(map).into_iter().rev().collect();
-        }
-        Value::Array(items) => items.iter_mut().for_each(reverse_keys),
-        _ => {}
-    }
-}
-
-/// Slashes, and characters beyond ASCII, as escapes.
-pub fn escape(text: &mut Vec<u8>) {
-    let escaped: String = String::from_utf8_lossy(text)
-        .chars()
-        .map(|c| match c {
-            '/' => "\\/".to_owned(),
-            c if c.is_ascii() => c.to_string(),
-            c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect(),
-        })
-        .collect();
-    *text = escaped.into_bytes();
 }

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::peer::amp::edition::Edition;
 
+use super::deviations::Switch;
 use super::model::{Editor, FileDiagnostic, Notification};
-use super::quirks::Switch;
 use super::text::Pos;
 
 /// A command, read and checked.
@@ -104,7 +104,7 @@ impl Editor {
         exists(self.edition, command)?;
         if let SteerCommand::Select(path, ..) | SteerCommand::Edit(path, _) | SteerCommand::Diagnostics(path, _) =
             command
-            && self.quirks.has(Switch::OnlyOpenFiles)
+            && self.deviations.has(Switch::OnlyOpenFiles)
             && !self.is_visible(path)
         {
             return Err(format!("{} is not open", path.display()));
@@ -151,7 +151,7 @@ impl Editor {
             "visible": self.visible.iter().map(shown).collect::<Vec<_>>(),
             "selection": selection.map(|s| json!({"path": shown(&s.path), "start": pos(s.start), "end": pos(s.end)})),
             "diagnostics": diagnostics.collect::<Vec<_>>(),
-            "switched_on": self.quirks.names(),
+            "switched_on": self.deviations.names(),
         })
     }
 }

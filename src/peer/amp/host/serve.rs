@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::peer::amp::client::send::{Frame, deliberate, headers, wrong};
 use crate::peer::amp::edition::Edition;
+use crate::peer::amp::editor::deviations::EditorDeviations;
 use crate::peer::amp::editor::handshake::{ConnectionCount, HandshakeDecision, decide};
-use crate::peer::amp::editor::quirks::Quirks;
 use crate::peer::{PeerError, SubjectDirs, VerbCall};
 use crate::wire::websocket::{FrameSpec, Options, Piece, Reply, Request, SendOptions};
 
@@ -254,7 +254,7 @@ impl Upgrade {
         }
         let accepting = Reply::accepting(&request);
         let (request, usual) =
-            match decide(request, token, &Quirks::default(), ConnectionCount { now: 0, before: false }) {
+            match decide(request, token, &EditorDeviations::default(), ConnectionCount { now: 0, before: false }) {
                 (
                     request,
                     HandshakeDecision::Serve(reply)

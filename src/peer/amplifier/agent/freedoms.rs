@@ -1,27 +1,12 @@
 //! Ways in which a client can differ from the next and be right all the same.
 
-use std::sync::LazyLock;
-
 use serde_json::{Value, json};
 
-use crate::peer::Freedom;
+use crate::peer::deviation::value::{escape, pretty, reverse_keys};
+use crate::peer::deviation::{FreedomRow, freedom};
 use crate::wire::http::{Content, Piece, Request};
 
-use super::quirks::{AmplifierClientEffect, Quirk, Switch};
-
-struct AmplifierClientFreedom {
-    freedom: Freedom,
-    effect: AmplifierClientEffect,
-}
-
-macro_rules! freedom {
-    ($name:literal $([$($forgoes:literal),+ $(,)?])? $about:literal $effect:expr) => {
-        AmplifierClientFreedom {
-            freedom: Freedom { name: $name, about: $about, editions: &["2025-12-09"], forgoes: &[$($($forgoes),+)?] },
-            effect: $effect,
-        }
-    };
-}
+use super::deviations::{AmplifierClientEffect, Switch};
 
 /// The events for which the document's extension has a handler.
 const HANDLED: &[&str] = &[
@@ -34,7 +19,7 @@ const HANDLED: &[&str] = &[
     "prompt:complete",
 ];
 
-const FREEDOMS: &[AmplifierClientFreedom] = &[
+pub const FREEDOMS: &[FreedomRow<AmplifierClientEffect>] = &[
     // Requests.
     freedom!("fresh-connections" "Each request goes over a connection of its own."
         AmplifierClientEffect::Switch(Switch::FreshConnections)),
@@ -86,28 +71,9 @@ const FREEDOMS: &[AmplifierClientFreedom] = &[
     freedom!("retries-after-cut" "A request whose connection broke is made again, a few times; a POST only where no answer \
         had begun." AmplifierClientEffect::Switch(Switch::RetriesAfterCut)),
     freedom!("encoded-colons" "Colons in the path are encoded." AmplifierClientEffect::Switch(Switch::EncodesColon)),
-    freedom!("keys-reversed" "The members of bodies come in another order." AmplifierClientEffect::Body("", |body| {
-        if let Value::Object(members) = body {
-            *members = std::mem::take(members).into_iter().rev().collect();
-        }
-    })),
-    freedom!("pretty-json" "Bodies have white space between their tokens." AmplifierClientEffect::Text(|text| {
-        let json = serde_json::from_slice::<Value>(text);
-        if let Ok(pretty) = json.and_then(|json| serde_json::to_vec_pretty(&json)) {
-            *text = pretty;
-        }
-    })),
-    freedom!("escaped-json" "Characters beyond ASCII are escaped in bodies." AmplifierClientEffect::Text(|text| {
-        let escaped = String::from_utf8_lossy(text).chars().fold(String::new(), |mut out, c| {
-            if c.is_ascii() {
-                out.push(c);
-            } else {
-                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out += &format!("\\u{unit:04x}"));
-            }
-            out
-        });
-        *text = escaped.into_bytes();
-    })),
+    freedom!("keys-reversed" "The members of bodies come in another order." AmplifierClientEffect::Body("", reverse_keys)),
+    freedom!("pretty-json" "Bodies have white space between their tokens." AmplifierClientEffect::Text(pretty)),
+    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped in bodies." AmplifierClientEffect::Text(escape)),
     // Results.
     freedom!("essence" "Of what was created, posted or listed the caller gets what matters." AmplifierClientEffect::Result("", |result| {
         let looked_at = ["last_activity", "message_count", "token_usage", "pending_approval"];
@@ -161,16 +127,4 @@ const FREEDOMS: &[AmplifierClientFreedom] = &[
 fn set(request: &mut Request, name: &str, value: Option<&str>) {
     request.headers.retain(|(given, _)| !given.eq_ignore_ascii_case(name));
     request.headers.push((name.to_owned(), value.map(str::to_owned)));
-}
-
-/// Every freedom.
-pub fn all() -> &'static [Freedom] {
-    static ALL: LazyLock<Vec<Freedom>> = LazyLock::new(|| FREEDOMS.iter().map(|e| e.freedom).collect());
-    &ALL
-}
-
-/// The freedom of this name.
-pub fn find(name: &str) -> Option<Quirk> {
-    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name)?;
-    Some(Quirk::freedom(entry.freedom.name, entry.effect))
 }

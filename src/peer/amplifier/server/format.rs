@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use crate::peer::deviation::Why;
 use crate::trace::StreamEvent;
 use crate::wire::http::{BYTE_ORDER_MARK, EventWriter, Response};
 use crate::wire::websocket::{FrameSpec, Reply};
 
 use super::model::FeedMessage;
-use super::quirks::Why;
 
 /// How event streams are written.
 #[derive(Clone, Debug)]

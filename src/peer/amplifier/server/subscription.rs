@@ -8,13 +8,13 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::peer::Draws;
+use crate::peer::deviation::Why;
 use crate::wire::http::{BodyWriter, Broken, Responder};
 use crate::wire::websocket::{FrameSpec, Incoming, Options, Reply, Request, SendError, SendOptions, Socket};
 
 use super::context::ServerContext;
 use super::format::{HeadTiming, RefusalReport, SocketFormat, StreamEnd, StreamFormat};
 use super::model::{Feed, FeedEnd, FeedMessage, Refusal};
-use super::quirks::Why;
 
 /// How many events are written at once, where so many wait.
 const EVENTS_AT_ONCE: usize = 64;

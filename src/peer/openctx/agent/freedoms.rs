@@ -1,28 +1,13 @@
 //! Ways in which a client can differ from the next and be right all the same.
 
-use std::sync::LazyLock;
-
 use serde_json::Value;
 
-use crate::peer::Freedom;
+use crate::peer::deviation::value::{pretty, reverse_keys};
+use crate::peer::deviation::{FreedomRow, freedom};
 
-use super::quirks::{OpenctxClientEffect, Quirk, Switch};
+use super::deviations::{OpenctxClientEffect, Switch};
 
-struct OpenctxClientFreedom {
-    freedom: Freedom,
-    effect: OpenctxClientEffect,
-}
-
-macro_rules! freedom {
-    ($name:literal $([$($forgoes:literal),+])? $about:literal $effect:expr) => {
-        OpenctxClientFreedom {
-            freedom: Freedom { name: $name, about: $about, editions: &["0.1"], forgoes: &[$($($forgoes),+)?] },
-            effect: $effect,
-        }
-    };
-}
-
-const FREEDOMS: &[OpenctxClientFreedom] = &[
+pub const FREEDOMS: &[FreedomRow<OpenctxClientEffect>] = &[
     freedom!("leaves-messages-to-caller" ["items/client-message-selectors"]
         "It leaves to its caller for which messages a provider is asked." OpenctxClientEffect::Switch(Switch::AsksForAnyMessage)),
     freedom!("keeps-meta" ["selectors/client-current"] "It asks for metadata once."
@@ -45,17 +30,8 @@ const FREEDOMS: &[OpenctxClientFreedom] = &[
             members.remove("settings");
         }
     })),
-    freedom!("keys-reversed" "The members of requests come in another order." OpenctxClientEffect::Message(|message| {
-        if let Value::Object(members) = message {
-            *members = std::mem::take(members).into_iter().rev().collect();
-        }
-    })),
-    freedom!("pretty-json" "Requests have white space between their tokens." OpenctxClientEffect::Text(|text| {
-        let json = serde_json::from_slice::<Value>(text);
-        if let Ok(pretty) = json.and_then(|json| serde_json::to_vec_pretty(&json)) {
-            *text = pretty;
-        }
-    })),
+    freedom!("keys-reversed" "The members of requests come in another order." OpenctxClientEffect::Message(reverse_keys)),
+    freedom!("pretty-json" "Requests have white space between their tokens." OpenctxClientEffect::Text(pretty)),
     freedom!("plain-content-type" "The content type has no charset."
         OpenctxClientEffect::Http(|request| set(request, "Content-Type", "application/json"))),
     freedom!("more-headers" "Requests have headers that nobody needs." OpenctxClientEffect::Http(|request| {
@@ -90,16 +66,4 @@ const FREEDOMS: &[OpenctxClientFreedom] = &[
 fn set(request: &mut crate::wire::http::Request, name: &str, value: &str) {
     request.headers.retain(|(given, _)| !given.eq_ignore_ascii_case(name));
     request.headers.push((name.to_owned(), Some(value.to_owned())));
-}
-
-/// Every freedom.
-pub fn all() -> &'static [Freedom] {
-    static ALL: LazyLock<Vec<Freedom>> = LazyLock::new(|| FREEDOMS.iter().map(|e| e.freedom).collect());
-    &ALL
-}
-
-/// The freedom of this name.
-pub fn find(name: &str) -> Option<Quirk> {
-    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name)?;
-    Some(Quirk::freedom(entry.freedom.name, entry.effect))
 }

@@ -8,20 +8,18 @@ use serde_json::{Value, json};
 use crate::peer::driven::{self, Call, ClientOutput, DrivenClient};
 use crate::peer::fetch::Failure;
 use crate::peer::http::HttpUrl;
-use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 
-use super::quirks::{OpenctxClientEffect, Quirks, Switch};
+use super::deviations::{Deviations, OpenctxClientEffect, Switch, TABLE};
 use super::request_client::RequestClient;
 use super::selectors::{wants_message, wants_resource};
-use super::{flaws, freedoms};
 
 /// The reference client.
 pub static MOCK: MockKind = MockKind {
     role: "openctx-client",
-    flaws: flaws::all,
-    freedoms: freedoms::all,
+    flaws: || TABLE.flaws(),
+    freedoms: || TABLE.freedoms(),
     described: crate::config::Described::default,
     begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
     scripted: false,
@@ -31,25 +29,18 @@ async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     if options.edition != "0.1" {
         return Err(MockError::Option(format!("there is no edition `{}`; there is 0.1", options.edition)));
     }
-    let quirks = Quirks::chosen(&options, &KNOWN)?;
+    let deviations = Deviations::chosen(&options, &TABLE)?;
     let url = options.url.or_else(|| std::env::var("WIRECERT_URL").ok());
     let url =
         url.ok_or_else(|| MockError::Option("no provider is known: say --url, or set WIRECERT_URL".to_owned()))?;
     let url = HttpUrl::parse(&url).map_err(MockError::Option)?;
-    Ok(run(url, quirks, options.recorder, lines).await)
-}
-
-const KNOWN: QuirkRegistry<'static, OpenctxClientEffect> =
-    QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
-
-fn names() -> Vec<&'static str> {
-    flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
+    Ok(run(url, deviations, options.recorder, lines).await)
 }
 
 /// The client, shared by the tasks of its calls.
 struct OpenctxAgent {
     client: RequestClient,
-    quirks: Quirks,
+    deviations: Deviations,
     serial: tokio::sync::Mutex<()>,
     memory: Mutex<CallMemory>,
     /// A flaw has made the client deaf: nothing is answered any more.
@@ -66,11 +57,11 @@ struct CallMemory {
 }
 
 /// Runs a client to its end.
-async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
-    let junk = quirks.has(Switch::Junk);
+async fn run(url: HttpUrl, deviations: Deviations, recorder: Recorder, lines: Lines) -> Ended {
+    let junk = deviations.has(Switch::Junk);
     let shared = OpenctxAgent {
-        client: RequestClient::new(url, quirks.clone(), recorder),
-        quirks,
+        client: RequestClient::new(url, deviations.clone(), recorder),
+        deviations,
         serial: tokio::sync::Mutex::default(),
         memory: Mutex::default(),
         deaf: AtomicBool::new(false),
@@ -95,7 +86,7 @@ impl DrivenClient for OpenctxAgent {
 
 impl OpenctxAgent {
     fn has(&self, switch: Switch) -> bool {
-        self.quirks.has(switch)
+        self.deviations.has(switch)
     }
 
     fn memory(&self) -> std::sync::MutexGuard<'_, CallMemory> {
@@ -104,7 +95,7 @@ impl OpenctxAgent {
 
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
     async fn outcome(&self, call: Call) -> Option<ClientOutput> {
-        self.quirks.course().message();
+        self.deviations.history().message();
         if self.deaf.load(Ordering::SeqCst) {
             return None;
         }
@@ -134,12 +125,12 @@ impl OpenctxAgent {
                 if self.has(Switch::DeafAfter(failure.kind)) {
                     self.deaf.store(true, Ordering::SeqCst);
                 }
-                self.quirks.course().error();
+                self.deviations.history().error();
                 json!({"id": call.id, "error": failure.to_json()})
             }
         };
         let change = |effect| if let OpenctxClientEffect::Line(change) = effect { Some(change) } else { None };
-        self.quirks.rewrite(&mut line, change);
+        self.deviations.rewrite(&mut line, change);
         Some(ClientOutput::Line(line))
     }
 
@@ -158,7 +149,7 @@ impl OpenctxAgent {
             "annotations" => {
                 let meta = self.meta(&settings).await?;
                 let (uri, content) = (text("uri").unwrap_or_default(), text("content").unwrap_or_default());
-                if !wants_resource(&meta, uri, content, &self.quirks) {
+                if !wants_resource(&meta, uri, content, &self.deviations) {
                     return Ok(json!([]));
                 }
             }
@@ -201,7 +192,7 @@ impl OpenctxAgent {
             OpenctxClientEffect::Result(of, change) if of == method => Some(change),
             _ => None,
         };
-        self.quirks.rewrite(&mut result, change);
+        self.deviations.rewrite(&mut result, change);
         if self.has(Switch::Lists) && method == "meta" { json!([result]) } else { result }
     }
 }

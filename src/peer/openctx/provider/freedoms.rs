@@ -1,45 +1,19 @@
 //! Ways in which a mock provider can differ from the next and be right all the same.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::peer::Freedom;
+use crate::peer::deviation::value::{escape, pretty, reverse_keys};
+use crate::peer::deviation::{FreedomRow, freedom};
 use crate::peer::http::allows;
 use crate::wire::http::{Content, Ending, Piece, Response};
 
-use super::flaws::{content_type, gzip, take};
-use super::mock::EDITION;
-use super::quirks::{Instead, ProviderEffect, Quirk, RequestInContext, Switch};
+use super::deviations::{Instead, ProviderEffect, RequestInContext, Switch};
+use super::flaws::transport::{content_type, gzip, take};
 use super::request::{Method, RequestFault};
 
-struct ProviderFreedom {
-    freedom: Freedom,
-    effect: ProviderEffect,
-}
-
-macro_rules! freedom {
-    ($name:literal $(forgoes $forgoes:tt)? $about:literal $effect:expr) => {
-        ProviderFreedom {
-            freedom: Freedom {
-                name: $name,
-                about: $about,
-                editions: &[EDITION],
-                forgoes: freedom!(@list $($forgoes)?),
-            },
-            effect: $effect,
-        }
-    };
-    (@list) => {
-        &[]
-    };
-    (@list $list:tt) => {
-        &$list
-    };
-}
-
-const FREEDOMS: &[ProviderFreedom] = &[
+pub const FREEDOMS: &[FreedomRow<ProviderEffect>] = &[
     freedom!("selectors-empty" "An empty list of selectors says that there are no annotations, and who asks for some gets an error."
     ProviderEffect::Instead(|s| match s.request.as_ref().ok()?.method {
         Method::Meta => Some(Instead::Result(json!({"name": "None", "mentions": {}, "items": {}, "annotations": {"selectors": []}}))),
@@ -143,9 +117,7 @@ const FREEDOMS: &[ProviderFreedom] = &[
         r.status = "200 OK".to_owned();
     })),
     freedom!("pretty-json" "Bodies have white space between their tokens."
-    ProviderEffect::Body(|b| if let Ok(value) = serde_json::from_slice::<Value>(b) {
-        *b = format!("\t{value:#}\r\n ").into_bytes();
-    })),
+        ProviderEffect::Body(pretty)),
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." ProviderEffect::Body(escape)),
     freedom!("half-surrogates" "Titles begin with the escape of half a surrogate pair." ProviderEffect::Body(|b| {
         *b = String::from_utf8_lossy(b).replace("\"title\":\"", "\"title\":\"\\ud800").into_bytes();
@@ -155,7 +127,7 @@ const FREEDOMS: &[ProviderFreedom] = &[
         let deep = format!("{{\"x-deep\":{}{},", "[".repeat(200), "]".repeat(200));
         b.splice(..1, deep.into_bytes());
     })),
-    freedom!("keys-reversed" "The keys of objects come in another order." ProviderEffect::Envelope(reverse)),
+    freedom!("keys-reversed" "The keys of objects come in another order." ProviderEffect::Envelope(reverse_keys)),
     freedom!("extra-keys" "Everything has a member that nobody knows." ProviderEffect::Envelope(extra)),
     freedom!("as-in-json-rpc" "Answers have the members of JSON-RPC."
     ProviderEffect::Envelope(|a| if let Value::Object(map) = a {
@@ -213,18 +185,6 @@ const FREEDOMS: &[ProviderFreedom] = &[
     })),
 ];
 
-/// Every freedom.
-pub fn all() -> &'static [Freedom] {
-    static ALL: LazyLock<Vec<Freedom>> = LazyLock::new(|| FREEDOMS.iter().map(|e| e.freedom).collect());
-    &ALL
-}
-
-/// The freedom of this name.
-pub fn find(name: &str) -> Option<Quirk> {
-    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name)?;
-    Some(Quirk::freedom(entry.freedom.name, entry.effect))
-}
-
 const fn of(method: Method, change: fn(&mut Value)) -> ProviderEffect {
     ProviderEffect::Result(Some(method), change)
 }
@@ -250,29 +210,6 @@ fn chunked(response: &mut Response, size: usize) {
 fn names(response: &mut Response, write: fn(&str) -> String) {
     let head = response.head(false);
     response.headers = head.headers.iter().map(|(name, value)| (write(name), Some(value.clone()))).collect();
-}
-
-fn escape(body: &mut Vec<u8>) {
-    let escaped: String = String::from_utf8_lossy(body)
-        .chars()
-        .map(|c| match c {
-            '/' => "\\/".to_owned(),
-            c if c.is_ascii() => c.to_string(),
-            c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect(),
-        })
-        .collect();
-    *body = escaped.into_bytes();
-}
-
-fn reverse(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.values_mut().for_each(reverse);
-            *map = std::mem::take(map).into_iter().rev().collect();
-        }
-        Value::Array(items) => items.iter_mut().for_each(reverse),
-        _ => {}
-    }
 }
 
 fn extra(value: &mut Value) {

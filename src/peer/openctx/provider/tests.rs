@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::quirks::ProviderEffect;
-use super::{MOCK, flaws};
+use super::deviations::{ProviderEffect, TABLE};
+use super::{EDITION, MOCK};
 use crate::diagnostic::Source;
 use crate::peer::http::HttpUrl;
 use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
@@ -26,7 +26,7 @@ fn options() -> MockOptions {
         data: None,
         flaws: vec![],
         freedoms: vec![],
-        course: crate::peer::modifier::MockHistory::default(),
+        history: crate::peer::deviation::MockHistory::default(),
         latency: None,
         recorder: Recorder::new(Clock::start(), vec![]),
     }
@@ -204,11 +204,12 @@ async fn flaws_in_answers_are_seen_by_whoever_asks_for_everything() {
     let expected = seen(&*sound).await;
     let mut alike = vec![];
     for flaw in (MOCK.flaws)() {
-        let Some(quirk) = flaws::find(flaw.name) else { panic!("{}", flaw.name) };
+        let effects = TABLE.flaw(EDITION, flaw.name).unwrap().effects;
         use ProviderEffect::{Body, Carried, Envelope, Error, Result};
-        let changes = matches!(quirk.effect, Result(..) | Error(_) | Envelope(_) | Body(_) | Carried(_));
+        let says =
+            |effect: &ProviderEffect| matches!(effect, Result(..) | Error(_) | Envelope(_) | Body(_) | Carried(_));
         // The one takes its time, the other is seen only when the connection ends.
-        if !changes || ["trickles", "closes-unannounced"].contains(&flaw.name) {
+        if !effects.iter().any(says) || ["trickles", "closes-unannounced"].contains(&flaw.name) {
             continue;
         }
         let mock = with(flaw.name).await;

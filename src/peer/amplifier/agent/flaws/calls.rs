@@ -2,16 +2,17 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::value::{at, listed, text, without};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::fetch::FetchedResponse;
 
-use super::super::quirks::{AmplifierClientEffect, Switch};
-use super::table::{AmplifierClientFlaw, at, flaw, text, without};
+use super::super::deviations::{AmplifierClientEffect, Switch};
 
 const CREATE: &str = "createSession";
 const PROMPT: &str = "submitPrompt";
 const DECIDE: &str = "submitApproval";
 
-pub const REQUESTS: &[AmplifierClientFlaw] = &[
+pub const REQUESTS: &[FlawRow<AmplifierClientEffect>] = &[
     // A new session.
     flaw!("profile-list" "create/client-profile" "The profile is sent as a list."
         AmplifierClientEffect::Body(CREATE, |body| at(body, "/profile", listed))),
@@ -121,12 +122,7 @@ pub const REQUESTS: &[AmplifierClientFlaw] = &[
         AmplifierClientEffect::Switch(Switch::KeyInOutput)),
 ];
 
-/// What stands there, in a list.
-fn listed(value: &mut Value) {
-    *value = json!([value.take()]);
-}
-
-pub const RESULTS: &[AmplifierClientFlaw] = &[
+pub const RESULTS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("create-silent" "create/client-result" "The caller does not get the id of a new session."
         AmplifierClientEffect::Result("createSession", |result| without(result, "", "session_id"))),
     flaw!("needs-idle" "create/client-status-created" "A new session has to be idle."
@@ -201,7 +197,7 @@ const KNOWN_CODES: &[&str] = &[
     "PROVIDER_UNAVAILABLE",
 ];
 
-pub const ERRORS: &[AmplifierClientFlaw] = &[
+pub const ERRORS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("errors-as-results" "errors/client-error" "An error gives the caller a result." AmplifierClientEffect::Takes(|response| response.json.is_some())),
     flaw!("errors-without-code" "errors/client-code" "The caller does not get the code of an error."
     AmplifierClientEffect::Line(|line| {

@@ -1,13 +1,14 @@
 //! Flaws of HTTP: how requests are sent, how responses are read, and what a failing server costs.
 
+use crate::peer::deviation::value::{byte_order_mark, latin_1, single_quotes};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::fetch::{FetchedResponse, Kind, has_others};
 use crate::peer::params::encoded;
 use crate::wire::http::{Content, Request};
 
-use super::super::quirks::{AmplifierClientEffect, Switch};
-use super::table::{AmplifierClientFlaw, flaw};
+use super::super::deviations::{AmplifierClientEffect, Switch};
 
-pub const HTTP: &[AmplifierClientFlaw] = &[
+pub const HTTP: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("bad-header" "http/client-valid-head" "A header has a space in its name."
         AmplifierClientEffect::Http(|request| set(request, "X Client", Some("wirecert")))),
     flaw!("no-host" "http/client-host" "Requests do not say where they go."
@@ -27,17 +28,11 @@ pub const HTTP: &[AmplifierClientFlaw] = &[
         set(request, "Content-Type", Some("text/plain"));
     })),
     flaw!("single-quotes" "http/client-json" "Texts in bodies stand in single quotes."
-    AmplifierClientEffect::Text(|body| for byte in body.iter_mut().filter(|byte| **byte == b'"') {
-        *byte = b'\'';
-    })),
+        AmplifierClientEffect::Text(single_quotes)),
     flaw!("latin-1" "http/client-utf-8"
-    "Bodies are encoded in Latin-1."
-    AmplifierClientEffect::Text(|body| {
-        let text = String::from_utf8_lossy(body).into_owned();
-        *body = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(0xbf)).collect();
-    })),
+        "Bodies are encoded in Latin-1." AmplifierClientEffect::Text(latin_1)),
     flaw!("byte-order-mark" "http/client-no-bom" "A byte order mark stands before bodies."
-        AmplifierClientEffect::Text(|body| drop(body.splice(0..0, *b"\xef\xbb\xbf")))),
+        AmplifierClientEffect::Text(byte_order_mark)),
     flaw!("compresses" "http/client-plain-body" "Bodies are compressed." AmplifierClientEffect::Http(|request| {
         if let Content::Whole(body) = &mut request.content {
             *body = encoded("gzip", body);
@@ -102,7 +97,7 @@ fn known(response: &FetchedResponse) -> &'static [&'static str] {
     }
 }
 
-pub const ROBUSTNESS: &[AmplifierClientFlaw] = &[
+pub const ROBUSTNESS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("dies-at-bad-json" "robustness/client-alive" "An answer that is no JSON makes it exit."
         AmplifierClientEffect::Switch(Switch::DiesAfter(Kind::Json))),
     flaw!("shares-answers" "robustness/client-concurrent" "Calls of a kind that are made at once share an answer."

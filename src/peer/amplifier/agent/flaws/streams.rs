@@ -2,17 +2,18 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::value::text;
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::fetch::has_others;
 use crate::wire::http::Request;
 use crate::wire::websocket::{Mask, opcode};
 
-use super::super::quirks::{AmplifierClientEffect, Switch};
-use super::table::{AmplifierClientFlaw, flaw, text};
+use super::super::deviations::{AmplifierClientEffect, Switch};
 
 /// An event beyond this, in bytes, is too large for a flaw.
 const LARGE: usize = 64 << 10;
 
-pub const READING: &[AmplifierClientFlaw] = &[
+pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
     // Subscribing.
     flaw!("accepts-json" "stream/client-accept" "A subscription accepts JSON."
         AmplifierClientEffect::Subscription(|request| set(request, "Accept", Some("application/json")))),
@@ -105,7 +106,7 @@ const EVENT_MEMBERS: &[(&str, &[&str])] = &[
     ("status:update", &["session_id", "status", "message", "progress"]),
 ];
 
-pub const EVENTS: &[AmplifierClientFlaw] = &[
+pub const EVENTS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("swaps-events" "events/client-order" "Of two events the later one is told first."
         AmplifierClientEffect::Switch(Switch::Swaps)),
     flaw!("tells-at-the-end" "events/client-at-once"
@@ -148,7 +149,7 @@ fn members(message: &Value) -> Option<&'static [&'static str]> {
     EVENT_MEMBERS.iter().find(|(event, _)| *event == name(message)).map(|(_, members)| *members)
 }
 
-pub const RECONNECTING: &[AmplifierClientFlaw] = &[
+pub const RECONNECTING: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("never-reconnects" "stream/client-reconnect" "A stream that was cut is not subscribed to again."
         AmplifierClientEffect::Switch(Switch::NoReconnection)),
     flaw!("ended-is-ended" "stream/client-reconnect-ended"
@@ -167,7 +168,7 @@ pub const RECONNECTING: &[AmplifierClientFlaw] = &[
         AmplifierClientEffect::Switch(Switch::TellsLastAgain)),
 ];
 
-pub const WEBSOCKET: &[AmplifierClientFlaw] = &[
+pub const WEBSOCKET: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("old-handshake" "websocket/client-handshake" "The handshake is that of a version before the standard."
     AmplifierClientEffect::Handshake(|request| {
         request.headers.push(("Sec-WebSocket-Version".to_owned(), Some("8".to_owned())));

@@ -2,14 +2,16 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::value::{each, naive, remove, rename, set};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::wire::websocket::{FrameSpec, Mask, opcode};
 
+use super::super::deviations::{AmplifierServerEffect, Switch};
 use super::super::format::{EventTypeChoice, HeadTiming, StreamEnd};
-use super::super::quirks::{AmplifierServerEffect, Switch};
+use super::effects::{data, switch};
 use super::http::content_type;
-use super::table::{AmplifierServerFlaw, data, each, flaw, naive, remove, rename, set, switch};
 
-pub const STREAMS: &[AmplifierServerFlaw] = &[
+pub const STREAMS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("stream-202" "stream/status" "A subscription is answered with the status 202." AmplifierServerEffect::Stream(|f| f.head.status = "202 Accepted".to_owned())),
     flaw!("stream-as-json" "stream/content-type" "An event stream has the content type of JSON." AmplifierServerEffect::Stream(|f| content_type(&mut f.head, "application/json"))),
     flaw!("stream-as-text" "stream/content-type" "An event stream has the content type of a text." AmplifierServerEffect::Stream(|f| content_type(&mut f.head, "text/plain"))),
@@ -66,7 +68,7 @@ pub const STREAMS: &[AmplifierServerFlaw] = &[
     flaw!("events-of-other-session" "stream/own-session" "Events say another session." AmplifierServerEffect::Data("", |d| set(d, "session_id", "00000000-0000-4000-8000-000000000000"))),
 ];
 
-pub const WEBSOCKETS: &[AmplifierServerFlaw] = &[
+pub const WEBSOCKETS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("socket-accept-wrong" "websocket/handshake" "The handshake has a wrong accept value." AmplifierServerEffect::Frames(|f| f.reply = Some(|r| {
         for (name, value) in &mut r.head.headers {
             if name == "Sec-WebSocket-Accept" {
@@ -105,7 +107,7 @@ fn changed(mut frames: Vec<FrameSpec>, change: fn(&mut FrameSpec)) -> Vec<FrameS
     frames
 }
 
-pub const EVENTS: &[AmplifierServerFlaw] = &[
+pub const EVENTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("start-without-profile" "events/session-start-profile" "`session:start` has no profile." data("session:start", |d| drop(remove(d, "profile")))),
     flaw!("start-naive" "events/session-start-timestamp" "The `timestamp` of `session:start` has no offset." data("session:start", |d| naive(d, "timestamp"))),
     flaw!("end-without-reason" "events/session-end-reason" "`session:end` has no reason." data("session:end", |d| drop(remove(d, "reason")))),
@@ -211,7 +213,7 @@ const fn of_each(change: fn(&mut Value)) -> AmplifierServerEffect {
     AmplifierServerEffect::DataEach("diagnostic:add", "diagnostics", change)
 }
 
-pub const LIFECYCLES: &[AmplifierServerFlaw] = &[
+pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("submit-untold" "life/submitted" "A prompt is not told." drop_it("prompt:submit")),
     flaw!("submit-twice" "life/submitted-once" "A prompt is told twice." twice("prompt:submit")),
     flaw!("submit-other" "life/submitted-prompt" "The prompt that is told is another one." data("prompt:submit", |d| set(d, "prompt", "something else"))),

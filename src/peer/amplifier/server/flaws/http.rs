@@ -2,18 +2,20 @@
 
 use serde_json::json;
 
+use crate::peer::deviation::value::{bad_byte, byte_order_mark, remove, rename, set};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::protocol::amplifier::Endpoint;
 use crate::wire::http::{Content, Ending, Piece, Response};
 use crate::wire::http_head;
 
+use super::super::deviations::{AmplifierServerEffect, ClientMistake, Instead, RequestInContext, Switch, is_deep};
 use super::super::model::{Refusal, Reply};
-use super::super::quirks::{AmplifierServerEffect, ClientMistake, Instead, RequestInContext, Switch, is_deep};
-use super::table::{AmplifierServerFlaw, flaw, remove, rename, set, switch};
+use super::effects::switch;
 
 /// What a query ends with that a redirect has led to.
 const MOVED: &str = "moved=1";
 
-pub const HTTP: &[AmplifierServerFlaw] = &[
+pub const HTTP: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("status-line-short" "http/valid-head" "The status line has no version."
         AmplifierServerEffect::Response(|r| raw(r, |head| head.replacen("HTTP/1.1 ", "", 1)))),
     flaw!("header-without-colon" "http/valid-head" "A header line has no colon."
@@ -63,11 +65,9 @@ pub const HTTP: &[AmplifierServerFlaw] = &[
     flaw!("content-type-missing" "http/content-type" "There is no content type."
         AmplifierServerEffect::Response(|r| if is_json(r) { r.headers.retain(|(name, _)| name != "Content-Type") })),
     flaw!("bad-byte" "http/utf-8" "A body has a byte that no UTF-8 has, within a text."
-    AmplifierServerEffect::Body(|b| if let Some(at) = b.windows(2).rposition(|two| two == b":\"") {
-        b.insert(at + 2, 0xff);
-    })),
+        AmplifierServerEffect::Body(bad_byte)),
     flaw!("byte-order-mark" "http/no-bom" "A body begins with a byte order mark."
-        AmplifierServerEffect::Body(|b| drop(b.splice(..0, *b"\xef\xbb\xbf")))),
+        AmplifierServerEffect::Body(byte_order_mark)),
     flaw!("gzip-in-name-only" "http/encoding" "The head says gzip, and the body is none."
         AmplifierServerEffect::Response(|r| if is_json(r) { header(r, "Content-Encoding", "gzip") })),
     flaw!("coding-unknown" "http/encoding" "The head names a content coding that nobody knows."
@@ -130,7 +130,7 @@ fn raw(response: &mut Response, change: fn(String) -> String) {
     }
 }
 
-pub const REQUESTS: &[AmplifierServerFlaw] = &[
+pub const REQUESTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("under-api-v1" "http/base-path" "The endpoints, but for health, are below `/api/v1`."
     AmplifierServerEffect::Instead(|s| {
         let moved = !s.received.head.path().starts_with("/health");
@@ -245,7 +245,7 @@ fn after(context: &RequestInContext<'_>, mistake: ClientMistake) -> Option<Inste
     context.history.had(mistake).then_some(Instead::Never)
 }
 
-pub const ERRORS: &[AmplifierServerFlaw] = &[
+pub const ERRORS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("error-under-detail" "errors/format" ["errors/outside": "An error for what does not belong to the interface has it as well."]
         "The body of an error has a text as `detail`."
         AmplifierServerEffect::Failed(|r| r.body = json!({"detail": r.body["error"]["message"]}))),

@@ -2,13 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::super::quirks::{FetchedResponse, OpenctxClientEffect, Results as _, Switch, has_others};
-use super::{OpenctxClientFlaw, each, flaw, text, without};
+use crate::peer::deviation::value::{each, remove_each, text};
+use crate::peer::deviation::{FlawRow, flaw};
+
+use super::super::deviations::{FetchedResponse, OpenctxClientEffect, Results as _, Switch, has_others};
 
 const MENTION: &[&str] = &["title", "description", "uri", "data"];
 const ITEM: &[&str] = &["title", "url", "ui", "ai"];
 
-pub const METHODS: &[OpenctxClientFlaw] = &[
+pub const METHODS: &[FlawRow<OpenctxClientEffect>] = &[
     // Metadata.
     flaw!("meta-params-list" "meta/client-params" "The parameters of `meta` are a list."
         OpenctxClientEffect::Params("meta", |params| *params = json!([]))),
@@ -48,7 +50,7 @@ pub const METHODS: &[OpenctxClientFlaw] = &[
     flaw!("mentions-need-query" "mentions/client-no-query" "Without a query no request is made."
         OpenctxClientEffect::Switch(Switch::NeedsQuery)),
     flaw!("mentions-without-data" "mentions/client-result" "Of mentions only title and URI reach the caller."
-        OpenctxClientEffect::Result("mentions", |list| without(list, &["data", "description"]))),
+        OpenctxClientEffect::Result("mentions", |list| remove_each(list, &["data", "description"]))),
     flaw!("mentions-need-description" "mentions/client-minimal" "Mentions without a description are not taken."
         OpenctxClientEffect::Fails(|seen| lacks(seen, "mentions", "description"))),
     flaw!("mentions-need-one" "mentions/client-empty" "An empty list makes the call fail."
@@ -81,7 +83,7 @@ pub const METHODS: &[OpenctxClientFlaw] = &[
     flaw!("items-for-no-message" "items/client-message-selector-matches" "Items are never asked for a message."
         OpenctxClientEffect::Switch(Switch::NeverForMessages)),
     flaw!("items-for-humans" "items/client-result" "What is for AI does not reach the caller."
-        OpenctxClientEffect::Result("items", |list| without(list, &["ai"]))),
+        OpenctxClientEffect::Result("items", |list| remove_each(list, &["ai"]))),
     flaw!("items-need-content" "items/client-minimal" "Items without content are not taken."
         OpenctxClientEffect::Fails(|seen| lacks(seen, "items", "ai"))),
     flaw!("items-need-one" "items/client-empty" "An empty list makes the call fail."
@@ -101,7 +103,7 @@ fn lacks(seen: &FetchedResponse, method: &str, key: &str) -> bool {
 
 const ANNOTATION: &[&str] = &["uri", "range", "item", "presentationHints"];
 
-pub const ANNOTATIONS: &[OpenctxClientFlaw] = &[
+pub const ANNOTATIONS: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("annotations-content-lines" "annotations/client-params"
     "The content is sent as a list of lines."
     OpenctxClientEffect::Params("annotations", |params| {
@@ -118,7 +120,7 @@ pub const ANNOTATIONS: &[OpenctxClientFlaw] = &[
         OpenctxClientEffect::Params("annotations", |params| text(params, "content", |content| json!(content.trim())))),
     flaw!("annotations-without-item" "annotations/client-result"
         "Annotations reach the caller without their items."
-        OpenctxClientEffect::Result("annotations", |list| without(list, &["item"]))),
+        OpenctxClientEffect::Result("annotations", |list| remove_each(list, &["item"]))),
     flaw!("annotations-from-one" "annotations/client-range" "Lines reach the caller counted from 1."
     OpenctxClientEffect::Result("annotations", |list| each(list, |annotation| {
         for end in ["/range/start/line", "/range/end/line"] {
@@ -140,7 +142,7 @@ pub const ANNOTATIONS: &[OpenctxClientFlaw] = &[
         OpenctxClientEffect::Fails(|seen| seen.entries("annotations").iter().any(|a| has_others(a, ANNOTATION)))),
 ];
 
-pub const SELECTORS: &[OpenctxClientFlaw] = &[
+pub const SELECTORS: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("needs-selectors" "selectors/client-none" "A provider without selectors is never asked."
         OpenctxClientEffect::Switch(Switch::NeedsSelectors)),
     flaw!("needs-condition" "selectors/client-no-condition" "A selector without conditions matches nothing."

@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::value::{ascii, byte_order_mark, latin_1, listed, single_quotes, text};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::fetch::Kind;
 use crate::peer::params::encoded;
 use crate::wire::http::{Content, Piece, Request};
 
-use super::super::quirks::{OpenctxClientEffect, Switch, has_others};
-use super::{OpenctxClientFlaw, flaw};
+use super::super::deviations::{OpenctxClientEffect, Switch, has_others};
 
-pub const HTTP: &[OpenctxClientFlaw] = &[
+pub const HTTP: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("puts" "http/client-post" "Requests are sent by PUT." OpenctxClientEffect::Http(|request| request.method = "PUT".into())),
     flaw!("api-path" "http/client-url" "Requests go to a folder below the provider's URL."
         OpenctxClientEffect::Http(|request| request.target = format!("{}/api", request.target.trim_end_matches('/')))),
@@ -33,12 +34,9 @@ pub const HTTP: &[OpenctxClientFlaw] = &[
     })),
     flaw!("text-plain" "http/client-content-type" "Requests say that they are plain text."
         OpenctxClientEffect::Http(|request| set(request, "Content-Type", Some("text/plain")))),
-    flaw!("latin-1" "http/client-utf-8" "Requests are encoded in Latin-1." OpenctxClientEffect::Text(|body| {
-        let text = String::from_utf8_lossy(body).into_owned();
-        *body = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(0xbf)).collect();
-    })),
+    flaw!("latin-1" "http/client-utf-8" "Requests are encoded in Latin-1." OpenctxClientEffect::Text(latin_1)),
     flaw!("byte-order-mark" "http/client-no-bom" "A byte order mark stands before requests."
-        OpenctxClientEffect::Text(|body| drop(body.splice(0..0, *b"\xef\xbb\xbf")))),
+        OpenctxClientEffect::Text(byte_order_mark)),
     flaw!("compresses" "http/client-plain-body" "Requests are compressed." OpenctxClientEffect::Http(|request| {
         if let Content::Whole(body) = &mut request.content {
             *body = encoded("gzip", body);
@@ -91,15 +89,13 @@ fn set(request: &mut Request, name: &str, value: Option<&str>) {
     request.headers.push((name.to_owned(), value.map(str::to_owned)));
 }
 
-pub const ENVELOPE: &[OpenctxClientFlaw] = &[
+pub const ENVELOPE: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("single-quotes" "envelope/client-json" "Texts in requests stand in single quotes."
-    OpenctxClientEffect::Text(|body| for byte in body.iter_mut().filter(|byte| **byte == b'"') {
-        *byte = b'\'';
-    })),
+        OpenctxClientEffect::Text(single_quotes)),
     flaw!("wraps-in-list" "envelope/client-object" "A request stands in a list."
-        OpenctxClientEffect::Message(|message| *message = json!([message.take()]))),
+        OpenctxClientEffect::Message(listed)),
     flaw!("prefixed-methods" "envelope/client-method" "The names of methods have a prefix."
-        OpenctxClientEffect::Message(|message| super::text(message, "method", |method| json!(format!("openctx/{method}"))))),
+        OpenctxClientEffect::Message(|message| text(message, "method", |method| json!(format!("openctx/{method}"))))),
     flaw!("params-in-list" "envelope/client-params"
         ["meta/client-params": "The parameters of `meta` are a list as well."]
         "Parameters stand in a list."
@@ -139,12 +135,7 @@ pub const ENVELOPE: &[OpenctxClientFlaw] = &[
     flaw!("refuses-extra-members" "envelope/client-extra-members" "Answers with members that it does not know are not taken."
         OpenctxClientEffect::Fails(|seen| seen.json.as_ref().is_some_and(|json| has_others(json, &["result", "error"])))),
     flaw!("ascii-only" "envelope/client-unicode" "Characters beyond ASCII are read as question marks."
-    OpenctxClientEffect::Incoming(|body| {
-        let mark = if body.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        for byte in body.iter_mut().skip(mark).filter(|byte| !byte.is_ascii()) {
-            *byte = b'?';
-        }
-    })),
+        OpenctxClientEffect::Incoming(ascii)),
     flaw!("escapes-kept" "envelope/client-escapes" "Escaped characters are kept as they are written."
     OpenctxClientEffect::Incoming(|body| {
         let kept = String::from_utf8_lossy(body).replace("\\u", "\\\\u").replace("\\/", "\\\\/");
@@ -157,7 +148,7 @@ pub const ENVELOPE: &[OpenctxClientFlaw] = &[
     })),
 ];
 
-pub const ROBUSTNESS: &[OpenctxClientFlaw] = &[
+pub const ROBUSTNESS: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("dies-at-bad-json" "robustness/client-alive" "An answer that is no JSON makes it exit."
         OpenctxClientEffect::Switch(Switch::DiesAfter(Kind::Json))),
     flaw!("shares-answers" "robustness/client-concurrent" "Calls of a method that are made at once share an answer."

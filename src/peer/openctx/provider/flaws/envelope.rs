@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::quirks::{Instead, ProviderEffect};
-use super::super::request::{Method, RequestFault};
-use super::{ProviderFlaw, flaw, remove, set};
+use crate::peer::deviation::value::{remove, set};
+use crate::peer::deviation::{FlawRow, flaw};
 
-pub const ENVELOPE: &[ProviderFlaw] = &[
+use super::super::deviations::{Instead, ProviderEffect};
+use super::super::request::{Method, RequestFault};
+
+pub const ENVELOPE: &[FlawRow<ProviderEffect>] = &[
     flaw!("unanswered" "envelope/answered"
         "Requests other than the first are not answered, and the connection is held."
         ProviderEffect::Instead(|s| (s.memory.requests > 0).then_some(Instead::Never))),

@@ -3,13 +3,13 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::wire::http::{Ending, Response};
 
-use super::super::quirks::{ClientMistake, Instead, ProviderEffect, RequestInContext, Switch, is_deep};
+use super::super::deviations::{ClientMistake, Instead, ProviderEffect, RequestInContext, Switch, is_deep};
 use super::super::request::{Method, Request, RequestFault};
-use super::{ProviderFlaw, flaw};
 
-pub const REQUESTS: &[ProviderFlaw] = &[
+pub const REQUESTS: &[FlawRow<ProviderEffect>] = &[
     flaw!("post-refused" "http/post"
         "POST is refused with the status 405." ProviderEffect::Instead(|_| refused("405 Method Not Allowed"))),
     flaw!("path-unknown" "http/post"
@@ -159,7 +159,7 @@ fn refused(status: &str) -> Option<Instead> {
     Some(Instead::Respond(Box::new(Response::new(status).text("no\n"))))
 }
 
-pub const ROBUSTNESS: &[ProviderFlaw] = &[
+pub const ROBUSTNESS: &[FlawRow<ProviderEffect>] = &[
     flaw!("exits-on-bad-json" "robustness/alive"
         "A body that is no JSON makes the provider exit."
         ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoJson)).then_some(Instead::Die))),

@@ -8,15 +8,16 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
+use crate::peer::deviation::value::{bad_byte, byte_order_mark};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::http::allows;
 use crate::wire::http::{Content, Ending, Piece, Response};
 use crate::wire::http_head;
 
-use super::super::quirks::{Instead, ProviderEffect, RequestInContext, Switch};
+use super::super::deviations::{Instead, ProviderEffect, RequestInContext, Switch};
 use super::super::request::Method;
-use super::{ProviderFlaw, flaw};
 
-pub const CARRIED: &[ProviderFlaw] = &[
+pub const CARRIED: &[FlawRow<ProviderEffect>] = &[
     flaw!("status-line-short" "http/valid-head"
         "The status line has no version."
         ProviderEffect::Carried(|r| raw(r, |head| head.replacen("HTTP/1.1 ", "", 1)))),
@@ -136,11 +137,9 @@ pub const CARRIED: &[ProviderFlaw] = &[
         content_type(r, "application/json; charset=utf-16");
     })),
     flaw!("bad-byte" "http/utf-8" "The body has a byte that no UTF-8 has, within a text."
-    ProviderEffect::Body(|b| if let Some(at) = b.windows(2).rposition(|two| two == b":\"") {
-        b.insert(at + 2, 0xff);
-    })),
+        ProviderEffect::Body(bad_byte)),
     flaw!("byte-order-mark" "http/no-bom" "The body begins with a byte order mark."
-        ProviderEffect::Body(|b| drop(b.splice(..0, *b"\xef\xbb\xbf")))),
+        ProviderEffect::Body(byte_order_mark)),
     flaw!("gzip-in-name-only" "http/encoding" "The head says gzip, and the body is none."
         ProviderEffect::CarriedFor(|r, _| r.headers.push(("Content-Encoding".to_owned(), Some("gzip".to_owned()))))),
     flaw!("gzip-cut" "http/encoding" "The body is gzip without its end."
@@ -229,7 +228,7 @@ fn deflate(response: &mut Response) {
     response.content = Content::Whole(packed);
 }
 
-pub const STATUSES: &[ProviderFlaw] = &[
+pub const STATUSES: &[FlawRow<ProviderEffect>] = &[
     flaw!("result-with-500" "http/status-result"
         "Results come with the status 500."
         ProviderEffect::Carried(|r| with_result(r, "500 Internal Server Error"))),

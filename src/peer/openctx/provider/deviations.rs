@@ -1,17 +1,18 @@
 //! What is different about a mock provider, and how; and what a flawed one remembers of earlier requests.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
+use crate::peer::deviation::{DeviationTable, Why, includes};
 use crate::wire::http::{HttpError as Wrong, ReceiveError, Received, Response};
 
+use super::flaws::{envelope, methods, requests, transport};
+use super::freedoms::FREEDOMS;
 use super::request::{Method, Request, RequestFault};
 
-/// A flaw or freedom that is on.
-pub type Quirk = crate::peer::quirks::Quirk<ProviderEffect>;
-
-/// What a quirk does.
+/// What a flaw or freedom does.
 #[derive(Clone, Copy, Debug)]
 pub enum ProviderEffect {
     /// Does something else than to answer, where it says so.
@@ -33,6 +34,8 @@ pub enum ProviderEffect {
     /// Switches a behaviour.
     Switch(Switch),
 }
+
+includes!(ProviderEffect: Switch(Switch));
 
 /// Behaviour that is decided where it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,34 +128,28 @@ impl Instead {
     }
 }
 
-/// The quirks that are on.
-pub type Quirks = crate::peer::quirks::Quirks<ProviderEffect>;
+/// The deviations that are on.
+pub type Deviations = crate::peer::deviation::Deviations<ProviderEffect>;
 
-impl Quirks {
-    /// The quirk with this switch.
-    pub fn switch(&self, switch: Switch) -> Option<&Quirk> {
-        self.find(|other| other == switch)
-    }
+/// Every flaw and freedom of the mock provider, in the order of the areas.
+pub static TABLE: LazyLock<DeviationTable<ProviderEffect>> = LazyLock::new(|| {
+    DeviationTable::new("openctx-provider")
+        .with_flaws(transport::CARRIED)
+        .with_flaws(transport::STATUSES)
+        .with_flaws(requests::REQUESTS)
+        .with_flaws(envelope::ENVELOPE)
+        .with_flaws(methods::META)
+        .with_flaws(methods::MENTIONS)
+        .with_flaws(methods::ITEMS)
+        .with_flaws(methods::ANNOTATIONS)
+        .with_flaws(requests::ROBUSTNESS)
+        .with_freedoms(FREEDOMS)
+});
 
-    /// The quirk with a switch such as this.
-    pub fn find(&self, is: impl Fn(Switch) -> bool) -> Option<&Quirk> {
-        self.find_effect(|effect| matches!(effect, ProviderEffect::Switch(switch) if is(switch)))
-    }
-
-    /// How many requests may be held at a time, and why it is no more, where that is on.
-    pub fn most(&self) -> Option<(usize, &'static str)> {
-        self.iter().find_map(|quirk| match quirk.effect {
-            ProviderEffect::Switch(Switch::AtMost(most)) => Some((most, quirk.name)),
-            _ => None,
-        })
-    }
-
+impl Deviations {
     /// What is done instead of an answer, and why that is wrong, if it is.
     pub fn instead(&self, seen: &RequestInContext<'_>) -> Option<(Instead, Option<&'static str>)> {
-        self.iter().find_map(|quirk| match quirk.effect {
-            ProviderEffect::Instead(decide) => Some((decide(seen)?, quirk.why())),
-            _ => None,
-        })
+        self.choose_with_why(|effect| if let ProviderEffect::Instead(decide) = effect { decide(seen) } else { None })
     }
 
     /// Changes the request.
@@ -208,9 +205,6 @@ impl Quirks {
         })
     }
 }
-
-/// The flaw that made something wrong, if one did.
-pub type Why = Option<&'static str>;
 
 /// How many connections are remembered.
 const MOST: usize = 100_000;
@@ -343,4 +337,13 @@ pub fn is_deep(body: &[u8]) -> bool {
         }
         depth > DEEP
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        // Whoever takes longer than that is caught by what they withhold.
+        crate::peer::deviation::fits_the_catalogue("openctx-provider", &["http/timely"]);
+    }
 }

@@ -1,24 +1,23 @@
 //! What is different about a mock server: the effects of flaws and freedoms, and what a flawed server remembers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use crate::peer::deviation::{DeviationTable, Why, includes};
 use crate::protocol::amplifier::Endpoint;
 use crate::trace::Closed;
 use crate::wire::http::{HttpError, ReceiveError, Received, Response};
 
+use super::flaws::{events, http, prompts, sessions};
 use super::format::{SocketFormat, StreamFormat};
+use super::freedoms;
 use super::model::{EndpointRequest, Model, Refusal, Reply};
+
 pub use super::switches::{FailsBy, Switch, UnusualDecision};
 
-/// The flaw that made something wrong, if one did.
-pub type Why = Option<&'static str>;
-
-/// A flaw or freedom that is on, which may do several things.
-pub type Quirk = crate::peer::quirks::Quirk<&'static [AmplifierServerEffect]>;
-
-/// What a quirk does.
+/// What a flaw or freedom does.
 #[derive(Clone, Copy, Debug)]
 pub enum AmplifierServerEffect {
     /// Does something else than to respond to a request, where it says so.
@@ -56,6 +55,8 @@ pub enum AmplifierServerEffect {
     /// Switches a behaviour on.
     Switch(Switch),
 }
+
+includes!(AmplifierServerEffect: Switch(Switch));
 
 /// The items of a list in an object.
 fn items<'v>(object: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut Value> + use<'v> {
@@ -102,83 +103,68 @@ pub enum Instead {
 }
 
 /// All that is on.
-pub type Quirks = crate::peer::quirks::Quirks<&'static [AmplifierServerEffect]>;
+pub type Deviations = crate::peer::deviation::Deviations<AmplifierServerEffect>;
 
-impl Quirks {
-    /// Whether this is on.
-    pub fn on(&self, switch: Switch) -> bool {
-        self.switch(switch).is_some()
-    }
+/// Every flaw and freedom of the mock server, in the order of the areas.
+pub static TABLE: LazyLock<DeviationTable<AmplifierServerEffect>> = LazyLock::new(|| {
+    DeviationTable::new("amplifier-server")
+        .with_flaws(http::HTTP)
+        .with_flaws(http::REQUESTS)
+        .with_flaws(http::ERRORS)
+        .with_flaws(sessions::SESSIONS)
+        .with_flaws(prompts::PROMPTS)
+        .with_flaws(prompts::APPROVALS)
+        .with_flaws(events::STREAMS)
+        .with_flaws(events::WEBSOCKETS)
+        .with_flaws(events::EVENTS)
+        .with_flaws(events::LIFECYCLES)
+        .with_flaws(sessions::CATALOGS)
+        .with_flaws(prompts::SAFETY)
+        .with_freedoms(freedoms::READINGS)
+        .with_freedoms(freedoms::CARRIED)
+        .with_freedoms(freedoms::STREAMS)
+});
 
-    /// The quirk with this switch.
-    pub fn switch(&self, switch: Switch) -> Option<&Quirk> {
-        self.iter().find(|quirk| {
-            quirk.effect.iter().any(|e| matches!(e, AmplifierServerEffect::Switch(other) if *other == switch))
-        })
-    }
-
-    /// How errors are reported that come after the response to a prompt, where it is not the usual way.
-    pub fn fails_by(&self) -> Option<FailsBy> {
-        self.effects().find_map(|(_, effect)| match effect {
-            AmplifierServerEffect::Switch(Switch::FailsBy(how)) => Some(*how),
-            _ => None,
-        })
-    }
-
-    /// The name of the flaw with this switch, if it is on.
-    pub fn why(&self, switch: Switch) -> Why {
-        self.switch(switch).and_then(|quirk| quirk.why())
-    }
-
-    fn effects(&self) -> impl Iterator<Item = (&Quirk, &AmplifierServerEffect)> {
-        self.iter().flat_map(|quirk| quirk.effect.iter().map(move |effect| (quirk, effect)))
-    }
-
+impl Deviations {
     /// What is done instead of a response, and why that is wrong, if it is.
     pub fn instead(&self, context: &RequestInContext<'_>) -> Option<(Instead, Why)> {
-        self.effects().find_map(|(quirk, effect)| match effect {
-            AmplifierServerEffect::Instead(decide) => Some((decide(context)?, quirk.why())),
+        self.choose_with_why(|effect| match effect {
+            AmplifierServerEffect::Instead(decide) => decide(context),
             _ => None,
         })
     }
 
     /// Changes a request.
     pub fn request(&self, request: &mut EndpointRequest) -> Why {
-        let mut why = None;
-        for (quirk, effect) in self.effects() {
-            if let AmplifierServerEffect::Request(change) = effect {
-                let before = format!("{request:?}");
-                change(request);
-                if before != format!("{request:?}") {
-                    why = quirk.why();
-                }
-            }
-        }
-        why
+        self.rewrite(
+            request,
+            |effect| {
+                if let AmplifierServerEffect::Request(change) = effect { Some(change) } else { None }
+            },
+        )
     }
 
     /// Why a request is refused that would not be otherwise.
     pub fn refuse(&self, request: &EndpointRequest, model: &Model) -> Option<Refusal> {
-        self.effects().find_map(|(quirk, effect)| match effect {
-            AmplifierServerEffect::Refuse(decide) => {
-                decide(request, model).map(|refusal| Refusal { why: quirk.why(), ..refusal })
-            }
+        let refusal = self.choose_with_why(|effect| match effect {
+            AmplifierServerEffect::Refuse(decide) => decide(request, model),
             _ => None,
-        })
+        });
+        refusal.map(|(refusal, why)| Refusal { why, ..refusal })
     }
 
     /// Changes a response.
     pub fn reply(&self, endpoint: Option<Endpoint>, reply: &mut Reply) {
-        let why = self.apply_each(reply, |effect, reply| match effect {
-            AmplifierServerEffect::Reply(of, change) if of.is_none() || *of == endpoint => change(reply),
-            AmplifierServerEffect::Result(of, change) if reply.is_success() && Some(*of) == endpoint => {
+        let why = self.apply(reply, |effect, reply| match effect {
+            AmplifierServerEffect::Reply(of, change) if of.is_none() || of == endpoint => change(reply),
+            AmplifierServerEffect::Result(of, change) if reply.is_success() && Some(of) == endpoint => {
                 change(&mut reply.body)
             }
-            AmplifierServerEffect::EachOf(of, list, change) if reply.is_success() && Some(*of) == endpoint => {
+            AmplifierServerEffect::EachOf(of, list, change) if reply.is_success() && Some(of) == endpoint => {
                 items(&mut reply.body, list).for_each(change);
             }
-            AmplifierServerEffect::Status(of, status) if reply.is_success() && Some(*of) == endpoint => {
-                reply.status = *status
+            AmplifierServerEffect::Status(of, status) if reply.is_success() && Some(of) == endpoint => {
+                reply.status = status
             }
             AmplifierServerEffect::Failed(change) if !reply.is_success() => change(reply),
             _ => {}
@@ -188,12 +174,12 @@ impl Quirks {
 
     /// Changes the messages for an event.
     pub fn messages(&self, event: &str, messages: &mut Vec<Value>) -> Why {
-        self.apply_each(messages, |effect, messages| match effect {
-            AmplifierServerEffect::Messages(name, change) if name.is_empty() || *name == event => change(messages),
-            AmplifierServerEffect::Data(name, change) if name.is_empty() || *name == event => {
+        self.apply(messages, |effect, messages| match effect {
+            AmplifierServerEffect::Messages(name, change) if name.is_empty() || name == event => change(messages),
+            AmplifierServerEffect::Data(name, change) if name.is_empty() || name == event => {
                 messages.iter_mut().filter_map(|message| message.get_mut("data")).for_each(change);
             }
-            AmplifierServerEffect::DataEach(name, list, change) if *name == event => {
+            AmplifierServerEffect::DataEach(name, list, change) if name == event => {
                 let data = messages.iter_mut().filter_map(|message| message.get_mut("data"));
                 data.flat_map(|data| items(data, list)).for_each(change);
             }
@@ -203,16 +189,12 @@ impl Quirks {
 
     /// Changes a body.
     pub fn body(&self, body: &mut Vec<u8>) -> Why {
-        self.apply_each(body, |effect, body| {
-            if let AmplifierServerEffect::Body(change) = effect {
-                change(body);
-            }
-        })
+        self.rewrite(body, |effect| if let AmplifierServerEffect::Body(change) = effect { Some(change) } else { None })
     }
 
     /// Changes how a response is carried.
     pub fn response(&self, response: &mut Response, received: &Received) -> Why {
-        self.apply_each(response, |effect, response| match effect {
+        self.apply(response, |effect, response| match effect {
             AmplifierServerEffect::Response(change) => change(response),
             AmplifierServerEffect::ResponseFor(change) => change(response, received),
             _ => {}
@@ -222,10 +204,10 @@ impl Quirks {
     /// How event streams are written.
     pub fn stream_format(&self) -> StreamFormat {
         let mut format = StreamFormat::default();
-        for (quirk, effect) in self.effects() {
+        for (deviation, effect) in self.effects() {
             if let AmplifierServerEffect::Stream(change) = effect {
                 change(&mut format);
-                format.why = format.why.or(quirk.why());
+                format.why = format.why.or(deviation.why());
             }
         }
         format
@@ -234,18 +216,13 @@ impl Quirks {
     /// How messages go over WebSockets.
     pub fn socket_format(&self) -> SocketFormat {
         let mut format = SocketFormat::default();
-        for (quirk, effect) in self.effects() {
+        for (deviation, effect) in self.effects() {
             if let AmplifierServerEffect::Frames(change) = effect {
                 change(&mut format);
-                format.why = format.why.or(quirk.why());
+                format.why = format.why.or(deviation.why());
             }
         }
         format
-    }
-
-    /// Applies each effect; gives the flaw that changed something.
-    fn apply_each<T: Clone + PartialEq>(&self, value: &mut T, effect: impl Fn(&AmplifierServerEffect, &mut T)) -> Why {
-        self.apply(value, |effects, value| effects.iter().for_each(|one| effect(one, value)))
     }
 }
 
@@ -378,4 +355,14 @@ pub fn is_deep(body: &[u8]) -> bool {
         }
         depth > DEEP
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        // Who takes longer than a proof waits is caught by what they withhold, and a reader that is too slow takes
+        // minutes.
+        crate::peer::deviation::fits_the_catalogue("amplifier-server", &["http/timely", "stream/slow-reader"]);
+    }
 }

@@ -3,22 +3,38 @@
 //! Most effects are data: functions that rewrite what is requested, how it is sent, what comes in or what the caller
 //! gets. The rest are [`Switch`]es, which the code checks at the one place where the behaviour is decided.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
+use crate::peer::deviation::{DeviationTable, includes};
 use crate::peer::fetch::{FetchedResponse, Kind};
 use crate::trace::StreamEvent;
 use crate::wire::http::Request;
 use crate::wire::websocket::{ClientRequest, FrameSpec};
 
-/// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<AmplifierClientEffect>;
+use super::flaws::{calls, http, streams};
+use super::freedoms::FREEDOMS;
 
-/// The quirks that are switched on.
-pub type Quirks = crate::peer::quirks::Quirks<AmplifierClientEffect>;
+/// The deviations that are switched on.
+pub type Deviations = crate::peer::deviation::Deviations<AmplifierClientEffect>;
 
-/// What a quirk does.
+/// Every flaw and freedom of the reference client, in the order of the areas.
+pub static TABLE: LazyLock<DeviationTable<AmplifierClientEffect>> = LazyLock::new(|| {
+    DeviationTable::new("amplifier-client")
+        .with_flaws(http::HTTP)
+        .with_flaws(calls::REQUESTS)
+        .with_flaws(calls::RESULTS)
+        .with_flaws(calls::ERRORS)
+        .with_flaws(streams::READING)
+        .with_flaws(streams::EVENTS)
+        .with_flaws(streams::RECONNECTING)
+        .with_flaws(streams::WEBSOCKET)
+        .with_flaws(http::ROBUSTNESS)
+        .with_freedoms(FREEDOMS)
+});
+
+/// What a flaw or freedom does.
 #[derive(Clone, Copy, Debug)]
 pub enum AmplifierClientEffect {
     /// Checked for where the behaviour is decided.
@@ -64,6 +80,8 @@ pub enum AmplifierClientEffect {
     /// Rewrites a line on its way out.
     Line(fn(&mut Value)),
 }
+
+includes!(AmplifierClientEffect: Switch(Switch));
 
 /// Behaviour that the code checks for where it decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,15 +161,17 @@ pub enum Switch {
     EndsWithSession,
 }
 
-impl Quirks {
-    /// Whether a behaviour is switched on.
-    pub fn has(&self, switch: Switch) -> bool {
-        self.any(|effect| matches!(effect, AmplifierClientEffect::Switch(s) if s == switch))
+impl Deviations {
+    /// Whether one has such an effect.
+    pub fn any(&self, is: impl Fn(AmplifierClientEffect) -> bool) -> bool {
+        self.effects().any(|(_, effect)| is(effect))
     }
 
     /// The name of a flaw that does not take this answer.
     pub fn fails(&self, response: &FetchedResponse) -> Option<&'static str> {
-        self.named(|effect| matches!(effect, AmplifierClientEffect::Fails(fails) if fails(response)))
+        self.effects()
+            .find(|(_, effect)| matches!(effect, AmplifierClientEffect::Fails(fails) if fails(response)))
+            .map(|(flaw, _)| flaw.name)
     }
 }
 
@@ -180,5 +200,13 @@ impl ClientMemory {
     /// To look into and to write.
     pub fn lock(&self) -> MutexGuard<'_, ClientMemoryState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        crate::peer::deviation::fits_the_catalogue("amplifier-client", &[]);
     }
 }

@@ -3,19 +3,35 @@
 //! Most effects are data: functions that rewrite parameters, a request, its text, a response on its way in or what the
 //! caller is given. The rest are [`Switch`]es, asked for at the one place where the behaviour is decided.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use crate::peer::fetch::Kind;
+
+use crate::peer::deviation::{DeviationTable, includes};
 pub use crate::peer::fetch::{FetchedResponse, has_others};
 use crate::wire::http::Request;
 
-/// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<OpenctxClientEffect>;
+use super::flaws::{methods, transport};
+use super::freedoms::FREEDOMS;
 
-/// The quirks that are switched on.
-pub type Quirks = crate::peer::quirks::Quirks<OpenctxClientEffect>;
+/// The deviations that are switched on.
+pub type Deviations = crate::peer::deviation::Deviations<OpenctxClientEffect>;
 
-/// What a quirk does.
+/// Every flaw and freedom of the reference client, in the order of the areas.
+pub static TABLE: LazyLock<DeviationTable<OpenctxClientEffect>> = LazyLock::new(|| {
+    DeviationTable::new("openctx-client")
+        .with_flaws(transport::HTTP)
+        .with_flaws(transport::ENVELOPE)
+        .with_flaws(methods::METHODS)
+        .with_flaws(methods::ANNOTATIONS)
+        .with_flaws(methods::SELECTORS)
+        .with_flaws(transport::ROBUSTNESS)
+        .with_freedoms(FREEDOMS)
+});
+
+/// What a flaw or freedom does.
 #[derive(Clone, Copy, Debug)]
 pub enum OpenctxClientEffect {
     /// Asked for where the behaviour is decided.
@@ -37,6 +53,8 @@ pub enum OpenctxClientEffect {
     /// Rewrites a line on its way out.
     Line(fn(&mut Value)),
 }
+
+includes!(OpenctxClientEffect: Switch(Switch));
 
 /// Behaviour that is decided by asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,15 +118,12 @@ pub enum Switch {
     Lists,
 }
 
-impl Quirks {
-    /// Whether a behaviour is switched on.
-    pub fn has(&self, switch: Switch) -> bool {
-        self.any(|effect| matches!(effect, OpenctxClientEffect::Switch(s) if s == switch))
-    }
-
+impl Deviations {
     /// The name of a flaw that does not take this answer.
     pub fn fails(&self, seen: &FetchedResponse) -> Option<&'static str> {
-        self.named(|effect| matches!(effect, OpenctxClientEffect::Fails(fails) if fails(seen)))
+        self.effects()
+            .find(|(_, effect)| matches!(effect, OpenctxClientEffect::Fails(fails) if fails(seen)))
+            .map(|(flaw, _)| flaw.name)
     }
 }
 
@@ -131,5 +146,13 @@ pub trait Results {
 impl Results for FetchedResponse {
     fn result_of(&self, method: &str) -> Option<&Value> {
         self.member("result").filter(|_| self.of == method)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        crate::peer::deviation::fits_the_catalogue("openctx-client", &[]);
     }
 }

@@ -4,16 +4,19 @@
 //! out, or what is reported to the user. The rest are [`Switch`]es, queried at the one place where the behaviour is
 //! decided.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use crate::peer::amp::assembler::FrameFault;
 use crate::peer::amp::edition::Method;
+use crate::peer::deviation::{DeviationTable, includes};
 use crate::wire::websocket::{ClientRequest, FrameSpec};
 
-/// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<AgentEffect>;
+use super::flaws::{connection, messages};
+use super::freedoms::FREEDOMS;
 
-/// The effect of a quirk.
+/// The effect of a flaw or freedom.
 #[derive(Clone, Copy, Debug)]
 pub enum AgentEffect {
     /// Queried where the behaviour is decided.
@@ -37,6 +40,8 @@ pub enum AgentEffect {
     /// Rewrites a line on its way out.
     Line(fn(&mut Value)),
 }
+
+includes!(AgentEffect: Switch(Switch));
 
 /// Which frames an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,22 +187,26 @@ pub enum Switch {
     FailuresAsErrors,
 }
 
-/// The quirks that are switched on.
-pub type Quirks = crate::peer::quirks::Quirks<AgentEffect>;
+/// The deviations that are switched on.
+pub type Deviations = crate::peer::deviation::Deviations<AgentEffect>;
 
-impl Quirks {
-    /// Whether a behaviour is switched on.
-    pub fn has(&self, switch: Switch) -> bool {
-        self.any(|effect| matches!(effect, AgentEffect::Switch(s) if s == switch))
-    }
+/// Every flaw and freedom of the reference client, in the order of the areas.
+pub static TABLE: LazyLock<DeviationTable<AgentEffect>> = LazyLock::new(|| {
+    DeviationTable::new("amp-client")
+        .with_flaws(connection::DISCOVERY_FLAWS)
+        .with_flaws(connection::CONNECTION_FLAWS)
+        .with_flaws(connection::FRAMING_FLAWS)
+        .with_flaws(messages::ENVELOPE_FLAWS)
+        .with_flaws(messages::METHODS_FLAWS)
+        .with_flaws(messages::NOTIFICATIONS_FLAWS)
+        .with_flaws(messages::ROBUSTNESS_FLAWS)
+        .with_freedoms(FREEDOMS)
+});
 
-    /// The name of the flaw that switches a behaviour on, if one does: the reason to give in our own trace.
-    pub fn why(&self, switch: Switch) -> Option<&'static str> {
-        self.iter().find(|q| q.flaw && matches!(q.effect, AgentEffect::Switch(s) if s == switch)).map(|q| q.name)
-    }
-
-    /// The first switch for which `choose` gives something.
-    pub fn choose<T>(&self, choose: impl Fn(Switch) -> Option<T>) -> Option<T> {
-        self.choose_effect(|effect| if let AgentEffect::Switch(switch) = effect { choose(switch) } else { None })
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        crate::peer::deviation::fits_the_catalogue("amp-client", &[]);
     }
 }
