@@ -28,7 +28,7 @@ pub fn fits_the_catalogue(name: &str, beyond: &[&str]) {
         }
     }
     for freedom in freedoms {
-        for short in freedom.forgoes {
+        for short in &freedom.forgoes {
             let found: Vec<_> = freedom.editions.iter().filter_map(|edition| of(edition, short)).collect();
             assert!(!found.is_empty(), "{}: {short}", freedom.name);
             assert!(found.iter().all(|r| r.level != Level::Must), "{}: {short}", freedom.name);

@@ -8,6 +8,7 @@
 mod active;
 #[cfg(test)]
 mod fitting;
+pub(crate) mod http;
 mod modifier;
 mod table;
 pub(crate) mod value;

@@ -50,7 +50,7 @@ pub struct Freedom {
     /// The editions it exists in.
     pub editions: Vec<&'static str>,
     /// What is no `must` and that it does without, as areas and slugs.
-    pub forgoes: &'static [&'static str],
+    pub forgoes: Vec<&'static str>,
 }
 
 /// A row of a table of flaws.
@@ -165,10 +165,23 @@ impl<E: Copy + 'static> DeviationTable<E> {
         E: Includes<K>,
     {
         for row in rows {
-            let FreedomRow { name, about, forgoes, .. } = *row;
-            let editions = self.editions_of(row.editions);
+            let FreedomRow { name, about, .. } = *row;
+            let (editions, forgoes) = (self.editions_of(row.editions), row.forgoes.to_vec());
             self.freedoms.push(Freedom { name, about, editions, forgoes });
             self.effects.insert(name, row.effects.iter().map(|effect| E::widen(*effect)).collect());
+        }
+        self
+    }
+
+    /// With the freedoms of rows for several mocks; they forgo what this one's catalogue has.
+    pub fn with_shared_freedoms<K: Copy>(mut self, rows: &[FreedomRow<K>]) -> Self
+    where
+        E: Includes<K>,
+    {
+        let begin = self.freedoms.len();
+        self = self.with_freedoms(rows);
+        for freedom in &mut self.freedoms[begin..] {
+            freedom.forgoes.retain(|short| self.catalogue.iter().any(|r| r.short() == *short));
         }
         self
     }

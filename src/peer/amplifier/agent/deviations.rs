@@ -7,8 +7,11 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
+use crate::peer::deviation::http::client::{
+    CALL_FREEDOMS, CALLS, ClientSwitch, REQUEST_FREEDOMS, REQUESTS, RequestEffect,
+};
 use crate::peer::deviation::{DeviationTable, includes};
-use crate::peer::fetch::{FetchedResponse, Kind};
+use crate::peer::fetch::FetchedResponse;
 use crate::trace::StreamEvent;
 use crate::wire::http::Request;
 use crate::wire::websocket::{ClientRequest, FrameSpec};
@@ -22,6 +25,8 @@ pub type Deviations = crate::peer::deviation::Deviations<AmplifierClientEffect>;
 /// Every flaw and freedom of the reference client, in the order of the areas.
 pub static TABLE: LazyLock<DeviationTable<AmplifierClientEffect>> = LazyLock::new(|| {
     DeviationTable::new("amplifier-client")
+        .with_shared_flaws(REQUESTS)
+        .with_shared_flaws(CALLS)
         .with_flaws(http::HTTP)
         .with_flaws(calls::REQUESTS)
         .with_flaws(calls::RESULTS)
@@ -31,6 +36,8 @@ pub static TABLE: LazyLock<DeviationTable<AmplifierClientEffect>> = LazyLock::ne
         .with_flaws(streams::RECONNECTING)
         .with_flaws(streams::WEBSOCKET)
         .with_flaws(http::ROBUSTNESS)
+        .with_shared_freedoms(REQUEST_FREEDOMS)
+        .with_shared_freedoms(CALL_FREEDOMS)
         .with_freedoms(FREEDOMS)
 });
 
@@ -39,14 +46,14 @@ pub static TABLE: LazyLock<DeviationTable<AmplifierClientEffect>> = LazyLock::ne
 pub enum AmplifierClientEffect {
     /// Checked for where the behaviour is decided.
     Switch(Switch),
+    /// As any client over HTTP has it.
+    Http(RequestEffect),
+    /// Checked for where any client over HTTP decides.
+    Client(ClientSwitch),
     /// Rewrites the parameters of a call.
     Params(&'static str, fn(&mut Value)),
     /// Rewrites the body of the request for a call.
     Body(&'static str, fn(&mut Value)),
-    /// Rewrites the text of a request.
-    Text(fn(&mut Vec<u8>)),
-    /// Rewrites how a request is sent, a subscription among them.
-    Http(fn(&mut Request)),
     /// Rewrites how a subscription to an event stream is sent.
     Subscription(fn(&mut Request)),
     /// Rewrites the handshake of a WebSocket.
@@ -55,8 +62,6 @@ pub enum AmplifierClientEffect {
     Control(fn(&mut Value)),
     /// Rewrites its frame.
     Frame(fn(&mut FrameSpec)),
-    /// Fails at responses of this kind.
-    Fails(fn(&FetchedResponse) -> bool),
     /// Never comes back from responses of this kind.
     Hangs(fn(&FetchedResponse) -> bool),
     /// Takes failures of this kind for a result.
@@ -77,36 +82,25 @@ pub enum AmplifierClientEffect {
     EndsAtMessage(fn(&Value) -> bool),
     /// Rewrites the result that the caller gets of a call.
     Result(&'static str, fn(&mut Value)),
-    /// Rewrites a line on its way out.
-    Line(fn(&mut Value)),
 }
 
-includes!(AmplifierClientEffect: Switch(Switch));
+includes!(AmplifierClientEffect: Switch(Switch), Http(RequestEffect), Client(ClientSwitch));
 
 /// Behaviour that the code checks for where it decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     // Calls.
-    Serial,
-    Shares,
-    Impatient,
     CallsWaitForStreams,
     // Requests on the wire.
     RawPath,
     RawQuery,
     EncodesColon,
-    FreshConnections,
-    IgnoresClose,
-    OneBody,
     SendsRefusedPromptsAgain,
     DecidesTwice,
     DecidesAlone,
     KeyInHeaders,
     KeyInOutput,
     // Answers.
-    PiecesApart,
-    BadJsonAsResult,
-    IncompleteAsResult,
     // Subscribing.
     ExactStreamType,
     AnyStreamType,
@@ -148,14 +142,8 @@ pub enum Switch {
     WholeFramesOnly,
     SilentClose,
     // Robustness.
-    DiesAfter(Kind),
-    DeafAfter(Kind),
-    NeverReturns(Kind),
     DeafAfterHuge,
     // Freedoms.
-    RetriesAfterStatus,
-    RetriesAfterCut,
-    Junk,
     NoStates,
     NamedSubscriptions,
     EndsWithSession,
@@ -165,13 +153,6 @@ impl Deviations {
     /// Whether one has such an effect.
     pub fn any(&self, is: impl Fn(AmplifierClientEffect) -> bool) -> bool {
         self.effects().any(|(_, effect)| is(effect))
-    }
-
-    /// The name of a flaw that does not take this answer.
-    pub fn fails(&self, response: &FetchedResponse) -> Option<&'static str> {
-        self.effects()
-            .find(|(_, effect)| matches!(effect, AmplifierClientEffect::Fails(fails) if fails(response)))
-            .map(|(flaw, _)| flaw.name)
     }
 }
 

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::peer::amplifier::routes::text;
+use crate::peer::deviation::Includes;
+use crate::peer::deviation::http::client::ClientSwitch;
 use crate::peer::driven::{self, ClientOutput, DrivenClient, OutputWriter};
 use crate::peer::fetch::{Failure, Kind};
 use crate::peer::http_url::HttpUrl;
@@ -54,7 +56,7 @@ struct ReferenceClient {
 
 /// Runs a client to its end.
 async fn run(url: HttpUrl, deviations: Deviations, recorder: Recorder, lines: Lines) -> Ended {
-    let junk = deviations.has(Switch::Junk);
+    let junk = deviations.has(ClientSwitch::Junk);
     if junk {
         eprintln!("starting");
     }
@@ -92,7 +94,10 @@ impl DrivenClient for ReferenceClient {
 }
 
 impl ReferenceClient {
-    fn has(&self, switch: Switch) -> bool {
+    fn has<K: PartialEq>(&self, switch: K) -> bool
+    where
+        AmplifierClientEffect: Includes<K>,
+    {
         self.deviations.has(switch)
     }
 
@@ -118,24 +123,23 @@ impl ReferenceClient {
                 }
                 json!({"id": call.id, "result": self.changed_result(&call.name, result)})
             }
-            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(ClientOutput::Died),
-            Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
+            Err(Failure { kind, .. }) if self.has(ClientSwitch::DiesAfter(kind)) => return Some(ClientOutput::Died),
+            Err(Failure { kind, .. }) if self.has(ClientSwitch::NeverReturns(kind)) => return None,
             Err(failure) => {
-                if self.has(Switch::DeafAfter(failure.kind)) {
+                if self.has(ClientSwitch::DeafAfter(failure.kind)) {
                     self.requester.memory.lock().unresponsive = true;
                 }
                 self.deviations.history().error();
                 json!({"id": call.id, "error": failure.to_json()})
             }
         };
-        let change = |effect| if let AmplifierClientEffect::Line(change) = effect { Some(change) } else { None };
-        self.deviations.rewrite(&mut line, change);
+        self.deviations.line(&mut line);
         Some(ClientOutput::Line(line))
     }
 
     /// A call that makes one request; none where there is no such call.
     async fn request(&self, name: &str, params: Value) -> Option<Result<Value, Failure>> {
-        let _serial = if self.has(Switch::Serial) { Some(self.serial.lock().await) } else { None };
+        let _serial = if self.has(ClientSwitch::Serial) { Some(self.serial.lock().await) } else { None };
         if self.has(Switch::CallsWaitForStreams) && self.subscriptions.any() {
             std::future::pending::<()>().await;
         }
@@ -147,7 +151,7 @@ impl ReferenceClient {
             }
             return outcome;
         }
-        if !self.has(Switch::Shares) {
+        if !self.has(ClientSwitch::Shares) {
             return self.requester.call(name, params).await;
         }
         let known = ["createSession", "submitPrompt", "getSession", "getProfile", "listAgents", "listProfiles"];

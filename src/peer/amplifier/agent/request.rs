@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::peer::amplifier::routes::{Encoding, Route, essence, route, text};
-use crate::peer::fetch::{
-    ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, Retries, json_of,
-};
+use crate::peer::deviation::http::client::ClientSwitch;
+use crate::peer::fetch::{Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, json_of};
 use crate::peer::http_url::HttpUrl;
 use crate::trace::{End, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
@@ -38,11 +37,7 @@ impl RequestClient {
     pub fn new(url: HttpUrl, deviations: Deviations, memory: Arc<ClientMemory>, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
         let client = Client::new(url.address.clone(), exchanges.clone(), Fetcher::limits(PATIENCE));
-        let fetcher = Fetcher::new(ClientLimitations {
-            ignores_close: deviations.has(Switch::IgnoresClose),
-            one_body: deviations.has(Switch::OneBody),
-            pieces_apart: deviations.has(Switch::PiecesApart),
-        });
+        let fetcher = Fetcher::new(deviations.limitations());
         Self { url, client, exchanges, deviations, memory, fetcher }
     }
 
@@ -84,15 +79,13 @@ impl RequestClient {
 
     /// Applies what there is to apply to every request.
     pub fn apply_deviations(&self, request: &mut Request, mut why: Option<&'static str>) {
-        let change = |effect| if let AmplifierClientEffect::Http(change) = effect { Some(change) } else { None };
-        why = self.deviations.rewrite(request, change).or(why);
+        why = self.deviations.request(request).or(why);
         if self.deviations.has(Switch::KeyInHeaders)
             && let Some(key) = self.memory.lock().key.clone()
         {
             request.headers.push(("X-Api-Key".to_owned(), Some(key)));
         }
         request.manner.deliberate = why.map(str::to_owned);
-        request.fresh |= self.deviations.has(Switch::FreshConnections);
     }
 
     /// A response that says why there is no result.
@@ -126,12 +119,11 @@ impl RequestClient {
             };
             why = self.deviations.rewrite(&mut body, change).or(why);
             let mut text = body.to_string().into_bytes();
-            let change = |effect| if let AmplifierClientEffect::Text(change) = effect { Some(change) } else { None };
-            why = self.deviations.rewrite(&mut text, change).or(why);
+            why = self.deviations.text(&mut text).or(why);
             request = request.header("Content-Type", "application/json").content(Content::Whole(text));
         }
         self.apply_deviations(&mut request, why);
-        let patience = if self.deviations.has(Switch::Impatient) { IMPATIENCE } else { PATIENCE };
+        let patience = if self.deviations.has(ClientSwitch::Impatient) { IMPATIENCE } else { PATIENCE };
         let fetched = timeout(patience, self.exchange(route.call, &request)).await;
         let response = fetched.map_err(|_| Failure::new(Kind::Late, "the server did not answer in time"))??;
         if self.deviations.any(|effect| matches!(effect, AmplifierClientEffect::Hangs(hangs) if hangs(&response))) {
@@ -147,9 +139,7 @@ impl RequestClient {
 
     /// Makes a request, perhaps several times.
     async fn exchange(&self, call: &'static str, request: &Request) -> Result<FetchedResponse, Failure> {
-        let has = |switch| self.deviations.has(switch);
-        let retries =
-            Retries { after_status: has(Switch::RetriesAfterStatus), after_cut: has(Switch::RetriesAfterCut) };
+        let retries = self.deviations.retries();
         let safe = if request.method == "POST" { Repeatable::Unanswered } else { Repeatable::Always };
         for made in 0.. {
             let outcome = self.attempt(call, request).await;
@@ -169,7 +159,7 @@ impl RequestClient {
             outcome => outcome,
         };
         match outcome {
-            Err(RequestError::Broken(_, Some(head))) if self.deviations.has(Switch::IncompleteAsResult) => {
+            Err(RequestError::Broken(_, Some(head))) if self.deviations.has(ClientSwitch::IncompleteAsResult) => {
                 let body = placeholder(call).to_string().into_bytes();
                 Ok(FetchedResponse { status: 200, ..FetchedResponse::new(call, head) }.with_body(body))
             }
@@ -191,7 +181,7 @@ impl RequestClient {
         let Some(json) = &response.json else {
             let kind = match json_of(&response.body) {
                 Err(e) if e.to_string().contains("recursion") => Kind::Deep,
-                _ if self.deviations.has(Switch::BadJsonAsResult) => return Ok(placeholder(response.of)),
+                _ if self.deviations.has(ClientSwitch::BadJsonAsResult) => return Ok(placeholder(response.of)),
                 _ => Kind::Json,
             };
             return Err(Failure::new(kind, "the answer is no JSON"));

@@ -1,14 +1,17 @@
 //! What is different about a mock server: the effects of flaws and freedoms, and what a flawed server remembers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use crate::peer::deviation::http::received::{ClientMistake, ReceivedInContext, RequestHistory};
+use crate::peer::deviation::http::response::{Instead, ResponseEffect};
+use crate::peer::deviation::http::{server_flaws, server_freedoms};
 use crate::peer::deviation::{DeviationTable, Why, includes};
 use crate::protocol::amplifier::Endpoint;
-use crate::trace::Closed;
-use crate::wire::http::{HttpError, ReceiveError, Received, Response};
+use crate::wire::http::{ReceiveError, Received};
 
 use super::flaws::{events, http, prompts, sessions};
 use super::format::{SocketFormat, StreamFormat};
@@ -21,7 +24,7 @@ pub use super::switches::{FailsBy, Switch, UnusualDecision};
 #[derive(Clone, Copy, Debug)]
 pub enum AmplifierServerEffect {
     /// Does something else than to respond to a request, where it says so.
-    Instead(fn(&RequestInContext<'_>) -> Option<Instead>),
+    Instead(fn(&RequestInContext<'_>) -> Option<Instead<Reply>>),
     /// Changes the request.
     Request(fn(&mut EndpointRequest)),
     /// Refuses the request.
@@ -42,12 +45,8 @@ pub enum AmplifierServerEffect {
     DataEach(&'static str, &'static str, fn(&mut Value)),
     /// Changes the messages for an event of this name, or of any where it is empty: it is given the one message.
     Messages(&'static str, fn(&mut Vec<Value>)),
-    /// Changes the bytes of a body.
-    Body(fn(&mut Vec<u8>)),
     /// Changes how a response is carried.
-    Response(fn(&mut Response)),
-    /// Changes how a response is carried, given the request.
-    ResponseFor(fn(&mut Response, &Received)),
+    Http(ResponseEffect),
     /// Changes how event streams are written.
     Stream(fn(&mut StreamFormat)),
     /// Changes how messages go over WebSockets.
@@ -56,7 +55,7 @@ pub enum AmplifierServerEffect {
     Switch(Switch),
 }
 
-includes!(AmplifierServerEffect: Switch(Switch));
+includes!(AmplifierServerEffect: Http(ResponseEffect), Switch(Switch));
 
 /// The items of a list in an object.
 fn items<'v>(object: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut Value> + use<'v> {
@@ -66,11 +65,19 @@ fn items<'v>(object: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut 
 /// A request that came, and what came before it.
 pub struct RequestInContext<'a> {
     /// As it came.
-    pub received: &'a Received,
+    pub http: ReceivedInContext<'a>,
     /// As it is understood; none where there is no such endpoint.
     pub request: Option<&'a EndpointRequest>,
     /// What came before.
-    pub history: &'a RequestHistory,
+    pub memory: &'a RequestMemory,
+}
+
+impl<'a> Deref for RequestInContext<'a> {
+    type Target = ReceivedInContext<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.http
+    }
 }
 
 impl RequestInContext<'_> {
@@ -78,28 +85,6 @@ impl RequestInContext<'_> {
     pub fn is(&self, endpoint: Endpoint) -> bool {
         self.request.is_some_and(|request| request.route.endpoint == endpoint)
     }
-
-    /// The value of a header.
-    pub fn header<'n>(&'n self, name: &'n str) -> Option<&'n str> {
-        self.received.head.header(name).next()
-    }
-}
-
-/// What a flaw does instead of a response.
-#[derive(Clone, Debug)]
-pub enum Instead {
-    /// Sends this reply.
-    Reply(Reply),
-    /// Sends this HTTP response.
-    Respond(Box<Response>),
-    /// Sends nothing, and keeps the connection open.
-    Never,
-    /// The connection is closed.
-    Close,
-    /// The connection is cut.
-    Reset,
-    /// The server exits.
-    Die,
 }
 
 /// All that is on.
@@ -108,7 +93,10 @@ pub type Deviations = crate::peer::deviation::Deviations<AmplifierServerEffect>;
 /// Every flaw and freedom of the mock server, in the order of the areas.
 pub static TABLE: LazyLock<DeviationTable<AmplifierServerEffect>> = LazyLock::new(|| {
     DeviationTable::new("amplifier-server")
+        .with_shared_flaws(server_flaws::RESPONSES)
         .with_flaws(http::HTTP)
+        .with_shared_flaws(server_flaws::REQUESTS)
+        .with_shared_flaws(server_flaws::ROBUSTNESS)
         .with_flaws(http::REQUESTS)
         .with_flaws(http::ERRORS)
         .with_flaws(sessions::SESSIONS)
@@ -121,15 +109,17 @@ pub static TABLE: LazyLock<DeviationTable<AmplifierServerEffect>> = LazyLock::ne
         .with_flaws(sessions::CATALOGS)
         .with_flaws(prompts::SAFETY)
         .with_freedoms(freedoms::READINGS)
+        .with_shared_freedoms(server_freedoms::FREEDOMS)
         .with_freedoms(freedoms::CARRIED)
         .with_freedoms(freedoms::STREAMS)
 });
 
 impl Deviations {
     /// What is done instead of a response, and why that is wrong, if it is.
-    pub fn instead(&self, context: &RequestInContext<'_>) -> Option<(Instead, Why)> {
+    pub fn instead(&self, context: &RequestInContext<'_>) -> Option<(Instead<Reply>, Why)> {
         self.choose_with_why(|effect| match effect {
             AmplifierServerEffect::Instead(decide) => decide(context),
+            AmplifierServerEffect::Http(ResponseEffect::Instead(decide)) => decide(context).map(Instead::of_protocol),
             _ => None,
         })
     }
@@ -187,20 +177,6 @@ impl Deviations {
         })
     }
 
-    /// Changes a body.
-    pub fn body(&self, body: &mut Vec<u8>) -> Why {
-        self.rewrite(body, |effect| if let AmplifierServerEffect::Body(change) = effect { Some(change) } else { None })
-    }
-
-    /// Changes how a response is carried.
-    pub fn response(&self, response: &mut Response, received: &Received) -> Why {
-        self.apply(response, |effect, response| match effect {
-            AmplifierServerEffect::Response(change) => change(response),
-            AmplifierServerEffect::ResponseFor(change) => change(response, received),
-            _ => {}
-        })
-    }
-
     /// How event streams are written.
     pub fn stream_format(&self) -> StreamFormat {
         let mut format = StreamFormat::default();
@@ -226,57 +202,22 @@ impl Deviations {
     }
 }
 
-/// A body larger than this is a huge one, in bytes.
-const HUGE: usize = 1 << 20;
-/// JSON nested deeper than this is deep.
-const DEEP: usize = 500;
-
-/// The requests so far, as far as flaws need them.
+/// What a flawed server remembers of the requests so far.
 #[derive(Clone, Debug, Default)]
-pub struct RequestHistory {
+pub struct RequestMemory {
+    /// The requests, whatever they were for.
+    pub http: RequestHistory,
     /// How many requests for the same endpoint came, one after the other.
     pub repeated: u64,
     /// The endpoint of the last request.
     last: Option<Endpoint>,
     /// How many subscribers have left each session.
     left: BTreeMap<String, u64>,
-    /// The numbers of the TCP connections with requests, as long as there are not too many.
-    connections: BTreeSet<u64>,
     /// The numbers of the TCP connections with a request of which the head alone has come.
     incomplete: BTreeSet<u64>,
-    /// Mistakes of clients so far.
-    mistakes: BTreeSet<ClientMistake>,
 }
 
-/// Something that was wrong with what a client sent or did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ClientMistake {
-    /// A body that is no JSON.
-    NoJson,
-    /// A body that is not as it should be.
-    Body,
-    /// JSON that is nested too deep.
-    Deep,
-    /// A huge body.
-    Huge,
-    /// A head that is no HTTP.
-    Head,
-    /// An endless head.
-    EndlessHead,
-    /// A body that is not as long as the head says.
-    Length,
-    /// A connection that was cut while a request was open.
-    Cut,
-    /// A WebSocket that broke its protocol.
-    Socket,
-}
-
-impl RequestHistory {
-    /// Whether a client made this mistake before.
-    pub fn had(&self, mistake: ClientMistake) -> bool {
-        self.mistakes.contains(&mistake)
-    }
-
+impl RequestMemory {
     /// How many subscribers have left a session.
     pub fn left(&self, session: &str) -> u64 {
         self.left.get(session).copied().unwrap_or_default()
@@ -285,11 +226,6 @@ impl RequestHistory {
     /// Remembers that a subscriber has left a session.
     pub fn note_left(&mut self, session: &str) {
         *self.left.entry(session.to_owned()).or_default() += 1;
-    }
-
-    /// Whether this TCP connection had a request before.
-    pub fn knows(&self, tcp: u64) -> bool {
-        self.connections.contains(&tcp)
     }
 
     /// Whether another TCP connection than this has a request that is not complete.
@@ -302,59 +238,28 @@ impl RequestHistory {
         self.incomplete.insert(tcp);
     }
 
-    /// Remembers a request.
-    pub fn note(&mut self, received: &Received, request: Option<&EndpointRequest>) {
+    /// Remembers a request, and what is wrong with it.
+    pub fn note(&mut self, received: &Received, request: Option<&EndpointRequest>, mistake: Option<ClientMistake>) {
         let endpoint = request.map(|request| request.route.endpoint);
         self.repeated = if endpoint == self.last { self.repeated + 1 } else { 0 };
         self.last = endpoint;
         self.incomplete.remove(&received.head.tcp);
-        if self.connections.len() < 100_000 {
-            self.connections.insert(received.head.tcp);
-        }
-        if received.content.len() > HUGE {
-            self.mistakes.insert(ClientMistake::Huge);
-        }
-        if is_deep(&received.content) {
-            self.mistakes.insert(ClientMistake::Deep);
-        } else if request.is_some_and(|request| request.body.is_err()) {
-            let json = serde_json::from_slice::<serde_json::Value>(&received.content).is_ok();
-            self.mistakes.insert(if json { ClientMistake::Body } else { ClientMistake::NoJson });
-        }
+        self.http.note(received, mistake);
     }
 
-    /// Remembers a mistake of a client.
-    pub fn note_mistake(&mut self, mistake: ClientMistake) {
-        self.mistakes.insert(mistake);
-    }
-
-    /// Remembers an error of receiving.
-    pub fn note_receive_error(&mut self, error: &ReceiveError) {
+    /// Remembers why no request came.
+    pub fn note_error(&mut self, error: &ReceiveError) {
         // Which request it was is not known.
         self.incomplete.clear();
-        self.mistakes.insert(match error {
-            ReceiveError::Fault(HttpError::HeadTooLong(_)) => ClientMistake::EndlessHead,
-            ReceiveError::Fault(
-                HttpError::Length(_) | HttpError::BodyTooLong(_) | HttpError::Chunk(_) | HttpError::Coding(_),
-            ) => ClientMistake::Length,
-            ReceiveError::Fault(_) => ClientMistake::Head,
-            ReceiveError::Late => ClientMistake::Length,
-            ReceiveError::Left(Closed::Eof) => ClientMistake::Length,
-            ReceiveError::Left(Closed::Reset) => ClientMistake::Cut,
-        });
+        self.http.note_error(error);
     }
 }
 
-/// Whether JSON is nested too deep to be read by whoever reads it by calling itself.
-pub fn is_deep(body: &[u8]) -> bool {
-    let mut depth = 0_usize;
-    body.iter().any(|byte| {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth > DEEP
-    })
+/// What is wrong with a request that is for an endpoint.
+pub fn mistake(received: &Received, request: &EndpointRequest) -> Option<ClientMistake> {
+    request.body.as_ref().err()?;
+    let json = serde_json::from_slice::<Value>(&received.content).is_ok();
+    Some(if json { ClientMistake::NoRequest } else { ClientMistake::NoJson })
 }
 
 #[cfg(test)]

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::peer::deviation::value::{escape, pretty, reverse_keys};
+use crate::peer::deviation::http::response::{Instead, ResponseEffect, until_close};
 use crate::peer::deviation::{FreedomRow, freedom};
 use crate::protocol::amplifier::Endpoint::{
     CreateSession, GetProfile, Health, ListAgents, ListProfiles, ListSessions, SubmitApproval,
 };
-use crate::wire::http::{Content, Ending, LineEnd, Piece, Response};
+use crate::wire::http::{Content, LineEnd, Response};
 use crate::wire::websocket::FrameSpec;
 
-use super::deviations::{AmplifierServerEffect, FailsBy, Instead, Switch};
+use super::deviations::{AmplifierServerEffect, FailsBy, Switch};
 use super::format::{EventTypeChoice, RefusalReport};
 use super::model::{Refusal, Reply};
 
@@ -139,58 +139,23 @@ pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
     })),
     freedom!("outside-plain" ["errors/outside"] "What is no endpoint is refused with a page."
     AmplifierServerEffect::Instead(|s| s.request.is_none().then(|| {
-        Instead::Respond(Box::new(Response::new("404 Not Found").header("Content-Type", "text/html").content(Content::Whole(b"<h1>Not Found</h1>".to_vec()))))
+        Instead::respond(Response::new("404 Not Found").header("Content-Type", "text/html").content(Content::Whole(b"<h1>Not Found</h1>".to_vec())))
     }))),
-    freedom!("extra-members" "Everything has a member that nobody knows."
+    freedom!("extra-keys" "Everything has a member that nobody knows."
         AmplifierServerEffect::Reply(None, |r| extra(&mut r.body)),
         AmplifierServerEffect::Data("", extra)),
 ];
 
 /// Ways in which responses are carried.
 pub const CARRIED: &[FreedomRow<AmplifierServerEffect>] = &[
-    freedom!("http-1-0" "Answers are HTTP/1.0, and end with the connection."
-    AmplifierServerEffect::Response(|r| {
-        r.version = "HTTP/1.0".to_owned();
-        until_close(r);
-    })),
-    freedom!("until-close" "Bodies and streams have no length, and end with the connection." AmplifierServerEffect::Response(until_close), AmplifierServerEffect::Stream(|f| until_close(&mut f.head))),
-    freedom!("closes-announced" "The connection is closed after each answer, and the head says so." AmplifierServerEffect::Response(|r| r.ending = Ending::Close)),
-    freedom!("chunked" "Bodies are chunked, a few bytes each, also within characters."
-    AmplifierServerEffect::Response(|r| if let Content::Whole(body) = &r.content {
-        let pieces = body.chunks(body.len().div_ceil(50).max(7)).map(Piece::now).collect();
-        r.content = Content::Chunked { pieces, trailers: vec![("X-Checksum".to_owned(), "none".to_owned())] };
-    })),
-    freedom!("in-segments" "Answers come in several TCP segments."
-    AmplifierServerEffect::Response(|r| if let Content::Whole(body) = &r.content {
-        r.manner.split = Some(body.len().div_ceil(4).max(250));
-    })),
-    freedom!("headers-in-lower-case" "Header names are in lower case." AmplifierServerEffect::Response(|r| names(r, str::to_lowercase))),
-    freedom!("more-headers" "Answers have more headers, some of them several times."
-    AmplifierServerEffect::Response(|r| for (name, value) in [
-        ("Server", "uvicorn"), ("Set-Cookie", "a=1; Path=/"), ("Set-Cookie", "b=2"), ("X-Empty", ""),
-        ("Access-Control-Allow-Origin", "*"), ("X-Accel-Buffering", "no"),
-    ] {
-        r.headers.push((name.to_owned(), Some(value.to_owned())));
-    })),
-    freedom!("charset-named" "Content types name the charset."
-    AmplifierServerEffect::Response(|r| for (name, value) in &mut r.headers {
-        if let (true, Some(value)) = (name == "Content-Type", value) {
-            *value += "; charset=utf-8";
-        }
-    })),
-    freedom!("no-reason" "The status line has no reason." AmplifierServerEffect::Response(|r| r.status = r.status[..3].to_owned() + " ")),
-    freedom!("pretty-json" "Bodies have white space between their tokens."
-        AmplifierServerEffect::Body(pretty)),
-    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped in bodies."
-        AmplifierServerEffect::Body(escape)),
+    freedom!("until-close" "Bodies and streams have no length, and end with the connection." AmplifierServerEffect::Http(ResponseEffect::Response(until_close)), AmplifierServerEffect::Stream(|f| until_close(&mut f.head))),
     freedom!("half-surrogates" "Texts of answers begin with the escape of half a surrogate pair."
-    AmplifierServerEffect::Body(|b| for member in ["message", "description", "version"] {
+    AmplifierServerEffect::Http(ResponseEffect::Body(|b| for member in ["message", "description", "version"] {
         *b = String::from_utf8_lossy(b).replace(&format!("\"{member}\":\""), &format!("\"{member}\":\"\\ud800")).into_bytes();
-    })),
-    freedom!("deep-members" "Answers and events have a member that nobody knows, and that is nested deep."
+    }))),
+    freedom!("deep-member" "Answers and events have a member that nobody knows, and that is nested deep."
         AmplifierServerEffect::Reply(None, |r| deep(&mut r.body)),
         AmplifierServerEffect::Data("", deep)),
-    freedom!("keys-reversed" "The members of bodies come in another order." AmplifierServerEffect::Reply(None, |r| reverse_keys(&mut r.body))),
 ];
 
 /// Ways in which events are written.
@@ -237,21 +202,6 @@ fn offset(object: &mut Value) {
     if let Some(moment) = object["created_at"].as_str().and_then(|moment| moment.strip_suffix('Z')) {
         object["created_at"] = format!("{moment}+00:00").into();
     }
-}
-
-fn until_close(response: &mut Response) {
-    let body = match std::mem::take(&mut response.content) {
-        Content::Whole(body) => vec![Piece::now(body)],
-        _ => vec![],
-    };
-    response.content = Content::Raw(body);
-    response.ending = Ending::Close;
-}
-
-/// Writes the names of all headers in another way.
-fn names(response: &mut Response, write: fn(&str) -> String) {
-    let head = response.head(false);
-    response.headers = head.headers.iter().map(|(name, value)| (write(name), Some(value.clone()))).collect();
 }
 
 fn deep(value: &mut Value) {

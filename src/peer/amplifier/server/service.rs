@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::peer::deviation::Why;
+use crate::peer::deviation::http::received::{ClientMistake, ReceivedInContext};
+use crate::peer::deviation::http::response::Instead;
 use crate::peer::hosting::{CONFUSION, line};
 use crate::peer::{Draws, Ended, Latency, MockEvent};
 use crate::protocol::amplifier::{Endpoint, Route};
@@ -17,7 +19,7 @@ use crate::wire::http::{Content, Handler, OnHead, ReceiveError, Received, Respon
 use crate::wire::websocket;
 
 use super::context::ServerContext;
-use super::deviations::{ClientMistake, Deviations, Instead, RequestHistory, RequestInContext, Switch};
+use super::deviations::{Deviations, RequestInContext, RequestMemory, Switch, mistake};
 use super::model::{EndpointRequest, Feed, FeedMessage, Refusal, Reply, feed};
 use super::subscription::{self, EventStreamSubscription, SocketSubscription};
 
@@ -42,7 +44,7 @@ pub struct Service {
 
 #[derive(Default)]
 struct ServiceState {
-    history: RequestHistory,
+    memory: RequestMemory,
     draws: Option<Draws>,
     connections: u64,
     /// The request that came last, where a flaw wants to know.
@@ -138,7 +140,7 @@ impl Service {
         &self,
         received: &Received,
         request: Option<&EndpointRequest>,
-    ) -> (Deviations, Option<(Instead, Why)>) {
+    ) -> (Deviations, Option<(Instead<Reply>, Why)>) {
         let deviations = self.context.model().deviations.clone();
         if deviations.is_empty() {
             return (deviations, None);
@@ -146,10 +148,12 @@ impl Service {
         deviations.history().message();
         let mut state = self.state();
         if self.socket_broken.load(Ordering::Relaxed) {
-            state.history.note_mistake(ClientMistake::Socket);
+            state.memory.http.note_mistake(ClientMistake::Socket);
         }
-        let instead = deviations.instead(&RequestInContext { received, request, history: &state.history });
-        state.history.note(received, request);
+        let mistake = request.and_then(|request| mistake(received, request));
+        let http = ReceivedInContext { received, mistake, history: &state.memory.http };
+        let instead = deviations.instead(&RequestInContext { http, request, memory: &state.memory });
+        state.memory.note(received, request, mistake);
         (deviations, instead)
     }
 
@@ -210,7 +214,7 @@ impl Service {
     ) {
         let subscribed = match self.context.subscribe(request.name()) {
             Err(_) if deviations.has(Switch::StreamsNobody) => Ok(unknown_session_feed(request.name())),
-            Ok(_) if deviations.has(Switch::Tires) && self.state().history.left(request.name()) > TIRING => {
+            Ok(_) if deviations.has(Switch::Tires) && self.state().memory.left(request.name()) > TIRING => {
                 Ok(unknown_session_feed(request.name()))
             }
             subscribed => subscribed,
@@ -225,7 +229,7 @@ impl Service {
                     EventStreamSubscription { feed, format, latency: self.draws(), began: self.context.began() };
                 stream.run(responder).await;
                 if deviations.has(Switch::Tires) {
-                    self.state().history.note_left(request.name());
+                    self.state().memory.note_left(request.name());
                 }
             }
             Err(refusal) => {
@@ -245,14 +249,14 @@ impl Handler for Service {
                 OnHead::Upgrade
             }
             _ => {
-                self.state().history.note_head(request.tcp);
+                self.state().memory.note_head(request.tcp);
                 OnHead::Read
             }
         }
     }
 
     fn on_receive_error(&self, error: ReceiveError) {
-        self.state().history.note_receive_error(&error);
+        self.state().memory.note_error(&error);
     }
 
     async fn handle(&self, received: Received, responder: Responder) {
@@ -261,9 +265,13 @@ impl Handler for Service {
         let (deviations, instead) = self.check_deviations(&received, request.as_ref());
         if let Some((instead, why)) = instead {
             match instead {
-                Instead::Reply(reply) => {
+                Instead::Answer(reply) => {
                     let reply = Reply { why, ..reply };
                     return self.respond(&received, &deviations, reply, responder).await;
+                }
+                Instead::Refuse => {
+                    let refusal = Refusal { why, ..Refusal::invalid("this is not understood") };
+                    return self.respond(&received, &deviations, refusal.into(), responder).await;
                 }
                 Instead::Respond(response) => {
                     // Fails only where the client is gone.

@@ -5,8 +5,6 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-use super::deviations::TABLE;
-use super::{EDITION, MOCK};
 use crate::diagnostic::Source;
 use crate::peer::amplifier::routes::Encoding;
 use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
@@ -15,6 +13,9 @@ use crate::wire::http::{Broken, Client, Exchange, Exchanges, Incoming, Limits, R
 use crate::wire::tcp::Address;
 use crate::wire::websocket::{self, ClientRequest, FrameSpec};
 use crate::wire::{self, Tap};
+
+use super::deviations::TABLE;
+use super::{EDITION, MOCK};
 
 thread_local! {
     /// The workspace of a test's mocks: it goes with the thread of the test.

@@ -7,11 +7,12 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::peer::fetch::Kind;
-
 use crate::peer::deviation::{DeviationTable, includes};
+
+use crate::peer::deviation::http::client::{
+    CALL_FREEDOMS, CALLS, ClientSwitch, REQUEST_FREEDOMS, REQUESTS, RequestEffect,
+};
 pub use crate::peer::fetch::{FetchedResponse, has_others};
-use crate::wire::http::Request;
 
 use super::flaws::{methods, transport};
 use super::freedoms::FREEDOMS;
@@ -22,12 +23,16 @@ pub type Deviations = crate::peer::deviation::Deviations<OpenctxClientEffect>;
 /// Every flaw and freedom of the reference client, in the order of the areas.
 pub static TABLE: LazyLock<DeviationTable<OpenctxClientEffect>> = LazyLock::new(|| {
     DeviationTable::new("openctx-client")
+        .with_shared_flaws(REQUESTS)
+        .with_shared_flaws(CALLS)
         .with_flaws(transport::HTTP)
         .with_flaws(transport::ENVELOPE)
         .with_flaws(methods::METHODS)
         .with_flaws(methods::ANNOTATIONS)
         .with_flaws(methods::SELECTORS)
         .with_flaws(transport::ROBUSTNESS)
+        .with_shared_freedoms(REQUEST_FREEDOMS)
+        .with_shared_freedoms(CALL_FREEDOMS)
         .with_freedoms(FREEDOMS)
 });
 
@@ -36,25 +41,21 @@ pub static TABLE: LazyLock<DeviationTable<OpenctxClientEffect>> = LazyLock::new(
 pub enum OpenctxClientEffect {
     /// Asked for where the behaviour is decided.
     Switch(Switch),
+    /// As any client over HTTP has it.
+    Http(RequestEffect),
+    /// Asked for where any client over HTTP decides.
+    Client(ClientSwitch),
     /// Rewrites the parameters of requests for a method.
     Params(&'static str, fn(&mut Value)),
     /// Rewrites a whole request.
     Message(fn(&mut Value)),
-    /// Rewrites the text of a request.
-    Text(fn(&mut Vec<u8>)),
-    /// Rewrites how a request is sent.
-    Http(fn(&mut Request)),
     /// Rewrites the body of an answer.
     Incoming(fn(&mut Vec<u8>)),
-    /// Fails at answers of this kind.
-    Fails(fn(&FetchedResponse) -> bool),
     /// Rewrites what the caller is told of the result of a method.
     Result(&'static str, fn(&mut Value)),
-    /// Rewrites a line on its way out.
-    Line(fn(&mut Value)),
 }
 
-includes!(OpenctxClientEffect: Switch(Switch));
+includes!(OpenctxClientEffect: Switch(Switch), Http(RequestEffect), Client(ClientSwitch));
 
 /// Behaviour that is decided by asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,25 +65,16 @@ pub enum Switch {
     AsksForAnyMessage,
     NeverForMessages,
     FirstSettings,
-    Serial,
-    Shares,
     // Requests on the wire.
     NoRedirects,
     RedirectsForever,
-    IgnoresClose,
-    Impatient,
-    OneBody,
-    FreshConnections,
     // Answers.
     ReadsFailures,
-    PiecesApart,
     ErrorsAsResults,
     ZeroIsNoError,
     DataAsResult,
     ResultFirst,
     NothingAsResult,
-    BadJsonAsResult,
-    IncompleteAsResult,
     BadCodingAsResult,
     // Selectors.
     NeedsSelectors,
@@ -103,28 +95,13 @@ pub enum Switch {
     RemembersMeta,
     ByHost,
     // Robustness.
-    DiesAfter(Kind),
-    DeafAfter(Kind),
-    NeverReturns(Kind),
     DiesAfterHuge,
     /// A call with a huge result never comes to its end.
     SilentAtHuge,
     // Freedoms.
-    RetriesAfterStatus,
-    RetriesAfterCut,
     OneAtATime,
     EmptyMatches,
-    Junk,
     Lists,
-}
-
-impl Deviations {
-    /// The name of a flaw that does not take this answer.
-    pub fn fails(&self, seen: &FetchedResponse) -> Option<&'static str> {
-        self.effects()
-            .find(|(_, effect)| matches!(effect, OpenctxClientEffect::Fails(fails) if fails(seen)))
-            .map(|(flaw, _)| flaw.name)
-    }
 }
 
 /// The parts of a response that flaws look at.

@@ -5,9 +5,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use crate::peer::fetch::{
-    ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, Retries, json_of,
-};
+use crate::peer::deviation::http::client::ClientSwitch;
+use crate::peer::fetch::{Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, json_of};
 use crate::peer::http::HttpUrl;
 use crate::protocol::http::redirects;
 use crate::trace::{End, HttpResponse, Recorder};
@@ -37,11 +36,7 @@ impl RequestClient {
     pub fn new(url: HttpUrl, deviations: Deviations, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
         let client = Client::new(url.address.clone(), exchanges, Fetcher::limits(PATIENCE));
-        let fetcher = Fetcher::new(ClientLimitations {
-            ignores_close: deviations.has(Switch::IgnoresClose),
-            one_body: deviations.has(Switch::OneBody),
-            pieces_apart: deviations.has(Switch::PiecesApart),
-        });
+        let fetcher = Fetcher::new(deviations.limitations());
         Self { url, client, deviations, fetcher }
     }
 
@@ -62,18 +57,15 @@ impl RequestClient {
         let change = |effect| if let OpenctxClientEffect::Message(change) = effect { Some(change) } else { None };
         why = self.deviations.rewrite(&mut message, change).or(why);
         let mut text = message.to_string().into_bytes();
-        let change = |effect| if let OpenctxClientEffect::Text(change) = effect { Some(change) } else { None };
-        why = self.deviations.rewrite(&mut text, change).or(why);
+        why = self.deviations.text(&mut text).or(why);
         let mut request = Request::new("POST", self.url.target.clone())
             .header("Content-Type", "application/json; charset=utf-8")
             .header("Accept-Encoding", "gzip, deflate")
             .content(Content::Whole(text));
-        let change = |effect| if let OpenctxClientEffect::Http(change) = effect { Some(change) } else { None };
-        why = self.deviations.rewrite(&mut request, change).or(why);
+        why = self.deviations.request(&mut request).or(why);
         request.manner.deliberate = why.map(str::to_owned);
-        request.fresh = self.deviations.has(Switch::FreshConnections);
         let patience = match () {
-            () if self.deviations.has(Switch::Impatient) => IMPATIENCE,
+            () if self.deviations.has(ClientSwitch::Impatient) => IMPATIENCE,
             () if self.deviations.has(Switch::OneAtATime) => SHORT,
             () => PATIENCE,
         };
@@ -118,9 +110,7 @@ impl RequestClient {
         method: &'static str,
         request: &Request,
     ) -> Result<FetchedResponse, Failure> {
-        let has = |switch| self.deviations.has(switch);
-        let retries =
-            Retries { after_status: has(Switch::RetriesAfterStatus), after_cut: has(Switch::RetriesAfterCut) };
+        let retries = self.deviations.retries();
         for made in 0.. {
             let outcome = self.attempt(client, method, request).await;
             let Some(pause) = retries.pause(&outcome, Repeatable::Always, made) else { return outcome };
@@ -144,7 +134,7 @@ impl RequestClient {
             outcome => outcome,
         };
         let seen = match outcome {
-            Err(RequestError::Broken(_, Some(head))) if self.deviations.has(Switch::IncompleteAsResult) => {
+            Err(RequestError::Broken(_, Some(head))) if self.deviations.has(ClientSwitch::IncompleteAsResult) => {
                 return Ok(incomplete(method, head));
             }
             outcome => outcome?,
@@ -166,7 +156,7 @@ impl RequestClient {
         }
         let Some(json) = &seen.json else {
             let coded = seen.header("content-encoding").is_some_and(|c| matches!(c, "gzip" | "deflate"));
-            if coded && has(Switch::BadCodingAsResult) || !coded && has(Switch::BadJsonAsResult) {
+            if coded && has(Switch::BadCodingAsResult) || !coded && self.deviations.has(ClientSwitch::BadJsonAsResult) {
                 return Ok(placeholder_result(seen.of));
             }
             let kind = match json_of(&seen.body) {

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::Includes;
+use crate::peer::deviation::http::client::ClientSwitch;
 use crate::peer::driven::{self, Call, ClientOutput, DrivenClient};
 use crate::peer::fetch::Failure;
 use crate::peer::http::HttpUrl;
@@ -58,7 +60,7 @@ struct CallMemory {
 
 /// Runs a client to its end.
 async fn run(url: HttpUrl, deviations: Deviations, recorder: Recorder, lines: Lines) -> Ended {
-    let junk = deviations.has(Switch::Junk);
+    let junk = deviations.has(ClientSwitch::Junk);
     let shared = OpenctxAgent {
         client: RequestClient::new(url, deviations.clone(), recorder),
         deviations,
@@ -85,7 +87,10 @@ impl DrivenClient for OpenctxAgent {
 }
 
 impl OpenctxAgent {
-    fn has(&self, switch: Switch) -> bool {
+    fn has<K: PartialEq>(&self, switch: K) -> bool
+    where
+        OpenctxClientEffect: Includes<K>,
+    {
         self.deviations.has(switch)
     }
 
@@ -102,7 +107,7 @@ impl OpenctxAgent {
         let Some(method) = ["meta", "mentions", "items", "annotations"].into_iter().find(|m| *m == call.name) else {
             return Some(ClientOutput::Line(json!({"id": call.id, "unsupported": true})));
         };
-        let _serial = if self.has(Switch::Serial) || self.has(Switch::OneAtATime) {
+        let _serial = if self.has(ClientSwitch::Serial) || self.has(Switch::OneAtATime) {
             Some(self.serial.lock().await)
         } else {
             None
@@ -119,18 +124,17 @@ impl OpenctxAgent {
                 return Some(ClientOutput::Died);
             }
             Ok(result) => json!({"id": call.id, "result": self.as_reported(method, result)}),
-            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(ClientOutput::Died),
-            Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
+            Err(Failure { kind, .. }) if self.has(ClientSwitch::DiesAfter(kind)) => return Some(ClientOutput::Died),
+            Err(Failure { kind, .. }) if self.has(ClientSwitch::NeverReturns(kind)) => return None,
             Err(failure) => {
-                if self.has(Switch::DeafAfter(failure.kind)) {
+                if self.has(ClientSwitch::DeafAfter(failure.kind)) {
                     self.deaf.store(true, Ordering::SeqCst);
                 }
                 self.deviations.history().error();
                 json!({"id": call.id, "error": failure.to_json()})
             }
         };
-        let change = |effect| if let OpenctxClientEffect::Line(change) = effect { Some(change) } else { None };
-        self.deviations.rewrite(&mut line, change);
+        self.deviations.line(&mut line);
         Some(ClientOutput::Line(line))
     }
 
@@ -155,7 +159,7 @@ impl OpenctxAgent {
             }
             _ => {}
         }
-        if !self.has(Switch::Shares) {
+        if !self.has(ClientSwitch::Shares) {
             return self.client.request_result(method, params, settings).await;
         }
         let first = {

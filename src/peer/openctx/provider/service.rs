@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::peer::deviation::Why;
+use crate::peer::deviation::http::received::ReceivedInContext;
+use crate::peer::deviation::http::response::Instead;
 use crate::peer::hosting::{CONFUSION, line};
 use crate::peer::{Draws, Ended, Latency, MockEvent};
 use crate::trace::HttpRequest;
@@ -15,7 +17,7 @@ use crate::wire::http::{
 };
 
 use super::data::{CharacterUnit, Data, ProviderOutcome};
-use super::deviations::{Deviations, Instead, RequestInContext, RequestMemory, Switch};
+use super::deviations::{Deviations, ProviderAnswer, RequestInContext, RequestMemory, Switch};
 use super::request::{Request, RequestFault, parse_request};
 
 /// The number of events that wait for a reader.
@@ -51,7 +53,7 @@ struct ReceivedRequest {
     data: Arc<Data>,
     deviations: Deviations,
     request: Result<Request, RequestFault>,
-    instead: Option<(Instead, Why)>,
+    instead: Option<(Instead<ProviderAnswer>, Why)>,
     why: Why,
     /// The request that came before, where it is not answered yet.
     before: Option<Request>,
@@ -102,7 +104,7 @@ impl Service {
         json!({
             "name": state.data.meta.get("name"),
             "data": state.data.counts(),
-            "requests": state.memory.requests,
+            "requests": state.memory.http.requests,
             "switched_on": state.deviations.names(),
         })
     }
@@ -134,7 +136,9 @@ impl Service {
         let mut state = self.state();
         state.deviations.history().message();
         let mut request = parse_request(&received.content);
-        let seen = RequestInContext { received, request: &request, memory: &state.memory };
+        let mistake = request.as_ref().err().map(|fault| fault.mistake());
+        let http = ReceivedInContext { received, mistake, history: &state.memory.http };
+        let seen = RequestInContext { http, request: &request, memory: &state.memory };
         let instead = state.deviations.instead(&seen);
         let mut why = None;
         let as_it_came = request.clone();
@@ -193,9 +197,15 @@ impl ReceivedRequest {
             Ok(_) => (None, Duration::ZERO),
         };
         let outcome = match (&self.instead, &self.request) {
-            (Some((Instead::Result(value), _)), _) => ProviderOutcome::Result(value.clone()),
-            (Some((Instead::Error(error), _)), _) => ProviderOutcome::Error(error.clone(), None),
-            (Some((Instead::Refuse(fault), _)), _) => refused(*fault),
+            (Some((Instead::Answer(ProviderAnswer::Result(value)), _)), _) => ProviderOutcome::Result(value.clone()),
+            (Some((Instead::Answer(ProviderAnswer::Error(error)), _)), _) => {
+                ProviderOutcome::Error(error.clone(), None)
+            }
+            (Some((Instead::Answer(ProviderAnswer::Fault(fault)), _)), _) => refused(*fault),
+            // As whoever does not understand a sound request.
+            (Some((Instead::Refuse, _)), _) => {
+                ProviderOutcome::Error(json!({"code": -32700, "message": "this is no request"}), None)
+            }
             (_, Err(fault)) => refused(*fault),
             (_, Ok(request)) => {
                 let code_points = self.deviations.has(Switch::CodePoints);
@@ -207,8 +217,8 @@ impl ReceivedRequest {
             }
         };
         let mut why = self.why;
-        if matches!(self.instead, Some((Instead::Result(_) | Instead::Error(_) | Instead::Refuse(_), _))) {
-            why = self.instead.as_ref().and_then(|(_, why)| *why);
+        if let Some((_, instead)) = self.instead {
+            why = instead;
         }
         let (mut envelope, status) = match outcome {
             ProviderOutcome::Result(mut result) => {
@@ -232,7 +242,7 @@ impl ReceivedRequest {
         why = self.deviations.body(&mut body).or(why);
         let mut response = Response::new(line(status.unwrap_or(200)));
         response = response.header("Content-Type", "application/json").content(Content::Whole(body));
-        why = self.deviations.carried(&mut response, received).or(why);
+        why = self.deviations.response(&mut response, received).or(why);
         if envelope.get("error").is_some() {
             self.deviations.history().error();
         }
@@ -250,7 +260,7 @@ impl Handler for Service {
     }
 
     fn on_receive_error(&self, error: ReceiveError) {
-        self.state().memory.note_error(&error);
+        self.state().memory.http.note_error(&error);
     }
 
     async fn handle(&self, received: Received, mut answer: Responder) {

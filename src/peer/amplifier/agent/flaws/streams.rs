@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::http::client::set_header;
 use crate::peer::deviation::value::text;
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::fetch::has_others;
-use crate::wire::http::Request;
 use crate::wire::websocket::{Mask, opcode};
 
 use super::super::deviations::{AmplifierClientEffect, Switch};
@@ -16,9 +16,9 @@ const LARGE: usize = 64 << 10;
 pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
     // Subscribing.
     flaw!("accepts-json" "stream/client-accept" "A subscription accepts JSON."
-        AmplifierClientEffect::Subscription(|request| set(request, "Accept", Some("application/json")))),
+        AmplifierClientEffect::Subscription(|request| set_header(request, "Accept", Some("application/json")))),
     flaw!("cached-streams" "stream/client-cache-control" "A subscription may be answered from a cache."
-        AmplifierClientEffect::Subscription(|request| set(request, "Cache-Control", None))),
+        AmplifierClientEffect::Subscription(|request| set_header(request, "Cache-Control", None))),
     flaw!("exact-stream-type" "stream/client-content-type" "A stream with parameters in its content type is not taken."
         AmplifierClientEffect::Switch(Switch::ExactStreamType)),
     flaw!("stream-type-by-case" "stream/client-content-type-case" "A stream whose content type is written in upper case is not taken."
@@ -78,11 +78,6 @@ pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("no-silence" "stream/client-silence" "A stream that is silent for a moment is given up."
         AmplifierClientEffect::Switch(Switch::NoSilence)),
 ];
-
-fn set(request: &mut Request, name: &str, value: Option<&str>) {
-    request.headers.retain(|(given, _)| !given.eq_ignore_ascii_case(name));
-    request.headers.push((name.to_owned(), value.map(str::to_owned)));
-}
 
 /// The members of each event, beside `session_id`.
 const EVENT_MEMBERS: &[(&str, &[&str])] = &[

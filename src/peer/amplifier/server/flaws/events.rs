@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::http::response::content_type;
 use crate::peer::deviation::value::{each, naive, remove, rename, set};
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::wire::websocket::{FrameSpec, Mask, opcode};
@@ -9,7 +10,6 @@ use crate::wire::websocket::{FrameSpec, Mask, opcode};
 use super::super::deviations::{AmplifierServerEffect, Switch};
 use super::super::format::{EventTypeChoice, HeadTiming, StreamEnd};
 use super::effects::{data, switch};
-use super::http::content_type;
 
 pub const STREAMS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("stream-202" "stream/status" "A subscription is answered with the status 202." AmplifierServerEffect::Stream(|f| f.head.status = "202 Accepted".to_owned())),

@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
+use crate::peer::deviation::http::response::Instead;
 use crate::peer::deviation::value::{remove, rename, set};
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::protocol::amplifier::Endpoint::{SubmitApproval, SubmitPrompt};
 
-use super::super::deviations::{AmplifierServerEffect, Instead, Switch, UnusualDecision};
+use super::super::deviations::{AmplifierServerEffect, Switch, UnusualDecision};
 use super::super::model::{Refusal, Reply};
 use super::effects::{data, lenient, pretend, refuse, reply, result, status, switch};
 use super::sessions::fails;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::http::client::RequestEffect::Fails;
 use crate::peer::deviation::value::{each, remove_each, text};
 use crate::peer::deviation::{FlawRow, flaw};
 
@@ -21,9 +22,9 @@ pub const METHODS: &[FlawRow<OpenctxClientEffect>] = &[
         members.remove("name");
     })),
     flaw!("meta-needs-features" "meta/client-minimal" "Metadata without features is not taken."
-        OpenctxClientEffect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| !has_others(meta, &["name"])))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.result_of("meta").is_some_and(|meta| !has_others(meta, &["name"]))))),
     flaw!("meta-auto-include-text" "meta/client-auto-include" "Metadata with a boolean as `autoInclude` is not taken."
-        OpenctxClientEffect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| meta["mentions"]["autoInclude"].is_boolean()))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.result_of("meta").is_some_and(|meta| meta["mentions"]["autoInclude"].is_boolean())))),
     flaw!("meta-patterns-anchored" "meta/client-patterns" "Patterns reach the caller with anchors."
     OpenctxClientEffect::Result("meta", |meta| {
         if let Some(selectors) = meta.pointer_mut("/items/messageSelectors") {
@@ -31,9 +32,9 @@ pub const METHODS: &[FlawRow<OpenctxClientEffect>] = &[
         }
     })),
     flaw!("meta-refuses-extra" "meta/client-extra-members" "Metadata with members that it does not know is not taken."
-    OpenctxClientEffect::Fails(|seen| {
+    OpenctxClientEffect::Http(Fails(|seen| {
         seen.result_of("meta").is_some_and(|meta| has_others(meta, &["name", "items", "mentions", "annotations"]))
-    })),
+    }))),
     // Mentions.
     flaw!("mentions-query-list" "mentions/client-params" "The query is sent as a list."
         OpenctxClientEffect::Params("mentions", |params| text(params, "query", |query| json!([query])))),
@@ -52,16 +53,16 @@ pub const METHODS: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("mentions-without-data" "mentions/client-result" "Of mentions only title and URI reach the caller."
         OpenctxClientEffect::Result("mentions", |list| remove_each(list, &["data", "description"]))),
     flaw!("mentions-need-description" "mentions/client-minimal" "Mentions without a description are not taken."
-        OpenctxClientEffect::Fails(|seen| lacks(seen, "mentions", "description"))),
+        OpenctxClientEffect::Http(Fails(|seen| lacks(seen, "mentions", "description")))),
     flaw!("mentions-need-one" "mentions/client-empty" "An empty list makes the call fail."
-        OpenctxClientEffect::Fails(|seen| seen.is_empty("mentions"))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.is_empty("mentions")))),
     flaw!("mentions-first-hundred" "mentions/client-many" "The first hundred mentions reach the caller."
     OpenctxClientEffect::Result("mentions", |list| if let Value::Array(list) = list {
         list.truncate(100);
     })),
     flaw!("mentions-refuse-extra" "mentions/client-extra-members"
         "Mentions with members that it does not know are not taken."
-        OpenctxClientEffect::Fails(|seen| seen.entries("mentions").iter().any(|mention| has_others(mention, MENTION)))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.entries("mentions").iter().any(|mention| has_others(mention, MENTION))))),
     // Items.
     flaw!("items-message-list" "items/client-params" "The message is sent as a list."
         OpenctxClientEffect::Params("items", |params| text(params, "message", |message| json!([message])))),
@@ -85,15 +86,15 @@ pub const METHODS: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("items-for-humans" "items/client-result" "What is for AI does not reach the caller."
         OpenctxClientEffect::Result("items", |list| remove_each(list, &["ai"]))),
     flaw!("items-need-content" "items/client-minimal" "Items without content are not taken."
-        OpenctxClientEffect::Fails(|seen| lacks(seen, "items", "ai"))),
+        OpenctxClientEffect::Http(Fails(|seen| lacks(seen, "items", "ai")))),
     flaw!("items-need-one" "items/client-empty" "An empty list makes the call fail."
-        OpenctxClientEffect::Fails(|seen| seen.is_empty("items"))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.is_empty("items")))),
     flaw!("items-cut" "items/client-huge" "Of the content of an item the first mebibyte reaches the caller."
     OpenctxClientEffect::Result("items", |list| each(list, |item| if let Some(ai) = item.get_mut("ai") {
         text(ai, "content", |content| json!(content.chars().take(1 << 20).collect::<String>()));
     }))),
     flaw!("items-refuse-extra" "items/client-extra-members" "Items with members that it does not know are not taken."
-        OpenctxClientEffect::Fails(|seen| seen.entries("items").iter().any(|item| has_others(item, ITEM)))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.entries("items").iter().any(|item| has_others(item, ITEM))))),
 ];
 
 /// Whether an entry of the list that an answer to this method gives has no such member.
@@ -134,12 +135,12 @@ pub const ANNOTATIONS: &[FlawRow<OpenctxClientEffect>] = &[
         list.retain(|annotation| annotation.get("range").is_some());
     })),
     flaw!("annotations-need-one" "annotations/client-empty" "An empty list makes the call fail."
-        OpenctxClientEffect::Fails(|seen| seen.is_empty("annotations"))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.is_empty("annotations")))),
     flaw!("annotations-refuse-hints" "annotations/client-hints" "Annotations with presentation hints are not taken."
-        OpenctxClientEffect::Fails(|seen| seen.entries("annotations").iter().any(|a| a.get("presentationHints").is_some()))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.entries("annotations").iter().any(|a| a.get("presentationHints").is_some())))),
     flaw!("annotations-refuse-extra" "annotations/client-extra-members"
         "Annotations with members that it does not know are not taken."
-        OpenctxClientEffect::Fails(|seen| seen.entries("annotations").iter().any(|a| has_others(a, ANNOTATION)))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.entries("annotations").iter().any(|a| has_others(a, ANNOTATION))))),
 ];
 
 pub const SELECTORS: &[FlawRow<OpenctxClientEffect>] = &[

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::http::response::Instead;
 use crate::peer::deviation::value::{each, remove, set, set_each};
 use crate::peer::deviation::{FlawRow, flaw};
 
-use super::super::deviations::{Instead, ProviderEffect, RequestInContext};
+use super::super::deviations::{ProviderAnswer, ProviderEffect, RequestInContext};
 use super::super::request::{METHODS, Method, Request};
 
 pub const META: &[FlawRow<ProviderEffect>] = &[
@@ -67,14 +68,18 @@ fn feature(meta: &mut Value, feature: &str, key: &str, value: impl Into<Value>) 
 }
 
 /// Behaves as a provider without the feature of this method, which answers the method in this way.
-fn without(seen: &RequestInContext<'_>, method: Method, instead: Instead) -> Option<Instead> {
+fn without(
+    seen: &RequestInContext<'_>,
+    method: Method,
+    instead: Instead<ProviderAnswer>,
+) -> Option<Instead<ProviderAnswer>> {
     if seen.is(method) {
         return Some(instead);
     }
     let features = METHODS.iter().skip(1).filter(|feature| **feature != method);
     let mut meta = json!({"name": format!("No {}", method.name())});
     features.for_each(|feature| set(&mut meta, feature.name(), json!({})));
-    seen.is(Method::Meta).then_some(Instead::Result(meta))
+    seen.is(Method::Meta).then_some(Instead::result(meta))
 }
 
 pub const MENTIONS: &[FlawRow<ProviderEffect>] = &[
@@ -142,7 +147,7 @@ pub const MENTIONS: &[FlawRow<ProviderEffect>] = &[
     flaw!("mentions-missing-empty-object" "envelope/method-not-offered"
         ["mentions/result": "An object is no list."]
         "There is no mentions feature, and `mentions` is answered with an empty object."
-        ProviderEffect::Instead(|s| without(s, Method::Mentions, Instead::Result(json!({}))))),
+        ProviderEffect::Instead(|s| without(s, Method::Mentions, Instead::result(json!({}))))),
     flaw!("mentions-missing-unanswered" "envelope/answered"
         "There is no mentions feature, and `mentions` is not answered."
     ProviderEffect::Instead(|s| without(s, Method::Mentions, Instead::Close))),
@@ -153,7 +158,7 @@ const fn mentions(change: fn(&mut Value)) -> ProviderEffect {
 }
 
 /// An error where `autoInclude` is what is not understood.
-fn include(seen: &RequestInContext<'_>, wrong: fn(&Value) -> bool) -> Option<Instead> {
+fn include(seen: &RequestInContext<'_>, wrong: fn(&Value) -> bool) -> Option<Instead<ProviderAnswer>> {
     let given = seen.request.as_ref().ok()?.params.get("autoInclude")?;
     (seen.is(Method::Mentions) && wrong(given)).then(|| Instead::error(-32602, "`autoInclude` is of a wrong type"))
 }
@@ -214,7 +219,7 @@ pub const ITEMS: &[FlawRow<ProviderEffect>] = &[
     flaw!("items-missing-empty-object" "envelope/method-not-offered"
         ["items/result": "An object is no list."]
         "There is no items feature, and `items` is answered with an empty object."
-        ProviderEffect::Instead(|s| without(s, Method::Items, Instead::Result(json!({}))))),
+        ProviderEffect::Instead(|s| without(s, Method::Items, Instead::result(json!({}))))),
     flaw!("items-missing-unanswered" "envelope/answered"
         "There is no items feature, and `items` is not answered."
     ProviderEffect::Instead(|s| without(s, Method::Items, Instead::Close))),
@@ -343,7 +348,7 @@ pub const ANNOTATIONS: &[FlawRow<ProviderEffect>] = &[
         ["annotations/result": "An object is no list."]
        
         "There is no annotations feature, and `annotations` is answered with an empty object."
-        ProviderEffect::Instead(|s| without(s, Method::Annotations, Instead::Result(json!({}))))),
+        ProviderEffect::Instead(|s| without(s, Method::Annotations, Instead::result(json!({}))))),
     flaw!("annotations-missing-unanswered" "envelope/answered"
         "There is no annotations feature, and `annotations` is not answered."
         ProviderEffect::Instead(|s| without(s, Method::Annotations, Instead::Close))),
