@@ -12,6 +12,7 @@ pub(crate) mod http;
 mod modifier;
 mod table;
 pub(crate) mod value;
+pub(crate) mod websocket;
 
 pub(crate) use active::includes;
 pub use active::{Deviation, Deviations, Includes, Why};

@@ -223,8 +223,7 @@ pub fn encode_request(
     let change = |effect| if let AgentEffect::Request(change) = effect { Some(change) } else { None };
     why = deviations.rewrite(&mut request, change).or(why);
     let mut bytes = request.to_string().into_bytes();
-    let change = |effect| if let AgentEffect::Text(change) = effect { Some(change) } else { None };
-    why = deviations.rewrite(&mut bytes, change).or(why);
+    why = deviations.message_text(&mut bytes).or(why);
     let deliberate = why.or_else(|| {
         [Switch::OneId, Switch::NumericIds, Switch::Repeats].into_iter().find_map(|switch| deviations.why(switch))
     });

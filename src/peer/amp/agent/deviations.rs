@@ -8,10 +8,9 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::peer::amp::assembler::FrameFault;
 use crate::peer::amp::edition::Method;
+use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
 use crate::peer::deviation::{DeviationTable, includes};
-use crate::wire::websocket::{ClientRequest, FrameSpec};
 
 use super::flaws::{connection, messages};
 use super::freedoms::FREEDOMS;
@@ -21,16 +20,14 @@ use super::freedoms::FREEDOMS;
 pub enum AgentEffect {
     /// Queried where the behaviour is decided.
     Switch(Switch),
-    /// Rewrites the handshake's request.
-    Handshake(fn(&mut ClientRequest)),
+    /// Rewrites what goes over a WebSocket.
+    Socket(SocketEffect),
+    /// Queried where an end of a WebSocket decides.
+    SocketSwitch(SocketSwitch),
     /// Rewrites the parameters of requests, of every method or of one.
     Params(Option<Method>, fn(&mut Value)),
     /// Rewrites a whole request.
     Request(fn(&mut Value)),
-    /// Rewrites the text of a request.
-    Text(fn(&mut Vec<u8>)),
-    /// Rewrites a frame to what is sent instead.
-    Frame(AgentFrameKind, fn(FrameSpec) -> Vec<FrameSpec>),
     /// Rewrites what is reported of a result, of every method or of one.
     Result(Option<Method>, fn(&mut Value)),
     /// Rewrites what is reported of a notification, by its name; none is not reported.
@@ -41,18 +38,7 @@ pub enum AgentEffect {
     Line(fn(&mut Value)),
 }
 
-includes!(AgentEffect: Switch(Switch));
-
-/// Which frames an effect concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgentFrameKind {
-    /// Frames that carry a request.
-    Request,
-    /// Pongs.
-    Pong,
-    /// Close frames.
-    Close,
-}
+includes!(AgentEffect: Switch(Switch), Socket(SocketEffect), SocketSwitch(SocketSwitch));
 
 /// A trigger that makes a fragile client hang or die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,20 +111,8 @@ pub enum Switch {
     ConnectsOnce,
     RemembersEditor,
     // Frames.
-    Tolerates(FrameFault),
-    DeafBeyond(u64),
-    RefusesFragments,
-    ChecksFragmentsAlone,
-    ForgetsAtControl,
-    LosesSplitFrames,
-    LosesJoinedFrames,
-    NoPong,
     NoPongWhileOpen,
-    ClosesOnPong,
-    CloseNotAnswered,
-    AnswersCloseWith1000,
     LeavesSilently,
-    WrongFailureCode,
     // Requests and responses.
     OneId,
     NumericIds,
@@ -195,7 +169,10 @@ pub static TABLE: LazyLock<DeviationTable<AgentEffect>> = LazyLock::new(|| {
     DeviationTable::new("amp-client")
         .with_flaws(connection::DISCOVERY_FLAWS)
         .with_flaws(connection::CONNECTION_FLAWS)
+        .with_shared_flaws(websocket::SENDING)
+        .with_shared_flaws(websocket::TAKING)
         .with_flaws(connection::FRAMING_FLAWS)
+        .with_flaws(connection::FRAME_FLAWS)
         .with_flaws(messages::ENVELOPE_FLAWS)
         .with_flaws(messages::METHODS_FLAWS)
         .with_flaws(messages::NOTIFICATIONS_FLAWS)

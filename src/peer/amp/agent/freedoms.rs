@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::peer::amp::edition::{CLI, GUIDE};
 use crate::peer::deviation::value::{escape, pretty, reverse_keys};
+use crate::peer::deviation::websocket::SocketEffect;
 use crate::peer::deviation::{FreedomRow, freedom};
 
 use super::deviations::{AgentEffect, Switch};
@@ -42,26 +43,26 @@ pub const FREEDOMS: &[FreedomRow<AgentEffect>] = &[
         AgentEffect::Switch(Switch::RemovesDead)),
     freedom!("late-reconnect" "After a connection has ended it waits for a second before it connects again."
         AgentEffect::Switch(Switch::LateReconnect)),
-    freedom!("headers-by-chance" "The headers of its handshake have another order and case." AgentEffect::Handshake(|r| {
+    freedom!("headers-by-chance" "The headers of its handshake have another order and case." AgentEffect::Socket(SocketEffect::Asks(|r| {
         for (name, value) in [("Upgrade", "WebSocket"), ("Connection", "keep-alive, upgrade"), ("Sec-WebSocket-Version", "13")] {
             r.headers.push((name.to_owned(), None));
             r.headers.push((name.to_ascii_lowercase(), Some(value.to_owned())));
         }
-    })),
-    freedom!("more-headers" "Its handshake has headers that nobody needs." AgentEffect::Handshake(|r| {
+    }))),
+    freedom!("more-headers" "Its handshake has headers that nobody needs." AgentEffect::Socket(SocketEffect::Asks(|r| {
         for (name, value) in [("Origin", "http://localhost"), ("User-Agent", "agent/1.0"), ("Cache-Control", "no-cache")] {
             r.headers.push((name.to_owned(), Some(value.to_owned())));
         }
-    })),
-    freedom!("offers-deflate" "Its handshake offers to compress." AgentEffect::Handshake(|r| {
+    }))),
+    freedom!("offers-deflate" "Its handshake offers to compress." AgentEffect::Socket(SocketEffect::Asks(|r| {
         let offer = "permessage-deflate; client_max_window_bits";
         r.headers.push(("Sec-WebSocket-Extensions".to_owned(), Some(offer.to_owned())));
-    })),
+    }))),
     freedom!("offers-subprotocol" "Its handshake offers a subprotocol."
-        AgentEffect::Handshake(|r| r.subprotocols.push("amp".to_owned()))),
-    freedom!("pretty-json" "Its messages have white space between their tokens." AgentEffect::Text(pretty)),
+        AgentEffect::Socket(SocketEffect::Asks(|r| r.subprotocols.push("amp".to_owned())))),
+    freedom!("pretty-json" "Its messages have white space between their tokens." AgentEffect::Socket(SocketEffect::Text(pretty))),
     freedom!("keys-reversed" "The keys of objects come in another order." AgentEffect::Request(reverse_keys)),
-    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." AgentEffect::Text(escape)),
+    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." AgentEffect::Socket(SocketEffect::Text(escape))),
     freedom!("extra-keys" "Requests have keys that nobody knows." AgentEffect::Request(|r| r["trace"] = 1.into())),
     freedom!("leaves-with-1001" "It closes its connection with the code 1001." AgentEffect::Switch(Switch::LeavesWith(1001))),
     freedom!("leaves-without-code" "It closes its connection without a code."

@@ -9,13 +9,14 @@ use tokio::time::timeout;
 use crate::peer::amp::client::connect::{Encoding, target};
 use crate::peer::amp::edition::Edition;
 use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
+use crate::peer::deviation::websocket::SocketSwitch;
 use crate::protocol::Lock;
 use crate::trace::{Clock, End, Head, Recorder};
 use crate::wire::tcp::{self, Address};
 use crate::wire::websocket::{self, ClientRequest, HandshakeError, HandshakeOutcome, Options, SendOptions, Socket};
 use crate::wire::{Limits, Tap};
 
-use super::deviations::{AgentEffect, Deviations, Switch, Trigger, Unchecked};
+use super::deviations::{Deviations, Switch, Trigger, Unchecked};
 use super::run::AgentEvent;
 
 /// How long the end of a connection may take that was only made to see whether it would be.
@@ -84,8 +85,7 @@ fn request(address: &Address, lock: &Lock, deviations: &Deviations) -> ClientReq
     request.headers.push(("Host".to_owned(), Some(address.to_string())));
     // Judged by the session, so that what breaks the RFC is not answered as if it were sound.
     request.options = Options { pong: false, close: false, read: true };
-    let change = |effect| if let AgentEffect::Handshake(change) = effect { Some(change) } else { None };
-    let why = deviations.rewrite(&mut request, change).or(deviations.why(Switch::TokenNotEncoded));
+    let why = deviations.handshake_request(&mut request).or(deviations.why(Switch::TokenNotEncoded));
     request.manner = SendOptions { deliberate: why.map(str::to_owned), ..request.manner };
     request
 }
@@ -131,8 +131,8 @@ async fn flawed_relay(
     let segment_flaws = SegmentFlaws {
         needs_one_head_segment: deviations.has(Switch::OneSegmentHead),
         loses_behind_head: deviations.has(Switch::LosesFramesAtOnce),
-        loses_split: deviations.has(Switch::LosesSplitFrames),
-        loses_joined: deviations.has(Switch::LosesJoinedFrames),
+        loses_split: deviations.has(SocketSwitch::LosesSplitFrames),
+        loses_joined: deviations.has(SocketSwitch::LosesJoinedFrames),
         on_hazard: watches.then(|| {
             let (events, deviations) = (events.clone(), deviations.clone());
             let on_hazard = move |what| {

@@ -9,11 +9,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::peer::amp::assembler::FrameFault;
 use crate::peer::amp::edition::{Method, NotificationKind};
+use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
 use crate::peer::deviation::{DeviationTable, Deviations, Includes, includes};
-use crate::trace::Head;
-use crate::wire::websocket::FrameSpec;
 
 use super::flaws::{connection, methods, notifications};
 use super::freedoms::FREEDOMS;
@@ -35,21 +33,19 @@ pub enum ColumnUnit {
 pub enum EditorEffect {
     /// Queried where the behaviour is decided.
     Switch(Switch),
+    /// Rewrites what goes over a WebSocket.
+    Socket(SocketEffect),
+    /// Queried where an end of a WebSocket decides.
+    SocketSwitch(SocketSwitch),
     /// Rewrites a result, an error or a notification's data.
     Body(MessageFilter, fn(&mut Value)),
     /// Rewrites a whole message.
     Message(MessageFilter, fn(&mut Value)),
-    /// Rewrites the text of a message.
-    Text(MessageFilter, fn(&mut Vec<u8>)),
     /// Rewrites the content of the lockfile.
     Lockfile(fn(&mut Value)),
-    /// Rewrites the head of the response to a handshake that is accepted.
-    Head(fn(&mut Head)),
-    /// Rewrites a frame to what is sent instead.
-    Frame(EditorFrameKind, fn(FrameSpec) -> Vec<FrameSpec>),
 }
 
-includes!(EditorEffect: Switch(Switch));
+includes!(EditorEffect: Switch(Switch), Socket(SocketEffect), SocketSwitch(SocketSwitch));
 
 /// Which messages an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,17 +62,6 @@ pub enum MessageFilter {
     Error,
     /// Notifications of every topic or of one.
     Notification(Option<NotificationKind>),
-}
-
-/// Which frames an effect concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EditorFrameKind {
-    /// Frames that carry a message.
-    Message,
-    /// Pongs.
-    Pong,
-    /// Close frames.
-    Close,
 }
 
 /// A trigger that makes a fragile server stop serving everybody.
@@ -187,22 +172,9 @@ pub enum Switch {
     Refuse403,
     RefuseAfterAccept,
     // Frames.
-    NoPong,
-    CloseNotAnswered,
-    CloseIgnored,
     NeverReads,
     Breaks(Breakdown),
     KeepsTcpOpen,
-    DeafBeyond(u64),
-    LosesSplitFrames,
-    LosesJoinedFrames,
-    ClosesOnPong,
-    RefusesFragments,
-    ChecksFragmentsAlone,
-    ForgetsAtControl,
-    Tolerates(FrameFault),
-    WrongFailureCode,
-    AnswersCloseWith1000,
     // Requests.
     AnswersTwice,
     AnswersEverybody,
@@ -389,6 +361,8 @@ pub static TABLE: LazyLock<DeviationTable<EditorEffect>> = LazyLock::new(|| {
     DeviationTable::new("amp-server")
         .with_flaws(connection::DISCOVERY_FLAWS)
         .with_flaws(connection::CONNECTION_FLAWS)
+        .with_shared_flaws(websocket::SENDING)
+        .with_shared_flaws(websocket::TAKING)
         .with_flaws(connection::FRAMING_FLAWS)
         .with_flaws(methods::ENVELOPE_FLAWS)
         .with_flaws(methods::METHODS_FLAWS)

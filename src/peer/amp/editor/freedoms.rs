@@ -4,20 +4,21 @@ use serde_json::{Value, json};
 
 use crate::peer::amp::edition::{CLI, GUIDE, Method, NotificationKind};
 use crate::peer::deviation::value::{escape, pretty, reverse_keys};
+use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
 use crate::peer::deviation::{FreedomRow, freedom};
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::FrameSpec;
 
-use super::deviations::{ColumnUnit, EditorEffect, EditorFrameKind, MessageFilter, Switch};
+use super::deviations::{ColumnUnit, EditorEffect, MessageFilter, Switch};
 use super::disk;
 
 pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
     freedom!("out-of-order" "Requests that come at once are answered in reverse order."
         EditorEffect::Switch(Switch::OutOfOrder)),
     freedom!("unhurried" "Answers take their time, well below the client's bound." EditorEffect::Switch(Switch::Unhurried)),
-    freedom!("pretty-json" "Messages have white space between their tokens." EditorEffect::Text(MessageFilter::Any, pretty)),
+    freedom!("pretty-json" "Messages have white space between their tokens." EditorEffect::Socket(SocketEffect::Text(pretty))),
     freedom!("keys-reversed" "The keys of objects come in another order." EditorEffect::Message(MessageFilter::Any, reverse_keys)),
-    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." EditorEffect::Text(MessageFilter::Any, escape)),
+    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." EditorEffect::Socket(SocketEffect::Text(escape))),
     freedom!("extra-keys" "Results, errors and notifications have a key that nobody knows."
         EditorEffect::Body(MessageFilter::Any, extra)),
     freedom!("error-data" "Errors have `data`." EditorEffect::Body(MessageFilter::Error, |b| b["data"] = json!({"hint": "?"}))),
@@ -109,23 +110,23 @@ pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
         l["workspaceFolders"] = json!([format!("{folder}/../{}/.", folder.rsplit('/').next().unwrap_or_default())]);
     })),
     freedom!("heads-in-other-case" "The names and words of the handshake's head are written in another case."
-    EditorEffect::Head(|head| for (name, value) in &mut head.headers {
+    EditorEffect::Socket(SocketEffect::Accepts(|head| for (name, value) in &mut head.headers {
         let word = name != "Sec-WebSocket-Accept";
         *name = name.to_lowercase();
         if word {
             *value = value.to_uppercase();
         }
-    })),
+    }))),
     freedom!("heads-with-more" "The handshake's answer has more headers, and lists `Upgrade` among others."
-    EditorEffect::Head(|head| {
+    EditorEffect::Socket(SocketEffect::Accepts(|head| {
         head.headers.push(("Server".to_owned(), "editor".to_owned()));
         if has_token(head, "connection", "upgrade") {
             head.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("connection"));
             head.headers.push(("Connection".to_owned(), "keep-alive, Upgrade".to_owned()));
         }
-    })),
+    }))),
     freedom!("unknown-notifications" "Before each message goes a notification that nobody knows."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| vec![FrameSpec::text(STRANGE), f])),
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(STRANGE), f]))),
     freedom!("ping-storm" "A client that connects is sent 200 pings of 125 bytes."
         EditorEffect::Switch(Switch::PingStorm)),
     freedom!("lockfile-late" "The lockfile comes a third of a second after the port accepts connections."

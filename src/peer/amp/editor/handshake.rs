@@ -5,7 +5,7 @@ use crate::uri;
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::{Reply, Request, SendOptions};
 
-use super::deviations::{EditorDeviations, EditorEffect, OverlookedFault, Switch, UpgradeFlaw};
+use super::deviations::{EditorDeviations, OverlookedFault, Switch, UpgradeFlaw};
 
 /// The decision on a handshake request.
 #[derive(Debug)]
@@ -199,8 +199,7 @@ fn not_upgraded(mut accepting: Reply, how: UpgradeFlaw) -> HandshakeDecision {
 
 /// The acceptance with what deviations do to its head.
 fn apply_head_flaws(mut reply: Reply, deviations: &EditorDeviations) -> Reply {
-    let change = |effect| if let EditorEffect::Head(change) = effect { Some(change) } else { None };
-    if let Some(flaw) = deviations.rewrite(&mut reply.head, change) {
+    if let Some(flaw) = deviations.accepting_head(&mut reply.head) {
         reply.manner = SendOptions::deliberate(Some(flaw));
     }
     reply

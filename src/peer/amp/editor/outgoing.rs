@@ -127,10 +127,7 @@ impl MessageBuilder<'_> {
             _ => None,
         });
         let mut bytes = message.to_string().into_bytes();
-        self.rewrite(&mut bytes, |effect| match effect {
-            EditorEffect::Text(wanted, change) if concerns(wanted, of) => Some(change),
-            _ => None,
-        });
+        self.why = self.deviations.message_text(&mut bytes).or(self.why);
         Outgoing { bytes, deliberate: self.why }
     }
 

@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use crate::peer::amp::edition::Edition;
 use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
+use crate::peer::deviation::websocket::SocketSwitch;
 use crate::trace::End;
 use crate::wire::tcp::{self, accept_retrying};
 use crate::wire::websocket::{self, AcceptError};
@@ -176,8 +177,8 @@ pub async fn behind_relay(
     let hangs = |t| deviations.has(Switch::HangsAfter(t));
     let watches = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
     let segment_flaws = SegmentFlaws {
-        loses_split: deviations.has(Switch::LosesSplitFrames),
-        loses_joined: deviations.has(Switch::LosesJoinedFrames),
+        loses_split: deviations.has(SocketSwitch::LosesSplitFrames),
+        loses_joined: deviations.has(SocketSwitch::LosesJoinedFrames),
         on_hazard: watches.then(|| {
             let shared = shared.clone();
             let on_hazard = move |what| {

@@ -6,12 +6,13 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameFault, FrameTolerance};
+use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameTolerance};
+use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::peer::{Draws, MockEvent};
 use crate::trace::Closed;
 use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, SendOptions, Sender, Socket, opcode};
 
-use super::deviations::{Breakdown, EditorDeviations, EditorEffect, EditorFrameKind, Switch, Trigger};
+use super::deviations::{Breakdown, Switch, Trigger};
 use super::outgoing::Outgoing;
 use super::request::HandledMessage;
 use super::server::MAX_MESSAGE;
@@ -195,7 +196,7 @@ impl EditorSession {
                 }
                 incoming = self.incoming.recv(), if room => match incoming {
                     Some(Incoming::Frame(frame)) => {
-                        let input = self.assembler.frame(&frame, &frame_tolerance(&self.shared.deviations()));
+                        let input = self.assembler.frame(&frame, &FrameTolerance::new(true, &self.shared.deviations()));
                         if let Err(end) = self.on_frame(input).await {
                             return end;
                         }
@@ -218,19 +219,19 @@ impl EditorSession {
                 return Err(SessionEnd::Close(1003, "messages have to come as text"));
             }
             AssembledFrame::Ping(payload) => {
-                if !deviations.has(Switch::NoPong) {
-                    self.send_frames(EditorFrameKind::Pong, FrameSpec::pong(payload), None).await?;
+                if !deviations.has(SocketSwitch::NoPong) {
+                    self.send_frames(FrameKind::Pong, FrameSpec::pong(payload), None).await?;
                 }
             }
-            AssembledFrame::Pong if deviations.has(Switch::ClosesOnPong) => {
+            AssembledFrame::Pong if deviations.has(SocketSwitch::ClosesOnPong) => {
                 return Err(SessionEnd::Close(1002, "nobody asked for a pong"));
             }
             AssembledFrame::Pong => {}
-            AssembledFrame::Close(_) if deviations.has(Switch::CloseIgnored) => {}
+            AssembledFrame::Close(_) if deviations.has(SocketSwitch::CloseIgnored) => {}
             AssembledFrame::Close(code) => return Err(SessionEnd::Answer(code)),
             AssembledFrame::Broken(code, why) => {
                 self.shared.trigger(if code == 1009 { Trigger::HugeMessage } else { Trigger::BadFrame });
-                let code = if deviations.has(Switch::WrongFailureCode) { 1000 } else { code };
+                let code = if deviations.has(SocketSwitch::WrongFailureCode) { 1000 } else { code };
                 return Err(SessionEnd::Close(code, why));
             }
         }
@@ -341,21 +342,12 @@ impl EditorSession {
     }
 
     async fn transmit(&self, message: &Outgoing) -> Result<(), SendError> {
-        self.send_frames(
-            EditorFrameKind::Message,
-            FrameSpec::new(opcode::TEXT, message.bytes.clone()),
-            message.deliberate,
-        )
-        .await
+        self.send_frames(FrameKind::Message, FrameSpec::new(opcode::TEXT, message.bytes.clone()), message.deliberate)
+            .await
     }
 
-    async fn send_frames(
-        &self,
-        kind: EditorFrameKind,
-        frame: FrameSpec,
-        why: Option<&'static str>,
-    ) -> Result<(), SendError> {
-        for (frame, flaw) in outgoing_frames(kind, frame, &self.shared.deviations()) {
+    async fn send_frames(&self, kind: FrameKind, frame: FrameSpec, why: Option<&'static str>) -> Result<(), SendError> {
+        for (frame, flaw) in self.shared.deviations().frames(kind, frame) {
             self.sender.send(&frame, flaw.or(why)).await?;
         }
         Ok(())
@@ -364,7 +356,7 @@ impl EditorSession {
     async fn end(self, end: SessionEnd) {
         let deviations = self.shared.deviations();
         let (keeps_open, ignores_close) =
-            (deviations.why(Switch::KeepsTcpOpen), deviations.why(Switch::CloseNotAnswered));
+            (deviations.why(Switch::KeepsTcpOpen), deviations.why(SocketSwitch::CloseNotAnswered));
         let frame = match end {
             SessionEnd::Gone | SessionEnd::Cut => None,
             SessionEnd::Hang(why) => {
@@ -379,14 +371,14 @@ impl EditorSession {
             }
             SessionEnd::Answer(_) if ignores_close.is_some() => None,
             SessionEnd::Answer(code) => {
-                let code = code.map(|c| if deviations.has(Switch::AnswersCloseWith1000) { 1000 } else { c });
+                let code = code.map(|c| if deviations.has(SocketSwitch::CloseNotEchoed) { 1000 } else { c });
                 Some(FrameSpec::close(code, ""))
             }
             SessionEnd::Close(code, reason) => Some(FrameSpec::close(Some(code), reason)),
         };
         let closing = frame.is_some();
         if let Some(frame) = frame {
-            let _ = self.send_frames(EditorFrameKind::Close, frame, None).await;
+            let _ = self.send_frames(FrameKind::Close, frame, None).await;
         }
         drop(self.incoming);
         if keeps_open.is_some() && closing && !matches!(end, SessionEnd::Gone | SessionEnd::Cut) {
@@ -394,39 +386,4 @@ impl EditorSession {
         }
         end_stream(self.sender).await;
     }
-}
-
-/// How the frames of clients are taken.
-pub fn frame_tolerance(deviations: &EditorDeviations) -> FrameTolerance {
-    use FrameFault::{Close, Control, Fragments, Mask, Opcode, ReservedBits, Utf8};
-    let faults = [Mask, ReservedBits, Opcode, Utf8, Control, Fragments, Close];
-    FrameTolerance {
-        from_client: true,
-        tolerated: faults.into_iter().filter(|fault| deviations.has(Switch::Tolerates(*fault))).collect(),
-        forgets_at_control: deviations.has(Switch::ForgetsAtControl),
-        ignores_beyond: deviations.choose(|s| if let Switch::DeafBeyond(n) = s { Some(n) } else { None }),
-        refuses_fragments: deviations.has(Switch::RefusesFragments),
-        checks_fragments_alone: deviations.has(Switch::ChecksFragmentsAlone),
-    }
-}
-
-/// The frames that are sent for a frame of ours, each with the flaw that has changed it.
-pub fn outgoing_frames(
-    kind: EditorFrameKind,
-    frame: FrameSpec,
-    deviations: &EditorDeviations,
-) -> Vec<(FrameSpec, Option<&'static str>)> {
-    let mut frames = vec![(frame, None)];
-    for (deviation, effect) in deviations.effects() {
-        if let EditorEffect::Frame(of, change) = effect
-            && of == kind
-        {
-            let why = |old: Option<&'static str>| deviation.why().or(old);
-            frames = frames
-                .into_iter()
-                .flat_map(|(frame, old)| change(frame).into_iter().map(move |f| (f, why(old))))
-                .collect();
-        }
-    }
-    frames
 }

@@ -10,11 +10,11 @@ use serde_json::Value;
 use crate::peer::deviation::http::client::{
     CALL_FREEDOMS, CALLS, ClientSwitch, REQUEST_FREEDOMS, REQUESTS, RequestEffect,
 };
+use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
 use crate::peer::deviation::{DeviationTable, includes};
 use crate::peer::fetch::FetchedResponse;
 use crate::trace::StreamEvent;
 use crate::wire::http::Request;
-use crate::wire::websocket::{ClientRequest, FrameSpec};
 
 use super::flaws::{calls, http, streams};
 use super::freedoms::FREEDOMS;
@@ -34,6 +34,8 @@ pub static TABLE: LazyLock<DeviationTable<AmplifierClientEffect>> = LazyLock::ne
         .with_flaws(streams::READING)
         .with_flaws(streams::EVENTS)
         .with_flaws(streams::RECONNECTING)
+        .with_shared_flaws(websocket::SENDING)
+        .with_shared_flaws(websocket::TAKING)
         .with_flaws(streams::WEBSOCKET)
         .with_flaws(http::ROBUSTNESS)
         .with_shared_freedoms(REQUEST_FREEDOMS)
@@ -50,18 +52,18 @@ pub enum AmplifierClientEffect {
     Http(RequestEffect),
     /// Checked for where any client over HTTP decides.
     Client(ClientSwitch),
+    /// Rewrites what goes over a WebSocket.
+    Socket(SocketEffect),
+    /// Checked for where any end of a WebSocket decides.
+    SocketSwitch(SocketSwitch),
     /// Rewrites the parameters of a call.
     Params(&'static str, fn(&mut Value)),
     /// Rewrites the body of the request for a call.
     Body(&'static str, fn(&mut Value)),
     /// Rewrites how a subscription to an event stream is sent.
     Subscription(fn(&mut Request)),
-    /// Rewrites the handshake of a WebSocket.
-    Handshake(fn(&mut ClientRequest)),
     /// Rewrites a message over a WebSocket.
     Control(fn(&mut Value)),
-    /// Rewrites its frame.
-    Frame(fn(&mut FrameSpec)),
     /// Never comes back from responses of this kind.
     Hangs(fn(&FetchedResponse) -> bool),
     /// Takes failures of this kind for a result.
@@ -84,7 +86,7 @@ pub enum AmplifierClientEffect {
     Result(&'static str, fn(&mut Value)),
 }
 
-includes!(AmplifierClientEffect: Switch(Switch), Http(RequestEffect), Client(ClientSwitch));
+includes!(AmplifierClientEffect: Switch(Switch), Http(RequestEffect), Client(ClientSwitch), Socket(SocketEffect), SocketSwitch(SocketSwitch));
 
 /// Behaviour that the code checks for where it decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +141,6 @@ pub enum Switch {
     PromptsAgain,
     TellsLastAgain,
     // WebSockets.
-    WholeFramesOnly,
     SilentClose,
     // Robustness.
     DeafAfterHuge,

@@ -7,11 +7,12 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::peer::fetch::{Failure, FetchedResponse, Fetcher, Kind, json_of};
 use crate::trace::{HttpResponse, StreamEvent};
 use crate::wire::Limits;
 use crate::wire::http::{Exchange, Incoming, Request};
-use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender, Socket};
+use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender, Socket, opcode};
 
 use super::deviations::{AmplifierClientEffect, Switch};
 use super::reader::EventStreamReader;
@@ -261,8 +262,9 @@ impl EventStreamFollower {
 pub async fn open_socket(requester: &RequestClient, session: &str) -> Result<Socket, Failure> {
     let path = format!("/sessions/{}/ws", requester.encoding().segment(session));
     let mut request = ClientRequest::new(requester.target(&path));
-    let change = |effect| if let AmplifierClientEffect::Handshake(change) = effect { Some(change) } else { None };
-    request.manner.deliberate = requester.deviations.rewrite(&mut request, change).map(str::to_owned);
+    request.options.pong = !requester.deviations.has(SocketSwitch::NoPong);
+    request.options.close = !requester.deviations.has(SocketSwitch::CloseIgnored);
+    request.manner.deliberate = requester.deviations.handshake_request(&mut request).map(str::to_owned);
     let opened =
         websocket::connect(&requester.url.address, &request, requester.exchanges.tap(None), &Limits::default()).await;
     let opened = opened.map_err(|e| Failure::new(Kind::Refused, e.to_string()))?;
@@ -299,7 +301,7 @@ pub async fn follow_socket(
         };
         match incoming {
             Some(websocket::Incoming::Message(message)) => {
-                let complete = message.frames == 1 || !requester.deviations.has(Switch::WholeFramesOnly);
+                let complete = message.frames == 1 || !requester.deviations.has(SocketSwitch::IgnoresFragments);
                 if let Some(json) = message.json.filter(|_| complete) {
                     reporter.receive(json).await;
                 }
@@ -323,10 +325,15 @@ pub async fn follow_socket(
 pub async fn control(requester: &RequestClient, sender: &Sender, mut message: Value) -> Result<Value, Failure> {
     let change = |effect| if let AmplifierClientEffect::Control(change) = effect { Some(change) } else { None };
     let mut why = requester.deviations.rewrite(&mut message, change);
-    let mut frame = FrameSpec::text(message.to_string());
-    let change = |effect| if let AmplifierClientEffect::Frame(change) = effect { Some(change) } else { None };
-    why = requester.deviations.rewrite(&mut frame, change).or(why);
-    let sent = sender.send_unless_closing(&frame, why).await;
+    let mut text = message.to_string().into_bytes();
+    why = requester.deviations.message_text(&mut text).or(why);
+    let mut sent = Ok(());
+    for (frame, flaw) in requester.deviations.frames(FrameKind::Message, FrameSpec::new(opcode::TEXT, text)) {
+        sent = sender.send_unless_closing(&frame, flaw.or(why)).await;
+        if sent.is_err() {
+            break;
+        }
+    }
     match sent {
         Ok(()) if !sender.has_ended() => Ok(Value::Null),
         _ if requester.deviations.has(Switch::SilentClose) => Ok(Value::Null),

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::peer::deviation::http::client::RequestEffect::{Line, Sends, Text};
 use crate::peer::deviation::http::client::set_header;
 use crate::peer::deviation::value::escape;
+use crate::peer::deviation::websocket::SocketEffect;
 use crate::peer::deviation::{FreedomRow, freedom};
 use crate::wire::http::{Content, Piece};
 
@@ -99,9 +100,9 @@ pub const FREEDOMS: &[FreedomRow<AmplifierClientEffect>] = &[
     freedom!("no-last-event-id" ["stream/client-last-event-id"] "It does not say which event was the last."
         AmplifierClientEffect::Switch(Switch::NoLastEventId)),
     freedom!("handshake-headers" "The handshake of a WebSocket has the headers that common libraries send."
-    AmplifierClientEffect::Handshake(|request| {
+    AmplifierClientEffect::Socket(SocketEffect::Asks(|request| {
         let headers = [("User-Agent", "Python/3 websockets"), ("Connection", "keep-alive, Upgrade"), ("Origin", "http://127.0.0.1")];
         let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
         request.headers.extend(headers);
-    })),
+    }))),
 ];

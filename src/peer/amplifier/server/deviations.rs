@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::peer::deviation::http::received::{ClientMistake, ReceivedInContext, RequestHistory};
 use crate::peer::deviation::http::response::{Instead, ResponseEffect};
 use crate::peer::deviation::http::{server_flaws, server_freedoms};
+use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
 use crate::peer::deviation::{DeviationTable, Why, includes};
 use crate::protocol::amplifier::Endpoint;
 use crate::wire::http::{ReceiveError, Received};
@@ -49,13 +50,19 @@ pub enum AmplifierServerEffect {
     Http(ResponseEffect),
     /// Changes how event streams are written.
     Stream(fn(&mut StreamFormat)),
-    /// Changes how messages go over WebSockets.
+    /// Changes which messages go over WebSockets.
     Frames(fn(&mut SocketFormat)),
+    /// Changes what goes over WebSockets.
+    Socket(SocketEffect),
+    /// As any end of a WebSocket decides.
+    SocketSwitch(SocketSwitch),
     /// Switches a behaviour on.
     Switch(Switch),
 }
 
-includes!(AmplifierServerEffect: Http(ResponseEffect), Switch(Switch));
+includes!(
+    AmplifierServerEffect: Http(ResponseEffect), Socket(SocketEffect), SocketSwitch(SocketSwitch), Switch(Switch),
+);
 
 /// The items of a list in an object.
 fn items<'v>(object: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut Value> + use<'v> {
@@ -103,6 +110,8 @@ pub static TABLE: LazyLock<DeviationTable<AmplifierServerEffect>> = LazyLock::ne
         .with_flaws(prompts::PROMPTS)
         .with_flaws(prompts::APPROVALS)
         .with_flaws(events::STREAMS)
+        .with_shared_flaws(websocket::SENDING)
+        .with_shared_flaws(websocket::TAKING)
         .with_flaws(events::WEBSOCKETS)
         .with_flaws(events::EVENTS)
         .with_flaws(events::LIFECYCLES)

@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::peer::deviation::http::response::{Instead, ResponseEffect, until_close};
+use crate::peer::deviation::value::remove;
+use crate::peer::deviation::websocket::{FrameKind, SocketEffect, between};
 use crate::peer::deviation::{FreedomRow, freedom};
 use crate::protocol::amplifier::Endpoint::{
     CreateSession, GetProfile, Health, ListAgents, ListProfiles, ListSessions, SubmitApproval,
@@ -94,12 +96,10 @@ pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
         AmplifierServerEffect::Data("prompt:complete", |d| d["response"] = d["response"].as_str().unwrap_or_default().trim().into())),
     freedom!("blocks-anew" "Blocks are counted anew after a tool." AmplifierServerEffect::Switch(Switch::BlocksAnew)),
     freedom!("socket-deltas-bare" "Deltas over a WebSocket have no index."
-    AmplifierServerEffect::Frames(|f| f.text = Some(|text| if let Ok(mut message) = serde_json::from_str::<Value>(text)
+    AmplifierServerEffect::Socket(SocketEffect::Text(|text| if let Ok(mut message) = serde_json::from_slice::<Value>(text)
         && message["event"] == "content_block:delta" {
-        if let Some(data) = message["data"].as_object_mut() {
-            data.shift_remove("block_index");
-        }
-        *text = message.to_string();
+        remove(&mut message["data"], "block_index");
+        *text = message.to_string().into_bytes();
     }))),
     freedom!("stop-ends-prompt" "The action `stop` ends the prompt, and not the session." AmplifierServerEffect::Switch(Switch::StopEndsPrompt)),
     freedom!("stopped-shown" "A session that was stopped is still shown, as such." AmplifierServerEffect::Switch(Switch::StoppedShown)),
@@ -177,10 +177,7 @@ pub const STREAMS: &[FreedomRow<AmplifierServerEffect>] = &[
     freedom!("stream-begins-with-comment" "Event streams begin with a long comment." AmplifierServerEffect::Stream(|f| f.first = PADDING)),
     freedom!("fields-unknown" "Event streams have fields that nobody knows." AmplifierServerEffect::Stream(|f| f.first = "foo: bar\nbaz\n\n")),
     freedom!("socket-fragments" "Messages over WebSockets come in several frames, with pings between them."
-    AmplifierServerEffect::Frames(|f| f.frames = Some(|frames| frames.into_iter().flat_map(|frame| {
-        let (first, rest) = frame.payload.split_at(frame.payload.len() / 2);
-        [FrameSpec::new(frame.opcode, first).unfinished(), FrameSpec::ping(*b"hi"), FrameSpec::continuation(rest)]
-    }).collect()))),
+        AmplifierServerEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| between(f, FrameSpec::ping(*b"hi"))))),
     freedom!("socket-refusals-untold" "Nothing is told of a control message that is refused." AmplifierServerEffect::Frames(|f| f.refusal_report = RefusalReport::Nothing)),
     freedom!("socket-refusals-close" "A control message that is refused closes the WebSocket." AmplifierServerEffect::Frames(|f| f.refusal_report = RefusalReport::Closes)),
 ];

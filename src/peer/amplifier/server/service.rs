@@ -334,9 +334,11 @@ impl Handler for Service {
             Ok(feed) => {
                 let _subscribed = self.subscribed();
                 let reply = websocket::Reply::accepting(&request);
-                let (context, format) = (self.context.clone(), deviations.socket_format());
+                // As they show when it begins.
+                let (context, format, deviations) =
+                    (self.context.clone(), deviations.socket_format(), deviations.kept());
                 let (latency, protocol_broken) = (self.draws(), self.socket_broken.clone());
-                SocketSubscription { context, session, format, latency, protocol_broken }
+                SocketSubscription { context, session, deviations, format, latency, protocol_broken }
                     .run(request, reply, feed)
                     .await;
             }

@@ -2,13 +2,12 @@
 
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 
-use crate::peer::amp::agent::deviations::{AgentEffect, AgentFrameKind, Switch, Unchecked};
-use crate::peer::amp::assembler::FrameFault;
+use crate::peer::amp::agent::deviations::{AgentEffect, Switch, Unchecked};
 use crate::peer::amp::edition::{CLI, GUIDE};
-use crate::peer::deviation::value::latin_1;
+use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::trace::End;
-use crate::wire::websocket::{ClientRequest, FrameSpec, LengthForm, Mask, opcode};
+use crate::wire::websocket::{ClientRequest, FrameSpec, Mask};
 
 pub const DISCOVERY_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("looks-elsewhere" "discovery/client-finds" "Lockfiles are looked for in `amp`, not in `amp/ide`."
@@ -68,33 +67,31 @@ pub const DISCOVERY_FLAWS: &[FlawRow<AgentEffect>] = &[
 
 pub const CONNECTION_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("handshake-by-post" "connection/client-method" "The handshake is a POST request."
-        AgentEffect::Handshake(|r| r.method = "POST".into())),
+        AgentEffect::Socket(SocketEffect::Asks(|r| r.method = "POST".into()))),
     flaw!("http-1-0" "connection/client-http-version" "The handshake is made in HTTP/1.0."
-        AgentEffect::Handshake(|r| r.version = "HTTP/1.0".into())),
+        AgentEffect::Socket(SocketEffect::Asks(|r| r.version = "HTTP/1.0".into()))),
     flaw!("target-with-path" "connection/client-target" "The target of the handshake has a path."
-        AgentEffect::Handshake(|r| r.target = r.target.replacen('/', "/ws", 1))),
+        AgentEffect::Socket(SocketEffect::Asks(|r| r.target = r.target.replacen('/', "/ws", 1)))),
     flaw!("no-host" "connection/client-host" "The handshake has no `Host`."
-        AgentEffect::Handshake(|r| header(r, "Host", None))),
+        AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Host", None)))),
     flaw!("no-upgrade" "connection/client-upgrade" "The handshake has no `Upgrade`."
-        AgentEffect::Handshake(|r| header(r, "Upgrade", None))),
+        AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Upgrade", None)))),
     flaw!("no-connection" "connection/client-connection" "The handshake's `Connection` is `keep-alive` only."
-        AgentEffect::Handshake(|r| header(r, "Connection", Some("keep-alive")))),
+        AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Connection", Some("keep-alive"))))),
     flaw!("short-key" "connection/client-key" "The handshake's key has 15 bytes."
-        AgentEffect::Handshake(|r| header(r, "Sec-WebSocket-Key", Some("MDEyMzQ1Njc4OTAxMjM0")))),
+        AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Sec-WebSocket-Key", Some("MDEyMzQ1Njc4OTAxMjM0"))))),
     flaw!("same-key" "connection/client-key-fresh" "Every handshake has the same key."
-        AgentEffect::Handshake(|r| header(r, "Sec-WebSocket-Key", Some(SAMPLE_KEY)))),
-    flaw!("old-version" "connection/client-version" "The handshake asks for version 8."
-        AgentEffect::Handshake(|r| header(r, "Sec-WebSocket-Version", Some("8")))),
+        AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Sec-WebSocket-Key", Some(SAMPLE_KEY))))),
     flaw!("does-not-wait" "connection/client-waits" "A frame goes right behind the handshake."
-        AgentEffect::Handshake(frame_behind)),
+        AgentEffect::Socket(SocketEffect::Asks(frame_behind))),
     flaw!("no-token" "connection/client-token" "The handshake shows no token."
-        AgentEffect::Handshake(|r| r.target = "/".into())),
+        AgentEffect::Socket(SocketEffect::Asks(|r| r.target = "/".into()))),
     flaw!("token-in-header" "connection/client-token"
-    "The token is in a header, not in the target." AgentEffect::Handshake(|r| {
+    "The token is in a header, not in the target." AgentEffect::Socket(SocketEffect::Asks(|r| {
         let token = r.target.split_once('=').map_or_else(String::new, |(_, token)| token.to_owned());
         r.target = "/".into();
         r.headers.push(("Authorization".into(), Some(format!("Bearer {token}"))));
-    })),
+    }))),
     flaw!("token-not-encoded" "connection/client-token-encoded"
         "The token is not percent-encoded." AgentEffect::Switch(Switch::TokenNotEncoded)),
     flaw!("answer-by-case" "connection/client-response-case"
@@ -145,106 +142,15 @@ fn frame_behind(request: &mut ClientRequest) {
 }
 
 pub const FRAMING_FLAWS: &[FlawRow<AgentEffect>] = &[
-    flaw!("unmasked-frames" "framing/client-masked" "Requests are not masked."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![f.masked(Mask::Off)])),
-    flaw!("unmasked-pongs" "framing/client-masked" "Pongs are not masked."
-        AgentEffect::Frame(AgentFrameKind::Pong, |f| vec![f.masked(Mask::Off)])),
-    flaw!("binary-frames" "framing/client-text-frames" "Requests are sent as binary data."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![FrameSpec { opcode: opcode::BINARY, ..f }])),
-    flaw!("two-documents" "framing/client-json" "Each request has a second JSON document after the first."
-        AgentEffect::Text(|text| text.extend(b"\n{}"))),
-    flaw!("requests-in-pieces" "framing/client-json"
-        "The last byte of each request goes in a text frame of its own."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| split(f, |f| f))),
-    flaw!("fragmented-requests" "framing/client-one-frame" "Requests are sent in two fragments."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| split(f, |f| FrameSpec { opcode: opcode::CONTINUATION, ..f }))),
-    flaw!("latin-1" "framing/client-utf8" "Characters beyond ASCII are sent as Latin-1." AgentEffect::Text(latin_1)),
-    flaw!("reserved-bit" "framing/client-reserved-bits" "Requests have a reserved bit set, as if they were compressed."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![FrameSpec { rsv: 4, ..f }])),
-    flaw!("reserved-opcode" "framing/client-opcode" "Before each request goes a frame with a reserved opcode."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![FrameSpec::new(3, "x"), f])),
-    flaw!("long-lengths" "framing/client-shortest-length" "Every length is written in 64 bits."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![FrameSpec { length: LengthForm::Bits(64), ..f }])),
-    flaw!("stray-continuation" "framing/client-fragments" "After each request goes a continuation of nothing."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![f, FrameSpec::continuation("")])),
-    flaw!("pong-too-long" "framing/client-control-length"
-    "Pongs are filled up to 126 bytes." AgentEffect::Frame(AgentFrameKind::Pong, |mut f| {
-        f.payload.resize(126, b' ');
-        vec![f]
-    })),
-    flaw!("pong-in-fragments" "framing/client-control-whole"
-        "Pongs are sent without FIN." AgentEffect::Frame(AgentFrameKind::Pong, |f| vec![f.unfinished()])),
-    flaw!("talks-after-close" "framing/client-close-last"
-        "After its close frame it says one more thing."
-        AgentEffect::Frame(AgentFrameKind::Close, |f| vec![f, FrameSpec::text("{}")])),
-    flaw!("close-code-reserved" "framing/client-close-code"
-        "Close frames carry the code 1006." AgentEffect::Frame(AgentFrameKind::Close, |f| vec![FrameSpec { payload: vec![3, 238], ..f }])),
-    flaw!("close-payload-short" "framing/client-close-payload"
-        "Close frames carry a single byte." AgentEffect::Frame(AgentFrameKind::Close, |f| vec![FrameSpec { payload: vec![3], ..f }])),
-    flaw!("close-reason-not-utf8" "framing/client-close-reason" "The reason in close frames is no UTF-8."
-    AgentEffect::Frame(AgentFrameKind::Close, |mut f| {
-        if f.payload.len() < 2 {
-            f.payload = vec![3, 232];
-        }
-        f.payload.extend(b"\xff\xfe");
-        vec![f]
-    })),
-    flaw!("no-pong" "framing/client-pong"
-        "Pings are not answered." AgentEffect::Switch(Switch::NoPong)),
-    flaw!("pong-empty" "framing/client-pong-payload" "Pongs are empty, whatever the ping."
-        AgentEffect::Frame(AgentFrameKind::Pong, |f| vec![FrameSpec { payload: vec![], ..f }])),
     flaw!("no-pong-while-open" "framing/client-pong-while-open"
         "Pings are not answered while a request waits for its answer." AgentEffect::Switch(Switch::NoPongWhileOpen)),
-    flaw!("closes-on-pong" "framing/client-unasked-pong" "A pong that it did not ask for makes it end the connection."
-        AgentEffect::Switch(Switch::ClosesOnPong)),
-    flaw!("close-not-answered" "framing/client-close-answered"
-        "A close frame is answered by closing the TCP connection." AgentEffect::Switch(Switch::CloseNotAnswered)),
-    flaw!("close-not-echoed" "framing/client-close-echoed" "A close frame is answered with the code 1000, whatever it had."
-        AgentEffect::Switch(Switch::AnswersCloseWith1000)),
     flaw!("leaves-silently" "framing/client-closes" "It ends its connection without a close frame."
         AgentEffect::Switch(Switch::LeavesSilently)),
-    flaw!("deaf-beyond-125" "framing/client-length-16" "Messages of more than 125 bytes are passed over."
-        AgentEffect::Switch(Switch::DeafBeyond(125))),
-    flaw!("deaf-beyond-64k" "framing/client-length-64"
-        "Messages of more than 65535 bytes are passed over." AgentEffect::Switch(Switch::DeafBeyond(0xffff))),
-    flaw!("deaf-beyond-1m" "framing/client-large-message" "Messages of more than a mebibyte are passed over."
-        AgentEffect::Switch(Switch::DeafBeyond(1 << 20))),
-    flaw!("frame-in-one-read" "framing/client-segments" "A short frame must come in one TCP segment."
-        AgentEffect::Switch(Switch::LosesSplitFrames)),
-    flaw!("one-frame-a-read" "framing/client-joined-frames" "Of several frames in one TCP segment the first is seen."
-        AgentEffect::Switch(Switch::LosesJoinedFrames)),
-    flaw!("refuses-fragments" "framing/client-fragmented-input"
-        "A message in fragments ends the connection." AgentEffect::Switch(Switch::RefusesFragments)),
-    flaw!("checks-fragments-alone" "framing/client-fragmented-character"
-        "Each fragment must be valid UTF-8 by itself." AgentEffect::Switch(Switch::ChecksFragmentsAlone)),
-    flaw!("forgets-at-control" "framing/client-control-between"
-        "A ping between fragments makes it forget the message." AgentEffect::Switch(Switch::ForgetsAtControl)),
-    flaw!("takes-masked" "framing/client-masked-refused" "Frames with a mask are read."
-        AgentEffect::Switch(Switch::Tolerates(FrameFault::Mask))),
-    flaw!("takes-reserved-bits" "framing/client-reserved-bits-refused"
-        "Reserved bits are overlooked." AgentEffect::Switch(Switch::Tolerates(FrameFault::ReservedBits))),
-    flaw!("takes-reserved-opcodes" "framing/client-opcode-refused"
-        "Frames with a reserved opcode are passed over." AgentEffect::Switch(Switch::Tolerates(FrameFault::Opcode))),
-    flaw!("takes-bad-utf8" "framing/client-utf8-refused"
-        "What is no UTF-8 in a text is replaced." AgentEffect::Switch(Switch::Tolerates(FrameFault::Utf8))),
-    flaw!("takes-bad-control" "framing/client-control-refused"
-        "Control frames may be fragmented and long." AgentEffect::Switch(Switch::Tolerates(FrameFault::Control))),
-    flaw!("takes-bad-fragments" "framing/client-fragments-refused"
-        "Continuations of nothing are passed over, unfinished messages forgotten."
-        AgentEffect::Switch(Switch::Tolerates(FrameFault::Fragments))),
-    flaw!("takes-bad-close" "framing/client-close-refused"
-        "A malformed close frame is answered with the code that it has, as a sound one is."
-        AgentEffect::Switch(Switch::Tolerates(FrameFault::Close))),
-    flaw!("failure-code-normal" "framing/client-failure-code"
-        "A connection that fails for a fault of the editor is closed with the code 1000."
-        AgentEffect::Switch(Switch::WrongFailureCode)),
 ];
 
-/// In two halves; `second` says what the second is.
-fn split(frame: FrameSpec, second: fn(FrameSpec) -> FrameSpec) -> Vec<FrameSpec> {
-    let mut first = frame.clone();
-    let rest = first.payload.split_off(first.payload.len().saturating_sub(1));
-    let rest = second(FrameSpec { payload: rest, ..frame });
-    let fin = rest.opcode != opcode::CONTINUATION;
-    vec![FrameSpec { fin, ..first }, rest]
-}
+pub const FRAME_FLAWS: &[FlawRow<SocketEffect>] = &[
+    flaw!("unmasked-pongs" "framing/client-masked" "Pongs are not masked."
+        SocketEffect::Frame(FrameKind::Pong, |f| vec![f.masked(Mask::Off)])),
+    flaw!("talks-after-close" "framing/client-close-last" "After its close frame it says one more thing."
+        SocketEffect::Frame(FrameKind::Close, |f| vec![f, FrameSpec::text("{}")])),
+];

@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use crate::peer::amp::edition::{CLI, GUIDE, Method};
-use crate::peer::amp::editor::deviations::{EditorEffect, EditorFrameKind, MessageFilter, Switch};
+use crate::peer::amp::editor::deviations::{EditorEffect, MessageFilter, Switch};
 use crate::peer::amp::editor::disk;
 use crate::peer::amp::editor::files::PIECE;
 use crate::peer::deviation::value::{everywhere, remove, set};
+use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::wire::websocket::FrameSpec;
 
@@ -18,9 +19,9 @@ pub const ENVELOPE_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("messages-in-array" "envelope/top-level" "Each message is the only item of an array."
         EditorEffect::Message(MessageFilter::Any, |m| *m = json!([m.take()]))),
     flaw!("null-messages" "envelope/top-level" "Before each message goes the message `null`."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| vec![FrameSpec::text("null"), f])),
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text("null"), f]))),
     flaw!("wrapper-null" "envelope/top-level" "Before each message goes one whose wrapper is null."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| vec![FrameSpec::text(r#"{"serverResponse":null}"#), f])),
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(r#"{"serverResponse":null}"#), f]))),
     flaw!("failures-unanswered" "envelope/answered"
         "What cannot be done is not answered." EditorEffect::Switch(Switch::FailuresUnanswered)),
     flaw!("answers-twice" "envelope/answered-once" "Every answer is sent twice." EditorEffect::Switch(Switch::AnswersTwice)),
@@ -29,7 +30,7 @@ pub const ENVELOPE_FLAWS: &[FlawRow<EditorEffect>] = &[
          "envelope/ids-per-connection": "What it takes for its answer may be that of another."]
         "Answers go to every client." EditorEffect::Switch(Switch::AnswersEverybody)),
     flaw!("answers-nobody" "envelope/unasked" "Before each message goes a response to a request that nobody made."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| vec![FrameSpec::text(UNASKED), f])),
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(UNASKED), f]))),
     flaw!("id-cleaned" "envelope/unasked"
     "Of an id only letters, digits and dashes come back." EditorEffect::Message(MessageFilter::Response, |m| everywhere(m, "id", |id| {
         if let Value::String(text) = id {

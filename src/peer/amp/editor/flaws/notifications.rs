@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::peer::amp::edition::{CLI, GUIDE, NotificationKind};
-use crate::peer::amp::editor::deviations::{EditorEffect, EditorFrameKind, MessageFilter, Switch, Trigger};
+use crate::peer::amp::editor::deviations::{EditorEffect, MessageFilter, Switch, Trigger};
 use crate::peer::amp::editor::disk;
 use crate::peer::deviation::value::{everywhere, remove, set};
+use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::wire::websocket::FrameSpec;
 
@@ -61,7 +62,7 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
         "A caret is told as the character under it." EditorEffect::Body(SELECTION, widen)),
     flaw!("selection-then-start" "selection/latest"
         "After each selection goes another one, of nothing at the beginning of the file."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| followed(f, to_start))),
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| followed(f, to_start)))),
     flaw!("selection-end-first" "selection/ordered"
         "A selection is told with its end first, as when it was made backwards." EditorEffect::Body(SELECTION, swap_ends)),
     flaw!("selection-first-client-only" "selection/every-client" "The first client alone is told of selections."
@@ -88,7 +89,7 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("visible-files-uris" GUIDE "visible-files/path" "The visible files are told as URIs."
         EditorEffect::Body(VISIBLE, |b| for file in b["files"].as_array_mut().into_iter().flatten() { as_uri(file) })),
     flaw!("visible-files-then-none" "visible-files/latest" "After each list of visible files goes an empty one."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| followed(f, to_none))),
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| followed(f, to_none)))),
     flaw!("visible-files-twice" "visible-files/no-duplicates" "Visible files are listed twice."
     EditorEffect::Body(VISIBLE, |b| for key in ["uris", "files"] {
         if let Some(list) = b.get_mut(key).and_then(Value::as_array_mut) {

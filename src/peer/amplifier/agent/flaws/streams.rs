@@ -6,7 +6,6 @@ use crate::peer::deviation::http::client::set_header;
 use crate::peer::deviation::value::text;
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::fetch::has_others;
-use crate::wire::websocket::{Mask, opcode};
 
 use super::super::deviations::{AmplifierClientEffect, Switch};
 
@@ -164,18 +163,6 @@ pub const RECONNECTING: &[FlawRow<AmplifierClientEffect>] = &[
 ];
 
 pub const WEBSOCKET: &[FlawRow<AmplifierClientEffect>] = &[
-    flaw!("old-handshake" "websocket/client-handshake" "The handshake is that of a version before the standard."
-    AmplifierClientEffect::Handshake(|request| {
-        request.headers.push(("Sec-WebSocket-Version".to_owned(), Some("8".to_owned())));
-    })),
-    flaw!("unmasked" "websocket/client-masked" "Frames are not masked." AmplifierClientEffect::Frame(|frame| frame.mask = Mask::Off)),
-    flaw!("reserved-bits" "websocket/client-frames" "Frames have a reserved bit set." AmplifierClientEffect::Frame(|frame| frame.rsv = 4)),
-    flaw!("no-pong" "websocket/client-pong" "Pings are not answered."
-        AmplifierClientEffect::Handshake(|request| request.options.pong = false)),
-    flaw!("no-close-answer" "websocket/client-close-answer"
-        "A close frame is not answered." AmplifierClientEffect::Handshake(|request| request.options.close = false)),
-    flaw!("control-binary" "websocket/client-text" "Control messages are binary."
-        AmplifierClientEffect::Frame(|frame| frame.opcode = opcode::BINARY)),
     flaw!("control-type" "websocket/client-action" "The action of a control message is called its type."
     AmplifierClientEffect::Control(|message| if let Value::Object(members) = message {
         let action = members.remove("action").unwrap_or_default();
@@ -188,8 +175,6 @@ pub const WEBSOCKET: &[FlawRow<AmplifierClientEffect>] = &[
         AmplifierClientEffect::Control(|message| text(message, "decision", |decision| json!(decision.starts_with("Allow"))))),
     flaw!("control-ids" "websocket/client-extra" "Control messages have ids."
         AmplifierClientEffect::Control(|message| message["id"] = 1.into())),
-    flaw!("whole-frames-only" "websocket/client-fragmented" "An event that comes in several frames is not told."
-        AmplifierClientEffect::Switch(Switch::WholeFramesOnly)),
     flaw!("needs-block-index" "websocket/client-no-block-index" "A delta without a `block_index` is not told."
     AmplifierClientEffect::Drops(|message| {
         message["event"] == "content_block:delta" && message["data"].get("block_index").is_none()
