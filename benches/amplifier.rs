@@ -43,7 +43,7 @@ async fn run(sessions: usize, streams: usize) -> Result<(), Failure> {
         data: Some(Source::new("agent.yaml", SCRIPT.to_owned())),
         flaws: vec![],
         freedoms: vec![],
-        course: wirecert::peer::modifier::MockHistory::default(),
+        history: wirecert::peer::deviation::MockHistory::default(),
         latency: None,
         recorder: Recorder::new(Clock::start(), vec![]),
     };

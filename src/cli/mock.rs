@@ -13,7 +13,7 @@ use tokio::sync::{RwLock, Semaphore, broadcast, mpsc};
 
 use crate::diagnostic::{Diagnostic, yaml};
 use crate::peer::control;
-use crate::peer::modifier::{MockHistory, Modifier};
+use crate::peer::deviation::{MockHistory, Modifier};
 use crate::peer::script::{self, Script};
 use crate::peer::{self, Begin, Ended, Latency, Mock, MockError, MockEvent, MockKind, MockOptions, Starting};
 use crate::protocol::{self, Protocol};
@@ -263,7 +263,7 @@ fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliE
         name: args.ide_name.clone(),
         flaws: args.flaw.clone(),
         freedoms: args.freedom.clone(),
-        course: MockHistory::default(),
+        history: MockHistory::default(),
         latency: args.latency.map(|(min, max)| Latency { min, max, seed: args.seed }),
         recorder: recorder.clone(),
     };

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Source};
 use crate::protocol::Edition;
 use crate::trace::Recorder;
 
-use super::modifier::MockHistory;
+use super::deviation::MockHistory;
 use super::{BoxFuture, Flaw, Freedom, Latency, amp, amplifier, openctx};
 
 /// The mock of a role, and what can be different about it.
@@ -74,7 +74,7 @@ pub struct MockOptions {
     /// Names of freedoms that are on from the beginning.
     pub freedoms: Vec<String>,
     /// What has happened at the mock so far: a client that is driven for one life after another is the same mock in all.
-    pub course: MockHistory,
+    pub history: MockHistory,
     /// How its messages are held up, if they are.
     pub latency: Option<Latency>,
     /// Where its connections are recorded.

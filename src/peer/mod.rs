@@ -7,11 +7,10 @@ pub mod amp;
 pub mod amplifier;
 mod asking;
 pub mod control;
+pub mod deviation;
 mod driven;
 mod fetch;
 mod fill;
-#[cfg(test)]
-mod fitting;
 mod format;
 mod hosting;
 mod http;
@@ -19,19 +18,17 @@ mod interface;
 mod kind;
 mod latency;
 mod mock;
-pub mod modifier;
 pub mod openctx;
 mod params;
-mod quirks;
 pub mod script;
 
+pub use deviation::{Also, Flaw, Freedom};
 pub use interface::{BoxFuture, Peer, PeerError, Performed, Setting, SubjectDirs, VerbCall};
 pub use kind::{Announce, Announced, Announcement, Answer, Detected, PeerKind, Probe, kind};
 pub use latency::{Draws, Latency};
 pub use mock::{
     Begin, Ended, Lines, Mock, MockError, MockEvent, MockKind, MockOptions, Starting, described, flaws, freedoms, mock,
 };
-pub use quirks::{Also, Flaw, Freedom};
 
 // Further paths by which the folders of protocols import these modules.
 use driven as lines;

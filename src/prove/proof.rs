@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::peer;
-use crate::peer::modifier::Modifier;
+use crate::peer::deviation::Modifier;
 use crate::protocol::{Edition, Level, Protocol, Role};
 
 /// One mock that the suite is played against.

@@ -14,7 +14,7 @@ use crate::judge::{
     SubjectReport, SubjectRun, judge_subject,
 };
 use crate::peer;
-use crate::peer::modifier::{LATE, Modifier};
+use crate::peer::deviation::{LATE, Modifier};
 use crate::play::{Cancel, Run, StopCondition, SuiteError, fresh_run_dir, start, suite};
 use crate::protocol::{Level, Protocol, Reach, Requirement, Role, area};
 use crate::report::Silent;

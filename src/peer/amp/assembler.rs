@@ -1,21 +1,10 @@
 //! Frames of the other end, judged by RFC 6455 and joined to messages.
 
+use crate::peer::deviation::websocket::{FrameFault, SocketSwitch};
+use crate::peer::deviation::{Deviations, Includes};
 use crate::protocol::rfc6455::may_be_sent;
 use crate::trace::Frame;
 use crate::wire::websocket::opcode;
-
-/// Faults of frames that a lax end overlooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameFault {
-    /// A mask where there must be none, or none where there must be one.
-    Mask,
-    ReservedBits,
-    Opcode,
-    Utf8,
-    Control,
-    Fragments,
-    Close,
-}
 
 /// How an end takes frames; the default is as RFC 6455 has it.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +24,20 @@ pub struct FrameTolerance {
 }
 
 impl FrameTolerance {
+    /// How an end with these deviations takes the frames of a client, or of a server.
+    pub fn new<E: Copy + Includes<SocketSwitch>>(from_client: bool, deviations: &Deviations<E>) -> Self {
+        let beyond = |switch| if let SocketSwitch::DeafBeyond(bytes) = switch { Some(bytes) } else { None };
+        let tolerates = |fault: &FrameFault| deviations.has(SocketSwitch::Tolerates(*fault));
+        Self {
+            from_client,
+            tolerated: FrameFault::ALL.into_iter().filter(tolerates).collect(),
+            forgets_at_control: deviations.has(SocketSwitch::ForgetsAtControl),
+            ignores_beyond: deviations.choose(beyond),
+            refuses_fragments: deviations.has(SocketSwitch::RefusesFragments),
+            checks_fragments_alone: deviations.has(SocketSwitch::ChecksFragmentsAlone),
+        }
+    }
+
     fn tolerates(&self, fault: FrameFault) -> bool {
         self.tolerated.contains(&fault)
     }

@@ -8,3 +8,8 @@ pub mod client;
 pub mod editor;
 pub mod host;
 mod segments;
+
+/// The id of the edition that Amp's own CLI speaks, in tables of flaws and freedoms.
+const CLI: &str = "cli";
+/// The id of the edition of the published guide, in tables of flaws and freedoms.
+const GUIDE: &str = "guide";

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::names::Method;
 
+use super::deviations::{AgentEffect, Deviations, Switch};
 use super::incoming::ResponseOutcome;
-use super::quirks::{AgentEffect, Quirks, Switch};
 
 /// How long a response is waited for (docs/amp.md, Messages).
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -53,7 +53,7 @@ struct OpenCall {
 #[derive(Debug)]
 pub struct Calls {
     edition: &'static AmpEdition,
-    quirks: Quirks,
+    deviations: Deviations,
     /// Waiting for a connection, each since when.
     waiting: VecDeque<(Instant, AgentCall)>,
     /// Waiting for a response, the oldest first.
@@ -67,8 +67,8 @@ pub struct Calls {
 
 impl Calls {
     /// No calls yet.
-    pub fn new(edition: &'static AmpEdition, quirks: Quirks) -> Self {
-        Self { edition, quirks, waiting: VecDeque::new(), open: vec![], last: 0, late: vec![], answered: vec![] }
+    pub fn new(edition: &'static AmpEdition, deviations: Deviations) -> Self {
+        Self { edition, deviations, waiting: VecDeque::new(), open: vec![], last: 0, late: vec![], answered: vec![] }
     }
 
     /// Whether every call has an outcome.
@@ -102,7 +102,7 @@ impl Calls {
 
     /// The request of the next call that waits for a connection, which from now on waits for its response.
     pub fn next_request(&mut self, now: Instant) -> Option<OutgoingRequest> {
-        if self.quirks.has(Switch::Serial) && !self.open.is_empty() {
+        if self.deviations.has(Switch::Serial) && !self.open.is_empty() {
             return None;
         }
         let (_, call) = self.waiting.pop_front()?;
@@ -114,17 +114,17 @@ impl Calls {
     fn request(&mut self, call: &AgentCall) -> (String, OutgoingRequest) {
         self.last += 1;
         let id = match () {
-            () if self.quirks.has(Switch::UuidIds) => uuid(),
-            () if self.quirks.has(Switch::OneId) => "1".to_owned(),
-            () if self.quirks.has(Switch::QuotedIds) => format!("\"call\\{}\"", self.last),
+            () if self.deviations.has(Switch::UuidIds) => uuid(),
+            () if self.deviations.has(Switch::OneId) => "1".to_owned(),
+            () if self.deviations.has(Switch::QuotedIds) => format!("\"call\\{}\"", self.last),
             () => self.last.to_string(),
         };
-        (id.clone(), encode_request(self.edition, &self.quirks, &id, call.method, &call.params))
+        (id.clone(), encode_request(self.edition, &self.deviations, &id, call.method, &call.params))
     }
 
     /// The requests that a flaw makes again.
     pub fn repeat(&mut self, now: Instant) -> Vec<OutgoingRequest> {
-        if !self.quirks.has(Switch::Repeats) {
+        if !self.deviations.has(Switch::Repeats) {
             return vec![];
         }
         let due = |open: &&mut OpenCall| !open.repeated && open.since + REPEAT_AFTER <= now;
@@ -143,7 +143,7 @@ impl Calls {
         let is_late = found.is_none() && known(&self.late);
         let is_again = found.is_none() && !is_late && known(&self.answered);
         let is_unknown = found.is_none() && !is_late && !is_again;
-        let has = |switch| self.quirks.has(switch);
+        let has = |switch| self.deviations.has(switch);
         let misassigned = has(Switch::InOrder)
             || (is_late && has(Switch::TakesLate))
             || (is_again && has(Switch::TakesTwice))
@@ -161,7 +161,7 @@ impl Calls {
 
     /// Takes the calls whose time to be answered is over.
     pub fn take_late(&mut self, now: Instant) -> Vec<AgentCall> {
-        if self.quirks.has(Switch::NoTimeout) {
+        if self.deviations.has(Switch::NoTimeout) {
             return vec![];
         }
         let late: Vec<OpenCall> = self.open.extract_if(.., |open| open.since + RESPONSE_TIMEOUT <= now).collect();
@@ -178,7 +178,7 @@ impl Calls {
         self.last = 0;
         self.late.clear();
         self.answered.clear();
-        if self.quirks.has(Switch::KeepsOpen) {
+        if self.deviations.has(Switch::KeepsOpen) {
             return vec![];
         }
         self.open.drain(..).map(|open| open.call).collect()
@@ -192,9 +192,9 @@ impl Calls {
 
     /// When time next brings something to the calls that wait for a response.
     pub fn next_due(&self) -> Option<Instant> {
-        let again = self.quirks.has(Switch::Repeats);
+        let again = self.deviations.has(Switch::Repeats);
         let due = |open: &OpenCall| open.since + if again && !open.repeated { REPEAT_AFTER } else { RESPONSE_TIMEOUT };
-        let timeouts = !self.quirks.has(Switch::NoTimeout);
+        let timeouts = !self.deviations.has(Switch::NoTimeout);
         self.open.iter().filter(|_| timeouts).map(due).min()
     }
 }
@@ -208,34 +208,33 @@ fn remember(ids: &mut Vec<String>, id: String) {
 /// A request.
 pub fn encode_request(
     edition: &AmpEdition,
-    quirks: &Quirks,
+    deviations: &Deviations,
     id: &str,
     method: Method,
     params: &Value,
 ) -> OutgoingRequest {
     let mut params = params.clone();
-    let mut why = quirks.rewrite(&mut params, |effect| match effect {
+    let mut why = deviations.rewrite(&mut params, |effect| match effect {
         AgentEffect::Params(of, change) if of.is_none_or(|of| of == method) => Some(change),
         _ => None,
     });
-    let number = id.parse::<u64>().ok().filter(|_| quirks.has(Switch::NumericIds));
+    let number = id.parse::<u64>().ok().filter(|_| deviations.has(Switch::NumericIds));
     let id = number.map_or_else(|| json!(id), |number| json!(number));
     let mut request = edition.envelope.request(&id, edition.methods.of(method).unwrap_or_default(), &params);
     let change = |effect| if let AgentEffect::Request(change) = effect { Some(change) } else { None };
-    why = quirks.rewrite(&mut request, change).or(why);
+    why = deviations.rewrite(&mut request, change).or(why);
     let mut bytes = request.to_string().into_bytes();
-    let change = |effect| if let AgentEffect::Text(change) = effect { Some(change) } else { None };
-    why = quirks.rewrite(&mut bytes, change).or(why);
+    why = deviations.message_text(&mut bytes).or(why);
     let deliberate = why.or_else(|| {
-        [Switch::OneId, Switch::NumericIds, Switch::Repeats].into_iter().find_map(|switch| quirks.why(switch))
+        [Switch::OneId, Switch::NumericIds, Switch::Repeats].into_iter().find_map(|switch| deviations.why(switch))
     });
     OutgoingRequest { bytes, deliberate }
 }
 
 /// The request with which a flaw begins a connection: for a method that no edition has.
-pub fn greeting(edition: &AmpEdition, quirks: &Quirks) -> OutgoingRequest {
+pub fn greeting(edition: &AmpEdition, deviations: &Deviations) -> OutgoingRequest {
     let request = edition.envelope.request(&json!("hello"), "initialize", &json!({}));
-    OutgoingRequest { bytes: request.to_string().into_bytes(), deliberate: quirks.why(Switch::Greets) }
+    OutgoingRequest { bytes: request.to_string().into_bytes(), deliberate: deviations.why(Switch::Greets) }
 }
 
 /// A random id of version 4 (RFC 9562 section 5.4).
@@ -254,43 +253,45 @@ fn uuid() -> String {
 }
 
 /// The key of the line that reports an outcome, `result` or `error`, and its value.
-pub fn report_outcome(quirks: &Quirks, call: &AgentCall, outcome: ResponseOutcome) -> (&'static str, Value) {
+pub fn report_outcome(deviations: &Deviations, call: &AgentCall, outcome: ResponseOutcome) -> (&'static str, Value) {
     let failed = match &outcome {
         ResponseOutcome::Result(result) => result.get(flag(call.method)) == Some(&json!(false)),
         ResponseOutcome::Error(_) | ResponseOutcome::NoResult => true,
     };
-    if failed && quirks.has(Switch::SuccessAnyway(call.method)) {
+    if failed && deviations.has(Switch::SuccessAnyway(call.method)) {
         return ("result", success(call));
     }
     match outcome {
-        ResponseOutcome::Result(result) => report_result(quirks, call, result),
-        ResponseOutcome::Error(error) if quirks.has(Switch::ErrorsAsResults) => ("result", error["message"].clone()),
-        ResponseOutcome::Error(error) if quirks.has(Switch::ErrorsWithDataAsResults) && has_more(&error) => {
+        ResponseOutcome::Result(result) => report_result(deviations, call, result),
+        ResponseOutcome::Error(error) if deviations.has(Switch::ErrorsAsResults) => {
+            ("result", error["message"].clone())
+        }
+        ResponseOutcome::Error(error) if deviations.has(Switch::ErrorsWithDataAsResults) && has_more(&error) => {
             ("result", error)
         }
         ResponseOutcome::Error(error) => ("error", json!({"code": error["code"], "message": error["message"]})),
-        ResponseOutcome::NoResult if quirks.has(Switch::NothingAsResult) => ("result", success(call)),
+        ResponseOutcome::NoResult if deviations.has(Switch::NothingAsResult) => ("result", success(call)),
         ResponseOutcome::NoResult => ("error", error_json("no_result", "the editor answered without a result")),
     }
 }
 
-fn report_result(quirks: &Quirks, call: &AgentCall, mut result: Value) -> (&'static str, Value) {
-    if quirks.has(Switch::EmptyIsFailure(call.method)) && is_empty(&result) {
+fn report_result(deviations: &Deviations, call: &AgentCall, mut result: Value) -> (&'static str, Value) {
+    if deviations.has(Switch::EmptyIsFailure(call.method)) && is_empty(&result) {
         return ("error", error_json("empty", "there is nothing"));
     }
     let differs = call.method == Method::Ping && result.get("message") != call.params.get("message");
-    if differs && call.params.get("message").is_some_and(Value::is_string) && !quirks.has(Switch::WrongTypes) {
+    if differs && call.params.get("message").is_some_and(Value::is_string) && !deviations.has(Switch::WrongTypes) {
         return ("error", error_json("wrong_echo", "the editor answered with another message"));
     }
-    if quirks.has(Switch::FailuresAsErrors) && result.get(flag(call.method)) == Some(&json!(false)) {
+    if deviations.has(Switch::FailuresAsErrors) && result.get(flag(call.method)) == Some(&json!(false)) {
         let message = result.get("message").cloned().unwrap_or_else(|| json!("the editor could not do it"));
         return ("error", json!({"message": message}));
     }
-    quirks.rewrite(&mut result, |effect| match effect {
+    deviations.rewrite(&mut result, |effect| match effect {
         AgentEffect::Result(of, change) if of.is_none_or(|of| of == call.method) => Some(change),
         _ => None,
     });
-    if quirks.has(Switch::Essence) {
+    if deviations.has(Switch::Essence) {
         result = essential_part(call.method, result);
     }
     ("result", result)
@@ -349,7 +350,7 @@ mod tests {
     use crate::protocol::amp::editions::CLI;
 
     fn calls() -> Calls {
-        Calls::new(&CLI, Quirks::default())
+        Calls::new(&CLI, Deviations::default())
     }
 
     fn call(number: u64) -> AgentCall {
@@ -398,7 +399,7 @@ mod tests {
 
     fn reported(method: Method, outcome: ResponseOutcome) -> (&'static str, Value) {
         let call = AgentCall { number: json!(1), method, params: json!({"message": "m"}) };
-        super::report_outcome(&Quirks::default(), &call, outcome)
+        super::report_outcome(&Deviations::default(), &call, outcome)
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::{self, SCANNED_PORTS};
 use crate::protocol::{Edition as _, Lock};
 
-use super::quirks::{Quirks, Switch};
+use super::deviations::{Deviations, Switch};
 
 /// How many files of the folder are looked at.
 const MAX_FILES: usize = 10_000;
@@ -42,24 +42,24 @@ pub struct DiscoveredEditor {
 /// In `cli` there is one or none: among the editors that are alive, the one that has open what the client works in,
 /// else the one that has open a folder around or inside it; where several are left, their user has to choose
 /// (docs/amp.md, Choosing an editor). In `guide` every lockfile counts (quick reference, section 1).
-pub fn editors(edition: &AmpEdition, scope: &SearchScope, quirks: &Quirks) -> Vec<DiscoveredEditor> {
-    let folder = if quirks.has(Switch::LooksElsewhere) { "amp" } else { lockfile::FOLDER };
-    let mut found = lockfiles(edition, &scope.data_home.join(folder), quirks);
-    if quirks.has(Switch::RangeOnly) {
+pub fn editors(edition: &AmpEdition, scope: &SearchScope, deviations: &Deviations) -> Vec<DiscoveredEditor> {
+    let folder = if deviations.has(Switch::LooksElsewhere) { "amp" } else { lockfile::FOLDER };
+    let mut found = lockfiles(edition, &scope.data_home.join(folder), deviations);
+    if deviations.has(Switch::RangeOnly) {
         found.retain(|f| (SCANNED_PORTS.0..=SCANNED_PORTS.1).contains(&f.lock.port));
     }
-    if quirks.has(Switch::FirstOnly) {
+    if deviations.has(Switch::FirstOnly) {
         found.truncate(1);
     }
-    match edition.lockfile.has("workspaceFolders") && !quirks.has(Switch::AnyWorkspace) {
-        true => choose(edition, found, &scope.workspace, quirks),
+    match edition.lockfile.has("workspaceFolders") && !deviations.has(Switch::AnyWorkspace) {
+        true => choose(edition, found, &scope.workspace, deviations),
         false => found,
     }
 }
 
 /// The lockfiles in a folder, by name; those that say nothing of use are left out, and in `cli` those of processes that
 /// have ended.
-fn lockfiles(edition: &AmpEdition, folder: &Path, quirks: &Quirks) -> Vec<DiscoveredEditor> {
+fn lockfiles(edition: &AmpEdition, folder: &Path, deviations: &Deviations) -> Vec<DiscoveredEditor> {
     let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
     let mut paths: Vec<PathBuf> = entries.take(MAX_FILES).filter_map(|entry| entry.ok().map(|e| e.path())).collect();
     paths.sort();
@@ -68,24 +68,24 @@ fn lockfiles(edition: &AmpEdition, folder: &Path, quirks: &Quirks) -> Vec<Discov
         let is_lockfile = path.extension().is_some_and(|e| e == "json");
         let content = if is_lockfile { read(&path) } else { None };
         let Some(content) = content else {
-            if quirks.has(Switch::BlockedByForeignFiles) {
+            if deviations.has(Switch::BlockedByForeignFiles) {
                 return vec![];
             }
             continue;
         };
-        let lock = edition.read_lockfile(&content).or_else(|e| match quirks.has(Switch::TakesIncomplete) {
+        let lock = edition.read_lockfile(&content).or_else(|e| match deviations.has(Switch::TakesIncomplete) {
             true => lockfile::read(&[], &content).map(|lock| Lock { folders: folders(&lock.content), ..lock }),
             false => Err(e),
         });
         let lock = match lock {
             Ok(lock) => lock,
-            Err(_) if blocked(&content, quirks) => return vec![],
+            Err(_) if blocked(&content, deviations) => return vec![],
             Err(_) => continue,
         };
-        let alive = !edition.lockfile.has("pid") || quirks.has(Switch::IgnoresPid);
+        let alive = !edition.lockfile.has("pid") || deviations.has(Switch::IgnoresPid);
         if alive || lock.pid.is_none_or(is_alive) {
-            found.extend(apply_flaws(edition, DiscoveredEditor { path, lock }, quirks));
-        } else if quirks.has(Switch::RemovesDead) {
+            found.extend(apply_flaws(edition, DiscoveredEditor { path, lock }, deviations));
+        } else if deviations.has(Switch::RemovesDead) {
             // Another client may have done so before.
             let _ = std::fs::remove_file(&path);
         }
@@ -94,18 +94,18 @@ fn lockfiles(edition: &AmpEdition, folder: &Path, quirks: &Quirks) -> Vec<Discov
 }
 
 /// Whether a flaw lets a useless file keep the client from all others.
-fn blocked(content: &[u8], quirks: &Quirks) -> bool {
+fn blocked(content: &[u8], deviations: &Deviations) -> bool {
     let torn = serde_json::from_slice::<serde_json::Value>(content).is_err();
-    quirks.has(if torn { Switch::BlockedByTorn } else { Switch::BlockedByIncomplete })
+    deviations.has(if torn { Switch::BlockedByTorn } else { Switch::BlockedByIncomplete })
 }
 
 /// A lockfile as flaws have it understood.
-fn apply_flaws(edition: &AmpEdition, mut found: DiscoveredEditor, quirks: &Quirks) -> Option<DiscoveredEditor> {
+fn apply_flaws(edition: &AmpEdition, mut found: DiscoveredEditor, deviations: &Deviations) -> Option<DiscoveredEditor> {
     let keys = found.lock.content.as_object().map_or(0, serde_json::Map::len);
-    if quirks.has(Switch::RefusesExtraKeys) && keys > edition.lockfile.members.len() {
+    if deviations.has(Switch::RefusesExtraKeys) && keys > edition.lockfile.members.len() {
         return None;
     }
-    if quirks.has(Switch::PortFromName) {
+    if deviations.has(Switch::PortFromName) {
         let name = found.path.file_stem().and_then(|name| name.to_str());
         found.lock.port = name.and_then(|name| name.parse().ok())?;
     }
@@ -133,9 +133,9 @@ fn choose(
     edition: &AmpEdition,
     found: Vec<DiscoveredEditor>,
     workspace: &Path,
-    quirks: &Quirks,
+    deviations: &Deviations,
 ) -> Vec<DiscoveredEditor> {
-    let has = |switch| quirks.has(switch);
+    let has = |switch| deviations.has(switch);
     let resolve_links = |path: &Path| if has(Switch::LinksNotFollowed) { path.to_owned() } else { resolve_links(path) };
     let ours = resolve_links(workspace);
     let first = if has(Switch::FirstFolderOnly) { 1 } else { usize::MAX };
@@ -217,9 +217,9 @@ pub struct EditorSearch {
 
 impl EditorSearch {
     /// A search that begins.
-    pub fn new(now: Instant, quirks: &Quirks) -> Self {
-        let pause = if quirks.has(Switch::LateReconnect) { RETRY_INTERVAL } else { Duration::ZERO };
-        let hammers = quirks.has(Switch::Hammers);
+    pub fn new(now: Instant, deviations: &Deviations) -> Self {
+        let pause = if deviations.has(Switch::LateReconnect) { RETRY_INTERVAL } else { Duration::ZERO };
+        let hammers = deviations.has(Switch::Hammers);
         Self { since: now, next: now, attempted: HashMap::new(), granted_at: None, pause, hammers }
     }
 
@@ -308,13 +308,13 @@ mod tests {
             json!({"workspaceFolders": [self.dir.path().join(name)]})
         }
 
-        fn ports(&self, edition: &AmpEdition, quirks: &Quirks) -> Vec<u16> {
+        fn ports(&self, edition: &AmpEdition, deviations: &Deviations) -> Vec<u16> {
             let scope = SearchScope { data_home: self.dir.path().to_owned(), workspace: self.dir.path().join("w") };
-            editors(edition, &scope, quirks).iter().map(|found| found.lock.port).collect()
+            editors(edition, &scope, deviations).iter().map(|found| found.lock.port).collect()
         }
 
         fn ports_of_cli(&self) -> Vec<u16> {
-            self.ports(&CLI, &Quirks::default())
+            self.ports(&CLI, &Deviations::default())
         }
     }
 
@@ -373,7 +373,7 @@ mod tests {
         machine.file("8001.json", "{\"port\": 8001, \"authToken\": \"t\"}");
         machine.file("8000.json", "{\"port\": 8000, \"authToken\": \"t\", \"pid\": 2147483647}");
         machine.file("8002.json", "{\"port\": 8002}");
-        assert_eq!(machine.ports(&GUIDE, &Quirks::default()), [8000, 8001]);
+        assert_eq!(machine.ports(&GUIDE, &Deviations::default()), [8000, 8001]);
     }
 
     fn lock(port: u16) -> DiscoveredEditor {
@@ -388,7 +388,7 @@ mod tests {
     #[tokio::test]
     async fn the_same_editor_is_tried_every_second_and_at_once_after_a_connection_that_has_ended() {
         let start = Instant::now();
-        let mut search = EditorSearch::new(start, &Quirks::default());
+        let mut search = EditorSearch::new(start, &Deviations::default());
         let mut attempted = |range: std::ops::Range<u64>, again: bool| -> Vec<u64> {
             if again {
                 search.restart(start + Duration::from_millis(range.start * 100));
@@ -406,7 +406,7 @@ mod tests {
     #[tokio::test]
     async fn another_editor_is_tried_at_once() {
         let start = Instant::now();
-        let mut search = EditorSearch::new(start, &Quirks::default());
+        let mut search = EditorSearch::new(start, &Deviations::default());
         assert_eq!(ports(&search.choose(vec![lock(1)], start)), [1]);
         assert_eq!(ports(&search.choose(vec![lock(1), lock(2)], start + Duration::from_millis(2))), [2]);
     }
@@ -414,7 +414,7 @@ mod tests {
     #[tokio::test]
     async fn after_half_a_minute_only_others_are_tried_until_a_call_comes() {
         let start = Instant::now();
-        let mut search = EditorSearch::new(start, &Quirks::default());
+        let mut search = EditorSearch::new(start, &Deviations::default());
         assert_eq!(ports(&search.choose(vec![lock(1)], start)), [1]);
         let later = start + RETRY_PERIOD;
         assert_eq!(ports(&search.choose(vec![lock(1), lock(2)], later)), [2]);

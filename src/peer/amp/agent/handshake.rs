@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use crate::peer::amp::client::connect::target;
 use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
+use crate::peer::deviation::websocket::SocketSwitch;
 use crate::protocol::Lock;
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::verbs::Encoding;
@@ -16,7 +17,7 @@ use crate::wire::tcp::{self, Address};
 use crate::wire::websocket::{self, ClientRequest, HandshakeError, HandshakeOutcome, Options, SendOptions, Socket};
 use crate::wire::{Limits, Tap};
 
-use super::quirks::{AgentEffect, Quirks, Switch, Trigger, Unchecked};
+use super::deviations::{Deviations, Switch, Trigger, Unchecked};
 use super::run::AgentEvent;
 
 /// How long the end of a connection may take that was only made to see whether it would be.
@@ -25,8 +26,8 @@ const PROBE_CLOSE_TIMEOUT: Duration = Duration::from_millis(30);
 const UNBOUNDED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Bounds of a connection.
-fn limits(quirks: &Quirks) -> Limits {
-    let handshake = if quirks.has(Switch::HandshakeUnbounded) { UNBOUNDED } else { Duration::from_secs(3) };
+fn limits(deviations: &Deviations) -> Limits {
+    let handshake = if deviations.has(Switch::HandshakeUnbounded) { UNBOUNDED } else { Duration::from_secs(3) };
     Limits { handshake, write: Duration::from_secs(5), ..Limits::default() }
 }
 
@@ -34,33 +35,34 @@ fn limits(quirks: &Quirks) -> Limits {
 pub async fn connect(
     edition: &AmpEdition,
     lock: &Lock,
-    quirks: &Quirks,
+    deviations: &Deviations,
     tap: Tap,
     events: &mpsc::Sender<AgentEvent>,
 ) -> Option<Socket> {
-    let address = address(edition, lock, quirks);
-    let limits = limits(quirks);
-    if quirks.has(Switch::Probes) {
+    let address = address(edition, lock, deviations);
+    let limits = limits(deviations);
+    if deviations.has(Switch::Probes) {
         drop(tcp::open(&address, limits.handshake).await.ok()?);
     }
-    if quirks.has(Switch::ProbesHandshake) {
+    if deviations.has(Switch::ProbesHandshake) {
         // What it finds out is what it finds out again. It is no connection of the trace's.
         let unrecorded = Tap::new(Recorder::new(Clock::start(), vec![]), "probe".to_owned(), End::Client);
-        let probe = websocket::connect(&address, &request(&address, lock, quirks), unrecorded, &limits).await.ok()?;
+        let probe =
+            websocket::connect(&address, &request(&address, lock, deviations), unrecorded, &limits).await.ok()?;
         probe.socket.sender.shutdown().await;
         // An editor that does not answer its close holds nothing up.
         let _ = timeout(PROBE_CLOSE_TIMEOUT, probe.socket.sender.ended()).await;
     }
-    let relay = flawed_relay(&address, quirks, events).await;
+    let relay = flawed_relay(&address, deviations, events).await;
     let relay = relay.as_ref().unwrap_or(&address);
-    let request = request(&address, lock, quirks);
+    let request = request(&address, lock, deviations);
     let opened = websocket::connect(relay, &request, tap, &limits).await.ok()?;
-    if is_accepted(&opened, quirks) {
+    if is_accepted(&opened, deviations) {
         return Some(opened.socket);
     }
     let hangs = match opened.why_not {
-        Some(HandshakeError::Status(_)) => quirks.has(Switch::HangsAtRefusal),
-        Some(HandshakeError::NoResponse(_)) => quirks.has(Switch::HangsAfter(Trigger::HugeHead)),
+        Some(HandshakeError::Status(_)) => deviations.has(Switch::HangsAtRefusal),
+        Some(HandshakeError::NoResponse(_)) => deviations.has(Switch::HangsAfter(Trigger::HugeHead)),
         _ => false,
     };
     if hangs {
@@ -72,25 +74,24 @@ pub async fn connect(
 
 /// Where the editor of a lockfile is (docs/amp.md, Connection; quick reference, section 2). `localhost` stands for both
 /// loopback addresses.
-fn address(edition: &AmpEdition, lock: &Lock, quirks: &Quirks) -> Address {
-    Address::new(if quirks.has(Switch::Ipv4Only) { "127.0.0.1" } else { edition.host }, lock.port)
+fn address(edition: &AmpEdition, lock: &Lock, deviations: &Deviations) -> Address {
+    Address::new(if deviations.has(Switch::Ipv4Only) { "127.0.0.1" } else { edition.host }, lock.port)
 }
 
-fn request(address: &Address, lock: &Lock, quirks: &Quirks) -> ClientRequest {
-    let bare = quirks.has(Switch::TokenNotEncoded);
+fn request(address: &Address, lock: &Lock, deviations: &Deviations) -> ClientRequest {
+    let bare = deviations.has(Switch::TokenNotEncoded);
     let encoding = if bare { Encoding::None } else { Encoding::Component };
     let mut request = ClientRequest::new(target(Some(&lock.token), encoding));
     request.headers.push(("Host".to_owned(), Some(address.to_string())));
     // Judged by the session, so that what breaks the RFC is not answered as if it were sound.
     request.options = Options { pong: false, close: false, read: true };
-    let change = |effect| if let AgentEffect::Handshake(change) = effect { Some(change) } else { None };
-    let why = quirks.rewrite(&mut request, change).or(quirks.why(Switch::TokenNotEncoded));
+    let why = deviations.handshake_request(&mut request).or(deviations.why(Switch::TokenNotEncoded));
     request.manner = SendOptions { deliberate: why.map(str::to_owned), ..request.manner };
     request
 }
 
 /// Whether a flaw or the RFC takes the response for one that accepts.
-fn is_accepted(opened: &HandshakeOutcome, quirks: &Quirks) -> bool {
+fn is_accepted(opened: &HandshakeOutcome, deviations: &Deviations) -> bool {
     let overlooked = opened.why_not.as_ref().is_some_and(|fault| {
         let unchecked = match fault {
             HandshakeError::Accept(_) => Unchecked::Accept,
@@ -100,18 +101,18 @@ fn is_accepted(opened: &HandshakeOutcome, quirks: &Quirks) -> bool {
             HandshakeError::Subprotocol(_) => Unchecked::Subprotocol,
             HandshakeError::NoResponse(_) | HandshakeError::NoStatus(_) | HandshakeError::Status(_) => return false,
         };
-        quirks.has(Switch::Unchecked(unchecked))
+        deviations.has(Switch::Unchecked(unchecked))
     });
-    let refused = opened.response.as_ref().is_some_and(|response| is_refused(response, quirks));
+    let refused = opened.response.as_ref().is_some_and(|response| is_refused(response, deviations));
     (opened.accepted && !refused) || overlooked
 }
 
 /// Whether a flaw refuses a sound answer.
-fn is_refused(response: &Head, quirks: &Quirks) -> bool {
+fn is_refused(response: &Head, deviations: &Deviations) -> bool {
     let exactly = |name: &str, value: &str| response.headers.iter().any(|(n, v)| n == name && v == value);
     let connection: Vec<&str> = response.header("connection").collect();
     let known = ["upgrade", "connection", "sec-websocket-accept"];
-    let has = |switch| quirks.has(switch);
+    let has = |switch| deviations.has(switch);
     (has(Switch::HeadersByCase) && !(exactly("Upgrade", "websocket") && exactly("Connection", "Upgrade")))
         || (has(Switch::ConnectionExact) && !connection.iter().any(|c| c.eq_ignore_ascii_case("upgrade")))
         || (has(Switch::RefusesHeaders)
@@ -120,22 +121,26 @@ fn is_refused(response: &Head, quirks: &Quirks) -> bool {
 }
 
 /// Where to connect to instead, if a flaw puts a go-between before the editor.
-async fn flawed_relay(address: &Address, quirks: &Quirks, events: &mpsc::Sender<AgentEvent>) -> Option<Address> {
-    let hangs = |trigger| quirks.has(Switch::HangsAfter(trigger));
+async fn flawed_relay(
+    address: &Address,
+    deviations: &Deviations,
+    events: &mpsc::Sender<AgentEvent>,
+) -> Option<Address> {
+    let hangs = |trigger| deviations.has(Switch::HangsAfter(trigger));
     let watches = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
     let segment_flaws = SegmentFlaws {
-        needs_one_head_segment: quirks.has(Switch::OneSegmentHead),
-        loses_behind_head: quirks.has(Switch::LosesFramesAtOnce),
-        loses_split: quirks.has(Switch::LosesSplitFrames),
-        loses_joined: quirks.has(Switch::LosesJoinedFrames),
+        needs_one_head_segment: deviations.has(Switch::OneSegmentHead),
+        loses_behind_head: deviations.has(Switch::LosesFramesAtOnce),
+        loses_split: deviations.has(SocketSwitch::LosesSplitFrames),
+        loses_joined: deviations.has(SocketSwitch::LosesJoinedFrames),
         on_hazard: watches.then(|| {
-            let (events, quirks) = (events.clone(), quirks.clone());
+            let (events, deviations) = (events.clone(), deviations.clone());
             let on_hazard = move |what| {
                 let trigger = match what {
                     SegmentHazard::HalfFrame => Trigger::HalfFrame,
                     SegmentHazard::HugeLength => Trigger::HugeLength,
                 };
-                if quirks.has(Switch::HangsAfter(trigger)) {
+                if deviations.has(Switch::HangsAfter(trigger)) {
                     // Where there is no room, the client is busy hanging.
                     let _ = events.try_send(AgentEvent::Hang);
                 }

@@ -5,13 +5,13 @@
 //! the mock.
 
 mod calls;
+mod deviations;
 mod discovery;
 mod flaws;
 mod freedoms;
 mod handshake;
 mod incoming;
 mod mock;
-mod quirks;
 mod run;
 mod session;
 

@@ -15,10 +15,10 @@ use crate::wire::Tap;
 use crate::wire::websocket::Socket;
 
 use super::calls::{self, AgentCall, Calls};
+use super::deviations::{AgentEffect, Deviations, Switch, Trigger};
 use super::discovery::{self, DiscoveredEditor, EditorSearch, SearchScope};
 use super::handshake;
 use super::incoming::{EditorMessage, MessageReader, ResponseOutcome};
-use super::quirks::{AgentEffect, Quirks, Switch, Trigger};
 use super::session::ConnectionHandle;
 
 /// How long a call waits for a connection where there is no editor to connect to.
@@ -53,7 +53,7 @@ pub struct AgentSettings {
     /// Where the client looks for editors.
     pub scope: SearchScope,
     /// The flaws and freedoms of the client.
-    pub quirks: Quirks,
+    pub deviations: Deviations,
     /// Where the client's connections are recorded.
     pub recorder: Recorder,
 }
@@ -91,8 +91,8 @@ pub async fn run(settings: AgentSettings, lines: crate::peer::Lines) -> Ended {
     let (mut commands, output) = lines::start(lines);
     let (events, mut incoming) = mpsc::channel(EVENTS);
     let mut agent = Agent {
-        calls: Calls::new(settings.edition, settings.quirks.clone()),
-        search: EditorSearch::new(Instant::now(), &settings.quirks),
+        calls: Calls::new(settings.edition, settings.deviations.clone()),
+        search: EditorSearch::new(Instant::now(), &settings.deviations),
         settings,
         output,
         events,
@@ -142,7 +142,7 @@ pub async fn run(settings: AgentSettings, lines: crate::peer::Lines) -> Ended {
 
 impl Agent {
     fn has(&self, switch: Switch) -> bool {
-        self.settings.quirks.has(switch)
+        self.settings.deviations.has(switch)
     }
 
     /// When the next timer is due.
@@ -196,8 +196,8 @@ impl Agent {
     }
 
     async fn look_for_editor(&mut self, now: Instant) {
-        let AgentSettings { edition, scope, quirks, .. } = &self.settings;
-        let mut editors = discovery::editors(edition, scope, quirks);
+        let AgentSettings { edition, scope, deviations, .. } = &self.settings;
+        let mut editors = discovery::editors(edition, scope, deviations);
         if let (Some(port), true) = (self.first, self.has(Switch::RemembersEditor)) {
             editors.retain(|found| found.lock.port == port);
         }
@@ -218,17 +218,17 @@ impl Agent {
     fn attempt(&mut self, editors: Vec<DiscoveredEditor>) {
         self.attempting = true;
         self.first = self.first.or(editors.first().map(|found| found.lock.port));
-        let AgentSettings { edition, ref quirks, ref recorder, .. } = self.settings;
-        let (quirks, recorder, events) = (quirks.clone(), recorder.clone(), self.events.clone());
+        let AgentSettings { edition, ref deviations, ref recorder, .. } = self.settings;
+        let (deviations, recorder, events) = (deviations.clone(), recorder.clone(), self.events.clone());
         let first = self.attempts + 1;
         self.attempts += editors.len() as u64;
         tokio::spawn(async move {
             let mut established = None;
             for (number, DiscoveredEditor { path, lock }) in (first..).zip(editors) {
                 recorder.add_secret(&lock.token);
-                quirks.course().connection();
+                deviations.history().connection();
                 let tap = Tap::new(recorder.clone(), number.to_string(), End::Client);
-                if let Some(socket) = handshake::connect(edition, &lock, &quirks, tap, &events).await {
+                if let Some(socket) = handshake::connect(edition, &lock, &deviations, tap, &events).await {
                     established = Some((socket, path));
                     break;
                 }
@@ -266,12 +266,12 @@ impl Agent {
     async fn on_connected(&mut self, socket: Socket, lockfile: &Path) {
         self.attempting = false;
         self.connected = true;
-        let AgentSettings { edition, ref quirks, .. } = self.settings;
-        let connection = ConnectionHandle::start(self.attempts, socket, quirks.clone(), self.events.clone());
-        if quirks.has(Switch::Greets) {
-            connection.send(calls::greeting(edition, quirks));
+        let AgentSettings { edition, ref deviations, .. } = self.settings;
+        let connection = ConnectionHandle::start(self.attempts, socket, deviations.clone(), self.events.clone());
+        if deviations.has(Switch::Greets) {
+            connection.send(calls::greeting(edition, deviations));
         }
-        if quirks.has(Switch::RemovesLockfile) {
+        if deviations.has(Switch::RemovesLockfile) {
             let _ = std::fs::remove_file(lockfile);
         }
         self.connection = Some(connection);
@@ -288,14 +288,14 @@ impl Agent {
     }
 
     async fn on_call(&mut self, call: lines::Call) {
-        self.settings.quirks.course().message();
-        let AgentSettings { edition, ref scope, ref quirks, .. } = self.settings;
+        self.settings.deviations.history().message();
+        let AgentSettings { edition, ref scope, ref deviations, .. } = self.settings;
         let Some(method) = edition.method(&call.name) else {
             self.write_line(json!({"id": call.id, "unsupported": true})).await;
             return;
         };
         let mut params = call.params;
-        if edition.absolute_paths && !quirks.has(Switch::AbsolutePathsOnly) {
+        if edition.absolute_paths && !deviations.has(Switch::AbsolutePathsOnly) {
             make_absolute(&mut params, &scope.workspace);
         }
         self.called = true;
@@ -306,8 +306,8 @@ impl Agent {
     }
 
     async fn on_message(&mut self, bytes: Vec<u8>) {
-        let AgentSettings { edition, ref quirks, .. } = self.settings;
-        let message = MessageReader { edition, quirks }.read(bytes, |id| self.calls.pending_request(id));
+        let AgentSettings { edition, ref deviations, .. } = self.settings;
+        let message = MessageReader { edition, deviations }.read(bytes, |id| self.calls.pending_request(id));
         match message {
             EditorMessage::Response(id, outcome) => {
                 let Some(call) = self.calls.take(&id) else { return };
@@ -339,8 +339,8 @@ impl Agent {
 
     async fn on_notification(&mut self, name: String, data: Value) {
         let mut reported = Some(data);
-        for quirk in self.settings.quirks.iter() {
-            if let AgentEffect::Reported(change) = quirk.effect {
+        for (_, effect) in self.settings.deviations.effects() {
+            if let AgentEffect::Reported(change) = effect {
                 reported = reported.and_then(|data| change(&name, data));
             }
         }
@@ -369,16 +369,16 @@ impl Agent {
     }
 
     async fn report_outcome(&self, call: &AgentCall, outcome: ResponseOutcome) {
-        let (key, value) = calls::report_outcome(&self.settings.quirks, call, outcome);
+        let (key, value) = calls::report_outcome(&self.settings.deviations, call, outcome);
         self.write_line(json!({"id": call.number, key: value})).await;
         if key == "error" {
-            self.settings.quirks.course().error();
+            self.settings.deviations.history().error();
         }
     }
 
     async fn report_failure(&self, call: &AgentCall, code: &str, message: &str) {
         self.write_line(json!({"id": call.number, "error": {"code": code, "message": message}})).await;
-        self.settings.quirks.course().error();
+        self.settings.deviations.history().error();
     }
 
     async fn report_state(&mut self, state: &'static str) {
@@ -392,7 +392,7 @@ impl Agent {
 
     async fn write_line(&self, mut line: Value) {
         let change = |effect| if let AgentEffect::Line(change) = effect { Some(change) } else { None };
-        self.settings.quirks.rewrite(&mut line, change);
+        self.settings.deviations.rewrite(&mut line, change);
         // Without a reader nothing needs to be written.
         self.output.line(&line).await;
     }

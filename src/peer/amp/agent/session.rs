@@ -1,15 +1,16 @@
-//! One connection to an editor, from the handshake to its end, and what quirks make of its frames.
+//! One connection to an editor, from the handshake to its end, and what deviations make of its frames.
 
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameFault, FrameTolerance};
+use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameTolerance};
+use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::wire::websocket::{FrameSpec, Incoming, Receiver, SendError, Sender, Socket, opcode};
 
 use super::calls::OutgoingRequest;
-use super::quirks::{AgentEffect, AgentFrameKind, Quirks, Switch, Trigger};
+use super::deviations::{Deviations, Switch, Trigger};
 use super::run::AgentEvent;
 
 /// How long the editor may take to end a connection that is being closed.
@@ -37,7 +38,7 @@ pub struct ConnectionHandle {
 
 impl ConnectionHandle {
     /// Serves a connection that has just been accepted; what comes of it goes to `events`.
-    pub fn start(number: u64, socket: Socket, quirks: Quirks, events: mpsc::Sender<AgentEvent>) -> Self {
+    pub fn start(number: u64, socket: Socket, deviations: Deviations, events: mpsc::Sender<AgentEvent>) -> Self {
         let (requests, request_queue) = mpsc::channel(MAX_QUEUED_REQUESTS);
         let Socket { sender, incoming } = socket;
         let assembler = Assembler::new(MAX_MESSAGE);
@@ -46,7 +47,7 @@ impl ConnectionHandle {
             sender,
             incoming,
             request_queue,
-            quirks,
+            deviations,
             assembler,
             events,
             pongs: vec![],
@@ -75,7 +76,7 @@ struct AgentSession {
     sender: Sender,
     incoming: Receiver,
     request_queue: mpsc::Receiver<OutgoingRequest>,
-    quirks: Quirks,
+    deviations: Deviations,
     assembler: Assembler,
     events: mpsc::Sender<AgentEvent>,
     /// Pongs that are to be sent later.
@@ -113,7 +114,7 @@ impl AgentSession {
     }
 
     async fn serve(&mut self) -> SessionEnd {
-        let sends_pings = self.quirks.has(Switch::SendsPings);
+        let sends_pings = self.deviations.has(Switch::SendsPings);
         let mut next_ping = Instant::now();
         loop {
             let due = self.pongs.first().map(|(due, _)| *due);
@@ -123,13 +124,13 @@ impl AgentSession {
                     let Some(request) = request else { return SessionEnd::Leave };
                     self.open += 1;
                     let frame = FrameSpec::new(opcode::TEXT, request.bytes);
-                    if let Err(e) = self.send(AgentFrameKind::Request, frame, request.deliberate).await {
+                    if let Err(e) = self.send(FrameKind::Message, frame, request.deliberate).await {
                         return e.into();
                     }
                 }
                 () = sleep_until(due.unwrap_or(next_ping)), if due.is_some() => {
                     let (_, payload) = self.pongs.remove(0);
-                    if let Err(e) = self.send(AgentFrameKind::Pong, FrameSpec::pong(payload), None).await {
+                    if let Err(e) = self.send(FrameKind::Pong, FrameSpec::pong(payload), None).await {
                         return e.into();
                     }
                 }
@@ -141,7 +142,7 @@ impl AgentSession {
                 }
                 incoming = self.incoming.recv() => match incoming {
                     Some(Incoming::Frame(frame)) => {
-                        let input = self.assembler.frame(&frame, &frame_tolerance(&self.quirks));
+                        let input = self.assembler.frame(&frame, &FrameTolerance::new(false, &self.deviations));
                         if let Err(end) = self.on_frame(input).await {
                             return end;
                         }
@@ -161,7 +162,7 @@ impl AgentSession {
         match input {
             AssembledFrame::Text(bytes) => self.on_message(bytes).await,
             AssembledFrame::Ping(payload) => self.on_ping(payload).await?,
-            AssembledFrame::Pong if self.quirks.has(Switch::ClosesOnPong) => return Err(SessionEnd::Leave),
+            AssembledFrame::Pong if self.deviations.has(SocketSwitch::ClosesOnPong) => return Err(SessionEnd::Leave),
             AssembledFrame::Binary => self.report_trigger(Trigger::Binary).await,
             AssembledFrame::Nothing | AssembledFrame::Pong => {}
             AssembledFrame::Close(code) => return Err(SessionEnd::Answer(code)),
@@ -189,19 +190,19 @@ impl AgentSession {
     }
 
     async fn on_ping(&mut self, payload: Vec<u8>) -> Result<(), SendError> {
-        let ignores_ping =
-            self.quirks.has(Switch::NoPong) || (self.open > 0 && self.quirks.has(Switch::NoPongWhileOpen));
+        let ignores_ping = self.deviations.has(SocketSwitch::NoPong)
+            || (self.open > 0 && self.deviations.has(Switch::NoPongWhileOpen));
         if ignores_ping {
             return Ok(());
         }
-        if self.quirks.has(Switch::PongsLate) {
+        if self.deviations.has(Switch::PongsLate) {
             // Of many pings in a row only some need a response (RFC 6455 section 5.5.3).
             if self.pongs.len() < 100 {
                 self.pongs.push((Instant::now() + PONG_DELAY, payload));
             }
             return Ok(());
         }
-        self.send(AgentFrameKind::Pong, FrameSpec::pong(payload), None).await
+        self.send(FrameKind::Pong, FrameSpec::pong(payload), None).await
     }
 
     /// Reports a trigger, at which a flaw may make this client fail.
@@ -209,8 +210,8 @@ impl AgentSession {
         let _ = self.events.send(AgentEvent::Triggered(trigger)).await;
     }
 
-    async fn send(&self, kind: AgentFrameKind, frame: FrameSpec, why: Option<&'static str>) -> Result<(), SendError> {
-        for (frame, flaw) in outgoing_frames(kind, frame, &self.quirks) {
+    async fn send(&self, kind: FrameKind, frame: FrameSpec, why: Option<&'static str>) -> Result<(), SendError> {
+        for (frame, flaw) in self.deviations.frames(kind, frame) {
             self.sender.send(&frame, flaw.or(why)).await?;
         }
         Ok(())
@@ -221,10 +222,10 @@ impl AgentSession {
             self.sender.shutdown().await;
             return;
         };
-        let _ = self.send(AgentFrameKind::Close, frame, None).await;
+        let _ = self.send(FrameKind::Close, frame, None).await;
         drop(self.incoming);
         // It is for the server to close the stream first (RFC 6455 section 7.1.1).
-        if self.quirks.has(Switch::NeverQuits) {
+        if self.deviations.has(Switch::NeverQuits) {
             self.sender.ended().await;
         }
         let _ = timeout(CLOSE_TIMEOUT, self.sender.ended()).await;
@@ -233,53 +234,21 @@ impl AgentSession {
 
     /// The close frame with which a connection ends; none where it just ends.
     fn close_frame(&self, end: &SessionEnd) -> Option<FrameSpec> {
-        let has = |switch| self.quirks.has(switch);
-        let other = self.quirks.choose(|s| if let Switch::LeavesWith(code) = s { Some(code) } else { None });
+        let other = self.deviations.choose(|s| if let Switch::LeavesWith(code) = s { Some(code) } else { None });
         match *end {
             SessionEnd::Gone => None,
-            SessionEnd::Answer(_) if has(Switch::CloseNotAnswered) => None,
-            SessionEnd::Answer(Some(_)) if has(Switch::AnswersCloseWith1000) => Some(FrameSpec::close(Some(1000), "")),
+            SessionEnd::Answer(_) if self.deviations.has(SocketSwitch::CloseNotAnswered) => None,
+            SessionEnd::Answer(Some(_)) if self.deviations.has(SocketSwitch::CloseNotEchoed) => {
+                Some(FrameSpec::close(Some(1000), ""))
+            }
             SessionEnd::Answer(code) => Some(FrameSpec::close(code, "")),
-            SessionEnd::Fail(..) if has(Switch::WrongFailureCode) => Some(FrameSpec::close(Some(1000), "")),
+            SessionEnd::Fail(..) if self.deviations.has(SocketSwitch::WrongFailureCode) => {
+                Some(FrameSpec::close(Some(1000), ""))
+            }
             SessionEnd::Fail(code, reason) => Some(FrameSpec::close(Some(code), reason)),
-            SessionEnd::Leave if has(Switch::LeavesSilently) => None,
-            SessionEnd::Leave if has(Switch::LeavesWithoutCode) => Some(FrameSpec::close(None, "")),
+            SessionEnd::Leave if self.deviations.has(Switch::LeavesSilently) => None,
+            SessionEnd::Leave if self.deviations.has(Switch::LeavesWithoutCode) => Some(FrameSpec::close(None, "")),
             SessionEnd::Leave => Some(FrameSpec::close(Some(other.unwrap_or(1000)), "")),
         }
     }
-}
-
-/// How the frames of the editor are taken.
-pub fn frame_tolerance(quirks: &Quirks) -> FrameTolerance {
-    use FrameFault::{Close, Control, Fragments, Mask, Opcode, ReservedBits, Utf8};
-    let faults = [Mask, ReservedBits, Opcode, Utf8, Control, Fragments, Close];
-    FrameTolerance {
-        from_client: false,
-        tolerated: faults.into_iter().filter(|fault| quirks.has(Switch::Tolerates(*fault))).collect(),
-        forgets_at_control: quirks.has(Switch::ForgetsAtControl),
-        ignores_beyond: quirks.choose(|s| if let Switch::DeafBeyond(n) = s { Some(n) } else { None }),
-        refuses_fragments: quirks.has(Switch::RefusesFragments),
-        checks_fragments_alone: quirks.has(Switch::ChecksFragmentsAlone),
-    }
-}
-
-/// The frames that are sent for a frame of ours, each with the flaw that has changed it.
-pub fn outgoing_frames(
-    kind: AgentFrameKind,
-    frame: FrameSpec,
-    quirks: &Quirks,
-) -> Vec<(FrameSpec, Option<&'static str>)> {
-    let mut frames = vec![(frame, None)];
-    for quirk in quirks.iter() {
-        if let AgentEffect::Frame(of, change) = quirk.effect
-            && of == kind
-        {
-            let why = |old: Option<&'static str>| if quirk.flaw { Some(quirk.name) } else { old };
-            frames = frames
-                .into_iter()
-                .flat_map(|(frame, old)| change(frame).into_iter().map(move |f| (f, why(old))))
-                .collect();
-        }
-    }
-    frames
 }

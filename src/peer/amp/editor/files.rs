@@ -9,11 +9,11 @@ use crate::protocol::amp::editions::{EditForm, ResultForm};
 use crate::protocol::amp::names::Method;
 use crate::uri;
 
+use super::deviations::Switch;
 use super::disk::{self, DiskError};
 use super::methods::{Params, count, string};
 use super::model::Editor;
 use super::outgoing::MethodOutcome;
-use super::quirks::Switch;
 
 /// How much a flaw that loses long texts leaves of them, in bytes.
 pub const PIECE: usize = 64 << 10;
@@ -24,45 +24,45 @@ impl Editor {
         let key = self.find(&path, Method::ReadFile);
         let buffer = self.buffers.get(&key);
         let dirty = buffer.is_some_and(|b| b.dirty);
-        let buffer = buffer.filter(|_| !self.quirks.has(Switch::DiskOnly));
-        if self.quirks.has(Switch::ReadTouches) {
+        let buffer = buffer.filter(|_| !self.deviations.has(Switch::DiskOnly));
+        if self.deviations.has(Switch::ReadTouches) {
             let mut beside = key.clone().into_os_string();
             beside.push("~");
             let _ = disk::write(&self.root, Path::new(&beside), "");
         }
         let read = match buffer {
-            Some(_) if self.quirks.has(Switch::OpenFails) => {
+            Some(_) if self.deviations.has(Switch::OpenFails) => {
                 return Ok(MethodOutcome::Failed("the file is in use".to_owned()));
             }
             Some(buffer) => Ok(Cow::Borrowed(buffer.text.as_str())),
-            None if self.quirks.has(Switch::OpenOnly) => {
+            None if self.deviations.has(Switch::OpenOnly) => {
                 return Ok(MethodOutcome::Failed("the file is not open".to_owned()));
             }
             None => disk::read(&key).map(Cow::Owned),
         };
         let content = match read {
             Ok(content) => content,
-            Err(DiskError::NotText(_)) if self.quirks.has(Switch::BadBytesUnanswered) => {
+            Err(DiskError::NotText(_)) if self.deviations.has(Switch::BadBytesUnanswered) => {
                 return Ok(MethodOutcome::Silence);
             }
-            Err(DiskError::NotText(_)) if self.quirks.has(Switch::LossyBytes) => {
+            Err(DiskError::NotText(_)) if self.deviations.has(Switch::LossyBytes) => {
                 String::from_utf8_lossy(&disk::read_bytes(&key).unwrap_or_default()).into_owned().into()
             }
-            Err(e) if e.is_missing() && self.quirks.has(Switch::MissingIsEmpty) => "".into(),
-            Err(DiskError::NotAFile(_)) if self.quirks.has(Switch::DirectoryIsListed) => "".into(),
+            Err(e) if e.is_missing() && self.deviations.has(Switch::MissingIsEmpty) => "".into(),
+            Err(DiskError::NotAFile(_)) if self.deviations.has(Switch::DirectoryIsListed) => "".into(),
             Err(e) => return Ok(MethodOutcome::Failed(e.to_string())),
         };
-        if content.is_empty() && self.quirks.has(Switch::RefusesEmptyFile) {
+        if content.is_empty() && self.deviations.has(Switch::RefusesEmptyFile) {
             return Ok(MethodOutcome::Failed("the file has no content".to_owned()));
         }
         let mut content: &str = &content;
-        if self.quirks.has(Switch::DropsFinalNewline) {
+        if self.deviations.has(Switch::DropsFinalNewline) {
             content = content.strip_suffix('\n').map_or(content, |c| c.strip_suffix('\r').unwrap_or(c));
         }
-        if let Some(most) = self.quirks.choose(|s| if let Switch::CutsAt(n) = s { Some(n) } else { None })
+        if let Some(most) = self.deviations.choose(|s| if let Switch::CutsAt(n) = s { Some(n) } else { None })
             && content.len() > most
         {
-            let _ = self.quirks.has(Switch::CutsAt(most));
+            let _ = self.deviations.has(Switch::CutsAt(most));
             content = &content[..content.floor_char_boundary(most)];
         }
         Ok(MethodOutcome::Done(match self.edition.results {
@@ -74,7 +74,7 @@ impl Editor {
     pub(super) fn edit_file(&mut self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
         let path = self.path_of(params, Method::EditFile)?;
         let key = self.find(&path, Method::EditFile);
-        if self.quirks.has(Switch::LeavesFolders)
+        if self.deviations.has(Switch::LeavesFolders)
             && let Some(folder) = key.parent().filter(|f| !f.exists() && f.starts_with(&self.root))
         {
             let _ = std::fs::create_dir_all(folder);
@@ -102,28 +102,30 @@ impl Editor {
             Some(buffer) => buffer.text.clone(),
             None => match disk::read(key) {
                 // Where there is nothing to take bytes out of, a flaw that goes on all the same heeds no offsets.
-                Err(e) if e.is_missing() && self.quirks.has(Switch::MissingIsMade) => return Ok(new.to_owned()),
-                Err(DiskError::NotAFile(_)) if self.quirks.has(Switch::EditsFoldersGladly) => return Ok(new.to_owned()),
+                Err(e) if e.is_missing() && self.deviations.has(Switch::MissingIsMade) => return Ok(new.to_owned()),
+                Err(DiskError::NotAFile(_)) if self.deviations.has(Switch::EditsFoldersGladly) => {
+                    return Ok(new.to_owned());
+                }
                 read => read.map_err(|e| e.to_string())?,
             },
         };
         let (mut start, mut end) = (start, end);
-        if start > end && self.quirks.has(Switch::SwapsOffsets) {
+        if start > end && self.deviations.has(Switch::SwapsOffsets) {
             (start, end) = (end, start);
         }
         let inclusive =
-            self.quirks.has(Switch::EndInclusive) || new.is_empty() && self.quirks.has(Switch::EndOfBothKinds);
+            self.deviations.has(Switch::EndInclusive) || new.is_empty() && self.deviations.has(Switch::EndOfBothKinds);
         if inclusive && start <= end {
             if end >= old.len() {
                 return Err(format!("the file has {} bytes, so there is no byte {end}", old.len()));
             }
             end = old.ceil_char_boundary(end + 1);
         }
-        if self.quirks.has(Switch::OffsetsInCharacters) {
+        if self.deviations.has(Switch::OffsetsInCharacters) {
             let byte = |n| old.char_indices().nth(n).map_or(old.len(), |(i, _)| i);
             (start, end) = (byte(start), byte(end));
         }
-        if self.quirks.has(Switch::ClampsOffsets) {
+        if self.deviations.has(Switch::ClampsOffsets) {
             (start, end) = (start.min(old.len()), end.min(old.len()));
         }
         if start > end {
@@ -132,15 +134,15 @@ impl Editor {
         if end > old.len() {
             return Err(format!("the file has {} bytes, so there is no byte {end}", old.len()));
         }
-        if new.is_empty() && start < end && self.quirks.has(Switch::DeletesNothing) {
+        if new.is_empty() && start < end && self.deviations.has(Switch::DeletesNothing) {
             return Ok(old);
         }
-        if self.quirks.has(Switch::KeepsRange) {
+        if self.deviations.has(Switch::KeepsRange) {
             end = start;
         }
         match (old.get(..start), old.get(end..)) {
             (Some(before), Some(after)) => Ok([before, new, after].concat()),
-            _ if self.quirks.has(Switch::CutsCharacters) => {
+            _ if self.deviations.has(Switch::CutsCharacters) => {
                 let old = old.as_bytes();
                 Ok(String::from_utf8_lossy(&[&old[..start], new.as_bytes(), &old[end..]].concat()).into_owned())
             }
@@ -151,9 +153,9 @@ impl Editor {
     /// Makes editor and disk hold a new text, unless a flaw has it otherwise.
     fn put(&mut self, path: &Path, key: PathBuf, new: String) -> Result<(), String> {
         let mut new = new;
-        if (key.is_file() && self.quirks.has(Switch::EditsNothing))
-            || (key.is_dir() && self.quirks.has(Switch::EditsFoldersGladly))
-            || (self.edited.contains(&key) && self.quirks.has(Switch::FirstEditOnly))
+        if (key.is_file() && self.deviations.has(Switch::EditsNothing))
+            || (key.is_dir() && self.deviations.has(Switch::EditsFoldersGladly))
+            || (self.edited.contains(&key) && self.deviations.has(Switch::FirstEditOnly))
         {
             return Ok(());
         }
@@ -165,34 +167,34 @@ impl Editor {
             (new.is_empty(), Switch::RefusesEmptyText, "there is no content"),
             (dirty, Switch::RefusesOverUnsaved, "the file has unsaved changes"),
         ] {
-            if wrong && self.quirks.has(switch) {
+            if wrong && self.deviations.has(switch) {
                 return Err(why.to_owned());
             }
         }
-        if self.quirks.has(Switch::LosesUnicodeOnWrite) {
+        if self.deviations.has(Switch::LosesUnicodeOnWrite) {
             new = new.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
         }
-        if self.quirks.has(Switch::CrlfToLf) {
+        if self.deviations.has(Switch::CrlfToLf) {
             new = new.replace("\r\n", "\n");
         }
-        if new.len() > PIECE && self.quirks.has(Switch::CutsWrites) {
+        if new.len() > PIECE && self.deviations.has(Switch::CutsWrites) {
             new.truncate(new.floor_char_boundary(PIECE));
         }
-        if !new.is_empty() && !new.ends_with('\n') && self.quirks.has(Switch::AddsFinalNewline) {
+        if !new.is_empty() && !new.ends_with('\n') && self.deviations.has(Switch::AddsFinalNewline) {
             new.push('\n');
         }
         if missing
-            && self.quirks.has(Switch::MakesFolders)
+            && self.deviations.has(Switch::MakesFolders)
             && let Some(folder) = key.parent().filter(|f| f.starts_with(&self.root))
         {
             let _ = std::fs::create_dir_all(folder);
         }
-        if !missing && self.quirks.has(Switch::BufferOnly) {
+        if !missing && self.deviations.has(Switch::BufferOnly) {
             self.load(path).map_err(|e| e.to_string())?;
         } else {
             disk::write(&self.root, &key, &new).map_err(|e| e.to_string())?;
         }
-        let others = self.quirks.has(Switch::EditsEveryMatch);
+        let others = self.deviations.has(Switch::EditsEveryMatch);
         if others {
             let name = key.to_string_lossy().into_owned();
             for (other, buffer) in &mut self.buffers {
@@ -203,12 +205,12 @@ impl Editor {
             }
         }
         if let Some(buffer) = self.buffers.get_mut(&key)
-            && !self.quirks.has(Switch::DiskButNotBuffer)
+            && !self.deviations.has(Switch::DiskButNotBuffer)
         {
             buffer.text = new;
-            buffer.dirty = self.quirks.has(Switch::BufferOnly);
+            buffer.dirty = self.deviations.has(Switch::BufferOnly);
         }
-        if !self.edited.contains(&key) && self.quirks.has(Switch::FirstEditOnly) {
+        if !self.edited.contains(&key) && self.deviations.has(Switch::FirstEditOnly) {
             self.edited.push(key);
         }
         Ok(())
@@ -217,10 +219,11 @@ impl Editor {
     /// The path of a request. The guide's example has a relative one; the CLI sends absolute ones only.
     fn path_of(&self, params: &Params, method: Method) -> Result<PathBuf, MethodOutcome> {
         let path = string(params, "path")?;
-        let decodes = self.quirks.has(Switch::DecodesNames(method));
+        let decodes = self.deviations.has(Switch::DecodesNames(method));
         let path = if decodes { misread_path(path) } else { path.to_owned() };
         let relative = !Path::new(&path).is_absolute();
-        if path.is_empty() || relative && self.edition.absolute_paths && !self.quirks.has(Switch::CliRelativePaths) {
+        if path.is_empty() || relative && self.edition.absolute_paths && !self.deviations.has(Switch::CliRelativePaths)
+        {
             return Err(MethodOutcome::Failed(format!("`{path}` is no absolute path")));
         }
         Ok(self.root.join(path))
@@ -229,7 +232,7 @@ impl Editor {
     /// The real path to use for a path that was asked for.
     fn find(&self, path: &Path, method: Method) -> PathBuf {
         let key = self.key(path);
-        if !self.buffers.contains_key(&key) && self.quirks.has(Switch::PartialName(method)) {
+        if !self.buffers.contains_key(&key) && self.deviations.has(Switch::PartialName(method)) {
             let name = path.to_string_lossy();
             let similar = self.buffers.iter().find(|(_, b)| b.shown.to_string_lossy().contains(&*name));
             if let Some((similar, _)) = similar {

@@ -1,69 +1,39 @@
 //! Ways in which a mock editor can differ from the next and be right all the same.
 
-use std::sync::LazyLock;
-
 use serde_json::{Value, json};
 
-use crate::peer::Freedom;
-use crate::protocol::amp::editions::AmpEdition;
+use crate::peer::amp::{CLI, GUIDE};
+use crate::peer::deviation::value::{escape, pretty, reverse_keys};
+use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
+use crate::peer::deviation::{FreedomRow, freedom};
 use crate::protocol::amp::names::{Method, NotificationKind};
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::FrameSpec;
 
+use super::deviations::{ColumnUnit, EditorEffect, MessageFilter, Switch};
 use super::disk;
-use super::outgoing::{escape, pretty, reverse_keys};
-use super::quirks::{ColumnUnit, EditorEffect, EditorFrameKind, MessageFilter, Quirk, Switch};
 
-struct EditorFreedom {
-    freedom: Freedom,
-    effect: EditorEffect,
-}
-
-macro_rules! freedom {
-    ($name:literal $editions:ident $(forgoes $forgoes:tt)? $about:literal $effect:expr) => {
-        EditorFreedom {
-            freedom: Freedom {
-                name: $name,
-                about: $about,
-                editions: $editions,
-                forgoes: freedom!(@list $($forgoes)?),
-            },
-            effect: $effect,
-        }
-    };
-    (@list) => {
-        &[]
-    };
-    (@list $list:tt) => {
-        &$list
-    };
-}
-
-const BOTH: &[&str] = &["cli", "guide"];
-const CLI: &[&str] = &["cli"];
-const GUIDE: &[&str] = &["guide"];
-
-const FREEDOMS: &[EditorFreedom] = &[
-    freedom!("out-of-order" BOTH "Requests that come at once are answered in reverse order."
+pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
+    freedom!("out-of-order" "Requests that come at once are answered in reverse order."
         EditorEffect::Switch(Switch::OutOfOrder)),
-    freedom!("unhurried" BOTH "Answers take their time, well below the client's bound." EditorEffect::Switch(Switch::Unhurried)),
-    freedom!("pretty-json" BOTH "Messages have white space between their tokens." EditorEffect::Text(MessageFilter::Any, pretty)),
-    freedom!("keys-reversed" BOTH "The keys of objects come in another order." EditorEffect::Message(MessageFilter::Any, reverse_keys)),
-    freedom!("escaped-json" BOTH "Characters beyond ASCII, and slashes, are escaped." EditorEffect::Text(MessageFilter::Any, escape)),
-    freedom!("extra-keys" BOTH "Results, errors and notifications have a key that nobody knows."
+    freedom!("unhurried" "Answers take their time, well below the client's bound." EditorEffect::Switch(Switch::Unhurried)),
+    freedom!("pretty-json" "Messages have white space between their tokens." EditorEffect::Socket(SocketEffect::Text(pretty))),
+    freedom!("keys-reversed" "The keys of objects come in another order." EditorEffect::Message(MessageFilter::Any, reverse_keys)),
+    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." EditorEffect::Socket(SocketEffect::Text(escape))),
+    freedom!("extra-keys" "Results, errors and notifications have a key that nobody knows."
         EditorEffect::Body(MessageFilter::Any, extra)),
-    freedom!("error-data" BOTH "Errors have `data`." EditorEffect::Body(MessageFilter::Error, |b| b["data"] = json!({"hint": "?"}))),
-    freedom!("error-texts" BOTH forgoes ["envelope/error-codes"] "Errors and failures have other texts, and errors other codes."
+    freedom!("error-data" "Errors have `data`." EditorEffect::Body(MessageFilter::Error, |b| b["data"] = json!({"hint": "?"}))),
+    freedom!("error-texts" ["envelope/error-codes"] "Errors and failures have other texts, and errors other codes."
         EditorEffect::Body(MessageFilter::Any, other_texts)),
-    freedom!("drops-final-newline" BOTH "`readFile` drops the final newline." EditorEffect::Switch(Switch::DropsFinalNewline)),
-    freedom!("adds-final-newline" BOTH "`editFile` adds a final newline that is missing."
+    freedom!("drops-final-newline" "`readFile` drops the final newline." EditorEffect::Switch(Switch::DropsFinalNewline)),
+    freedom!("adds-final-newline" "`editFile` adds a final newline that is missing."
         EditorEffect::Switch(Switch::AddsFinalNewline)),
     freedom!("inclusive-end" GUIDE "The `end` of an edit is the last byte of what is replaced."
         EditorEffect::Switch(Switch::EndInclusive)),
     freedom!("makes-folders" CLI "`editFile` makes the folders that a new file needs."
         EditorEffect::Switch(Switch::MakesFolders)),
-    freedom!("columns-in-bytes" BOTH "Columns count bytes." EditorEffect::Switch(Switch::ColumnsIn(ColumnUnit::Bytes))),
-    freedom!("columns-in-utf16" BOTH "Columns count code units of UTF-16."
+    freedom!("columns-in-bytes" "Columns count bytes." EditorEffect::Switch(Switch::ColumnsIn(ColumnUnit::Bytes))),
+    freedom!("columns-in-utf16" "Columns count code units of UTF-16."
         EditorEffect::Switch(Switch::ColumnsIn(ColumnUnit::Utf16))),
     freedom!("lines-from-one" GUIDE "Lines of selections are counted from 1, columns from 0."
     EditorEffect::Body(MessageFilter::Notification(Some(NotificationKind::Selection)), |b| for place in ["start", "end"] {
@@ -83,9 +53,9 @@ const FREEDOMS: &[EditorFreedom] = &[
         EditorEffect::Body(MessageFilter::Success(Some(Method::GetDiagnostics)), two_severities)),
     freedom!("diagnostics-as-in-lsp" GUIDE "Diagnostics have the members that the Language Server Protocol gives them."
         EditorEffect::Body(MessageFilter::Success(Some(Method::GetDiagnostics)), as_in_lsp)),
-    freedom!("no-state-at-first" BOTH forgoes ["selection/initial", "visible-files/initial"] "A client that has just connected is told only who the editor is."
+    freedom!("no-state-at-first" ["selection/initial", "visible-files/initial"] "A client that has just connected is told only who the editor is."
         EditorEffect::Switch(Switch::NoStateAtFirst)),
-    freedom!("no-metadata" CLI forgoes ["metadata/sent"] "`pluginMetadata` is not sent." EditorEffect::Switch(Switch::NoMetadata)),
+    freedom!("no-metadata" CLI ["metadata/sent"] "`pluginMetadata` is not sent." EditorEffect::Switch(Switch::NoMetadata)),
     freedom!("metadata-late" CLI "`pluginMetadata` comes after files and selection." EditorEffect::Switch(Switch::MetadataLate)),
     freedom!("metadata-with-directory" CLI "`pluginMetadata` names a directory."
         EditorEffect::Body(MessageFilter::Notification(Some(NotificationKind::Metadata)), |b| b["pluginDirectory"] = "/opt/editor/plugin".into())),
@@ -94,13 +64,13 @@ const FREEDOMS: &[EditorFreedom] = &[
         uris(m, |uri| uri.replacen("file:///", "file://localhost/", 1));
     })),
     freedom!("caret-with-line" CLI "The content of a caret is the text of its line." EditorEffect::Switch(Switch::CaretWithLine)),
-    freedom!("only-open-files" BOTH "Nothing can be selected, changed or found fault with in a file that was not opened before."
+    freedom!("only-open-files" "Nothing can be selected, changed or found fault with in a file that was not opened before."
         EditorEffect::Switch(Switch::OnlyOpenFiles)),
-    freedom!("repeats-notifications" BOTH "Notifications are sent twice." EditorEffect::Switch(Switch::RepeatsNotifications)),
-    freedom!("errors-for-failures" BOTH "What could not be done is told by an error." EditorEffect::Switch(Switch::ErrorsForFailures)),
-    freedom!("failures-for-errors" BOTH "A request that is not understood is told by `success: false`."
+    freedom!("repeats-notifications" "Notifications are sent twice." EditorEffect::Switch(Switch::RepeatsNotifications)),
+    freedom!("errors-for-failures" "What could not be done is told by an error." EditorEffect::Switch(Switch::ErrorsForFailures)),
+    freedom!("failures-for-errors" "A request that is not understood is told by `success: false`."
         EditorEffect::Switch(Switch::FailuresForErrors)),
-    freedom!("quiet-on-bad-input" BOTH forgoes ["envelope/parse-error"] "A message without an id that can be read is not answered."
+    freedom!("quiet-on-bad-input" ["envelope/parse-error"] "A message without an id that can be read is not answered."
         EditorEffect::Switch(Switch::QuietOnBadInput)),
     freedom!("bare-results" CLI "Results have no members but those that are required."
     EditorEffect::Body(MessageFilter::Success(None), |b| {
@@ -112,13 +82,13 @@ const FREEDOMS: &[EditorFreedom] = &[
         EditorEffect::Body(MessageFilter::Success(Some(Method::ReadFile)), |b| b["encoding"] = "utf-8".into())),
     freedom!("relative-paths" CLI "Relative paths are taken as below the folder that is open."
         EditorEffect::Switch(Switch::CliRelativePaths)),
-    freedom!("lossy-text" BOTH "What is no UTF-8 in a file is replaced." EditorEffect::Switch(Switch::LossyBytes)),
-    freedom!("refuses-with-400" BOTH "A wrong token is refused with the status 400." EditorEffect::Switch(Switch::Refuse400)),
-    freedom!("refuses-with-403" BOTH "A wrong token is refused with the status 403." EditorEffect::Switch(Switch::Refuse403)),
-    freedom!("refuses-by-close" BOTH "A wrong token is refused by a close frame after the handshake."
+    freedom!("lossy-text" "What is no UTF-8 in a file is replaced." EditorEffect::Switch(Switch::LossyBytes)),
+    freedom!("refuses-with-400" "A wrong token is refused with the status 400." EditorEffect::Switch(Switch::Refuse400)),
+    freedom!("refuses-with-403" "A wrong token is refused with the status 403." EditorEffect::Switch(Switch::Refuse403)),
+    freedom!("refuses-by-close" "A wrong token is refused by a close frame after the handshake."
         EditorEffect::Switch(Switch::RefuseAfterAccept)),
-    freedom!("plain-token" BOTH "The token needs no percent-encoding." EditorEffect::Switch(Switch::PlainToken)),
-    freedom!("lockfile-extra-keys" BOTH "The lockfile has more keys than the edition has."
+    freedom!("plain-token" "The token needs no percent-encoding." EditorEffect::Switch(Switch::PlainToken)),
+    freedom!("lockfile-extra-keys" "The lockfile has more keys than the edition has."
     EditorEffect::Lockfile(|l| {
         l["version"] = json!(1);
         l["transport"] = "ws".into();
@@ -140,47 +110,35 @@ const FREEDOMS: &[EditorFreedom] = &[
     EditorEffect::Lockfile(|l| if let Some(folder) = l["workspaceFolders"][0].as_str() {
         l["workspaceFolders"] = json!([format!("{folder}/../{}/.", folder.rsplit('/').next().unwrap_or_default())]);
     })),
-    freedom!("heads-in-other-case" BOTH "The names and words of the handshake's head are written in another case."
-    EditorEffect::Head(|head| for (name, value) in &mut head.headers {
+    freedom!("heads-in-other-case" "The names and words of the handshake's head are written in another case."
+    EditorEffect::Socket(SocketEffect::Accepts(|head| for (name, value) in &mut head.headers {
         let word = name != "Sec-WebSocket-Accept";
         *name = name.to_lowercase();
         if word {
             *value = value.to_uppercase();
         }
-    })),
-    freedom!("heads-with-more" BOTH "The handshake's answer has more headers, and lists `Upgrade` among others."
-    EditorEffect::Head(|head| {
+    }))),
+    freedom!("heads-with-more" "The handshake's answer has more headers, and lists `Upgrade` among others."
+    EditorEffect::Socket(SocketEffect::Accepts(|head| {
         head.headers.push(("Server".to_owned(), "editor".to_owned()));
         if has_token(head, "connection", "upgrade") {
             head.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("connection"));
             head.headers.push(("Connection".to_owned(), "keep-alive, Upgrade".to_owned()));
         }
-    })),
-    freedom!("unknown-notifications" BOTH "Before each message goes a notification that nobody knows."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| vec![FrameSpec::text(STRANGE), f])),
-    freedom!("ping-storm" BOTH "A client that connects is sent 200 pings of 125 bytes."
+    }))),
+    freedom!("unknown-notifications" "Before each message goes a notification that nobody knows."
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(STRANGE), f]))),
+    freedom!("ping-storm" "A client that connects is sent 200 pings of 125 bytes."
         EditorEffect::Switch(Switch::PingStorm)),
-    freedom!("lockfile-late" BOTH "The lockfile comes a third of a second after the port accepts connections."
+    freedom!("lockfile-late" "The lockfile comes a third of a second after the port accepts connections."
         EditorEffect::Switch(Switch::LockfileLate)),
-    freedom!("lockfile-in-two-writes" BOTH "The lockfile is half written for a third of a second."
+    freedom!("lockfile-in-two-writes" "The lockfile is half written for a third of a second."
         EditorEffect::Switch(Switch::LockfileInTwoWrites)),
-    freedom!("heartbeat" BOTH "The editor sends pings of its own." EditorEffect::Switch(Switch::Heartbeat)),
+    freedom!("heartbeat" "The editor sends pings of its own." EditorEffect::Switch(Switch::Heartbeat)),
 ];
 
 /// A notification that no edition has.
 const STRANGE: &str = r#"{"serverNotification":{"method":{"somethingHappened":{}}}}"#;
-
-/// Every freedom.
-pub fn all() -> &'static [Freedom] {
-    static ALL: LazyLock<Vec<Freedom>> = LazyLock::new(|| FREEDOMS.iter().map(|e| e.freedom).collect());
-    &ALL
-}
-
-/// The freedom of this name, if the edition has it.
-pub fn find(edition: &AmpEdition, name: &str) -> Option<Quirk> {
-    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name && e.freedom.editions.contains(&edition.id))?;
-    Some(Quirk::freedom(entry.freedom.name, entry.effect))
-}
 
 fn extra(body: &mut Value) {
     if let Value::Object(map) = body {

@@ -5,7 +5,7 @@ use crate::uri;
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::{Reply, Request, SendOptions};
 
-use super::quirks::{EditorEffect, OverlookedFault, Quirks, Switch, UpgradeFlaw};
+use super::deviations::{EditorDeviations, OverlookedFault, Switch, UpgradeFlaw};
 
 /// The decision on a handshake request.
 #[derive(Debug)]
@@ -35,29 +35,29 @@ pub struct ConnectionCount {
 pub fn decide(
     mut request: Request,
     token: &str,
-    quirks: &Quirks,
+    deviations: &EditorDeviations,
     connections: ConnectionCount,
 ) -> (Request, HandshakeDecision) {
-    quirks.reset_last_flaw();
+    deviations.reset_last_flaw();
     let accepting = Reply::accepting(&request);
     let original = request.head.clone();
-    apply_reading_flaws(&mut request.head, quirks);
+    apply_reading_flaws(&mut request.head, deviations);
     let fault = request.fault();
     request.head = original;
     let decision = match fault {
-        Some(what) => refuse_fault(&request.head, what, quirks),
-        None if !admits(&request, quirks, connections) => {
+        Some(what) => refuse_fault(&request.head, what, deviations),
+        None if !admits(&request, deviations, connections) => {
             HandshakeDecision::Refuse(Reply::refusing("503 Service Unavailable", "no more clients are served\n"))
         }
-        None if knows_token(&request, token, quirks) => {
-            match UpgradeFlaw::ALL.into_iter().find(|how| quirks.has(Switch::Upgrade(*how))) {
+        None if knows_token(&request, token, deviations) => {
+            match UpgradeFlaw::ALL.into_iter().find(|how| deviations.has(Switch::Upgrade(*how))) {
                 Some(how) => not_upgraded(accepting, how),
-                None => HandshakeDecision::Serve(apply_head_flaws(accepting, quirks)),
+                None => HandshakeDecision::Serve(apply_head_flaws(accepting, deviations)),
             }
         }
-        None => refuse_token(accepting, quirks),
+        None => refuse_token(accepting, deviations),
     };
-    let why = quirks.last_flaw();
+    let why = deviations.last_flaw();
     let decision = match decision {
         HandshakeDecision::Serve(reply) => HandshakeDecision::Serve(with_deliberate(reply, why)),
         HandshakeDecision::Close(reply) => HandshakeDecision::Close(with_deliberate(reply, why)),
@@ -69,19 +69,19 @@ pub fn decide(
 }
 
 /// Changes the head to what a flawed server reads: a lax one overlooks faults, a strict one overlooks headers.
-fn apply_reading_flaws(head: &mut Head, quirks: &Quirks) {
+fn apply_reading_flaws(head: &mut Head, deviations: &EditorDeviations) {
     let mut words: Vec<String> = head.start.split(' ').map(str::to_owned).collect();
     if let [method, _, version] = words.as_mut_slice() {
-        if *method != "GET" && quirks.has(Switch::Overlooks(OverlookedFault::Method)) {
+        if *method != "GET" && deviations.has(Switch::Overlooks(OverlookedFault::Method)) {
             "GET".clone_into(method);
         }
-        if version.as_str() < "HTTP/1.1" && quirks.has(Switch::Overlooks(OverlookedFault::HttpVersion)) {
+        if version.as_str() < "HTTP/1.1" && deviations.has(Switch::Overlooks(OverlookedFault::HttpVersion)) {
             "HTTP/1.1".clone_into(version);
         }
         head.start = words.join(" ");
     }
     let mut pretend = |name: &str, value: &str, wrong: bool, fault| {
-        if wrong && quirks.has(Switch::Overlooks(fault)) {
+        if wrong && deviations.has(Switch::Overlooks(fault)) {
             head.headers.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
             head.headers.push((name.to_owned(), value.to_owned()));
         }
@@ -93,17 +93,17 @@ fn apply_reading_flaws(head: &mut Head, quirks: &Quirks) {
         let odd_case = NAMES.iter().any(|n| n.eq_ignore_ascii_case(name) && n != name)
             || name == "Upgrade" && value.eq_ignore_ascii_case("websocket") && value != "websocket";
         let listed = name.eq_ignore_ascii_case("connection") && !value.eq_ignore_ascii_case("upgrade");
-        !(odd_case && quirks.has(Switch::HeadersByCase) || listed && quirks.has(Switch::ConnectionExact))
+        !(odd_case && deviations.has(Switch::HeadersByCase) || listed && deviations.has(Switch::ConnectionExact))
     });
 }
 
-fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> HandshakeDecision {
+fn refuse_fault(head: &Head, what: &str, deviations: &EditorDeviations) -> HandshakeDecision {
     let text = format!("{what}\n");
-    if quirks.has(Switch::HangsUpOnBadHandshake) {
+    if deviations.has(Switch::HangsUpOnBadHandshake) {
         return HandshakeDecision::HangUp(None);
     }
     if !has_token(head, "upgrade", "websocket") {
-        if quirks.has(Switch::AnswersHttpWithPage) {
+        if deviations.has(Switch::AnswersHttpWithPage) {
             return HandshakeDecision::Refuse(Reply::refusing("200 OK", "an editor\n"));
         }
         let mut reply = Reply::refusing("426 Upgrade Required", &text);
@@ -118,7 +118,7 @@ fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> HandshakeDecision {
     if head.header("sec-websocket-version").any(|version| version != "13") {
         let mut reply = Reply::refusing("426 Upgrade Required", &text);
         reply.head.headers.push(("Upgrade".to_owned(), "websocket".to_owned()));
-        if !quirks.has(Switch::VersionNotTold) {
+        if !deviations.has(Switch::VersionNotTold) {
             reply.head.headers.push(("Sec-WebSocket-Version".to_owned(), "13".to_owned()));
         }
         return HandshakeDecision::Refuse(reply);
@@ -126,18 +126,18 @@ fn refuse_fault(head: &Head, what: &str, quirks: &Quirks) -> HandshakeDecision {
     HandshakeDecision::Refuse(Reply::refusing("400 Bad Request", &text))
 }
 
-fn admits(request: &Request, quirks: &Quirks, connections: ConnectionCount) -> bool {
+fn admits(request: &Request, deviations: &EditorDeviations, connections: ConnectionCount) -> bool {
     let offers = |name| request.head.header(name).next().is_some();
-    !(connections.now >= 1 && quirks.has(Switch::OneClient)
-        || connections.before && quirks.has(Switch::OneConnection)
-        || connections.now >= 8 && quirks.has(Switch::EightClients)
-        || offers("sec-websocket-protocol") && quirks.has(Switch::RefusesSubprotocols)
-        || offers("sec-websocket-extensions") && quirks.has(Switch::RefusesExtensions))
+    !(connections.now >= 1 && deviations.has(Switch::OneClient)
+        || connections.before && deviations.has(Switch::OneConnection)
+        || connections.now >= 8 && deviations.has(Switch::EightClients)
+        || offers("sec-websocket-protocol") && deviations.has(Switch::RefusesSubprotocols)
+        || offers("sec-websocket-extensions") && deviations.has(Switch::RefusesExtensions))
 }
 
 /// Whether the request shows the secret, in the query parameter `auth`, percent-encoded as much as its sender likes.
-fn knows_token(request: &Request, token: &str, quirks: &Quirks) -> bool {
-    let shown = if quirks.has(Switch::WholeQueryIsToken) {
+fn knows_token(request: &Request, token: &str, deviations: &EditorDeviations) -> bool {
+    let shown = if deviations.has(Switch::WholeQueryIsToken) {
         request.target().split_once("?auth=").map(|(_, all)| all)
     } else {
         request.query("auth")
@@ -146,28 +146,28 @@ fn knows_token(request: &Request, token: &str, quirks: &Quirks) -> bool {
     if decoded.as_deref() == Some(token) {
         let encoded = decoded.as_deref() != shown;
         let own = encoded && shown.is_some_and(|s| !s.eq_ignore_ascii_case(&uri::encode(token, uri::COMPONENT)));
-        return !(quirks.has(Switch::RefusesRightToken)
-            || encoded && quirks.has(Switch::TokenNotDecoded)
-            || own && quirks.has(Switch::TokenOwnEncodingOnly));
+        return !(deviations.has(Switch::RefusesRightToken)
+            || encoded && deviations.has(Switch::TokenNotDecoded)
+            || own && deviations.has(Switch::TokenOwnEncodingOnly));
     }
     match decoded.as_deref() {
-        None => quirks.has(Switch::AcceptsMissingToken),
-        Some("") => quirks.has(Switch::AcceptsEmptyToken),
-        Some(_) if quirks.has(Switch::AcceptsWrongToken) => true,
-        Some(prefix) => token.starts_with(prefix) && quirks.has(Switch::AcceptsTokenPrefix),
+        None => deviations.has(Switch::AcceptsMissingToken),
+        Some("") => deviations.has(Switch::AcceptsEmptyToken),
+        Some(_) if deviations.has(Switch::AcceptsWrongToken) => true,
+        Some(prefix) => token.starts_with(prefix) && deviations.has(Switch::AcceptsTokenPrefix),
     }
 }
 
-fn refuse_token(accepting: Reply, quirks: &Quirks) -> HandshakeDecision {
-    if quirks.has(Switch::RefusesSilently) {
+fn refuse_token(accepting: Reply, deviations: &EditorDeviations) -> HandshakeDecision {
+    if deviations.has(Switch::RefusesSilently) {
         return HandshakeDecision::HangUp(None);
     }
-    if quirks.has(Switch::RefuseAfterAccept) {
+    if deviations.has(Switch::RefuseAfterAccept) {
         return HandshakeDecision::Close(accepting);
     }
-    let status = if quirks.has(Switch::Refuse400) {
+    let status = if deviations.has(Switch::Refuse400) {
         "400 Bad Request"
-    } else if quirks.has(Switch::Refuse403) {
+    } else if deviations.has(Switch::Refuse403) {
         "403 Forbidden"
     } else {
         "401 Unauthorized"
@@ -197,15 +197,10 @@ fn not_upgraded(mut accepting: Reply, how: UpgradeFlaw) -> HandshakeDecision {
     }
 }
 
-/// The acceptance with what quirks do to its head.
-fn apply_head_flaws(mut reply: Reply, quirks: &Quirks) -> Reply {
-    for quirk in quirks.iter() {
-        if let EditorEffect::Head(change) = quirk.effect {
-            change(&mut reply.head);
-            if quirk.flaw {
-                reply.manner = SendOptions::deliberate(Some(quirk.name));
-            }
-        }
+/// The acceptance with what deviations do to its head.
+fn apply_head_flaws(mut reply: Reply, deviations: &EditorDeviations) -> Reply {
+    if let Some(flaw) = deviations.accepting_head(&mut reply.head) {
+        reply.manner = SendOptions::deliberate(Some(flaw));
     }
     reply
 }

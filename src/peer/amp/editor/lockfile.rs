@@ -12,14 +12,14 @@ use crate::atomic_file::{self, Readable};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::{FOLDER, LockfileValues};
 
-use super::quirks::{EditorEffect, Quirks, Switch};
+use super::deviations::{EditorDeviations, EditorEffect, Switch};
 
 /// The data home; a flaw may overlook what names it.
-pub fn editor_data_home(quirks: &Quirks, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+pub fn editor_data_home(deviations: &EditorDeviations, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let ignored = IgnoredVariables {
-        amp: quirks.has(Switch::IgnoresAmpDataHome) || quirks.has(Switch::HomeOnly),
-        xdg: quirks.has(Switch::IgnoresXdg) || quirks.has(Switch::HomeOnly),
-        home: quirks.has(Switch::IgnoresHome),
+        amp: deviations.has(Switch::IgnoresAmpDataHome) || deviations.has(Switch::HomeOnly),
+        xdg: deviations.has(Switch::IgnoresXdg) || deviations.has(Switch::HomeOnly),
+        home: deviations.has(Switch::IgnoresHome),
     };
     data_home(ignored, env)
 }
@@ -41,47 +41,47 @@ impl Lockfile {
     pub fn write(
         data_home: &Path,
         edition: &AmpEdition,
-        quirks: &Quirks,
+        deviations: &EditorDeviations,
         content: &LockfileValues<'_>,
     ) -> io::Result<Option<Self>> {
-        let folder = data_home.join(if quirks.has(Switch::LockfileElsewhere) { "amp" } else { FOLDER });
+        let folder = data_home.join(if deviations.has(Switch::LockfileElsewhere) { "amp" } else { FOLDER });
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&folder)?;
-        if quirks.has(Switch::RemovesOtherLockfiles) {
+        if deviations.has(Switch::RemovesOtherLockfiles) {
             for other in lockfiles(&folder)? {
                 let _ = std::fs::remove_file(other);
             }
         }
-        if quirks.has(Switch::BlockedByLockfiles) && !lockfiles(&folder)?.is_empty() {
+        if deviations.has(Switch::BlockedByLockfiles) && !lockfiles(&folder)?.is_empty() {
             return Ok(None);
         }
         let running = data_home.join("amp/.running");
-        if quirks.has(Switch::BlockedByOwnTrace) {
+        if deviations.has(Switch::BlockedByOwnTrace) {
             if running.exists() {
                 return Ok(None);
             }
             std::fs::write(&running, "")?;
         }
-        let keys = content_json(edition, quirks, content);
+        let keys = content_json(edition, deviations, content);
         let port = keys["port"].as_u64().unwrap_or(content.port.into());
         let mut text = keys.to_string();
-        if quirks.has(Switch::LockfileTorn) {
+        if deviations.has(Switch::LockfileTorn) {
             text.truncate(text.len() / 2);
         }
-        let name = if quirks.has(Switch::LockfileName) { "editor".to_owned() } else { port.to_string() };
+        let name = if deviations.has(Switch::LockfileName) { "editor".to_owned() } else { port.to_string() };
         let path = folder.join(format!("{name}.json"));
-        if quirks.has(Switch::LockfileEmpty) {
+        if deviations.has(Switch::LockfileEmpty) {
             text.clear();
         }
-        let lockfile = Self { path, leave: quirks.has(Switch::LockfileLeft), removed: Arc::default() };
-        let halves = quirks.has(Switch::LockfileInTwoWrites);
+        let lockfile = Self { path, leave: deviations.has(Switch::LockfileLeft), removed: Arc::default() };
+        let halves = deviations.has(Switch::LockfileInTwoWrites);
         if halves {
             atomic_file::write(&lockfile.path, &text.as_bytes()[..text.len() / 2], Readable::ByOwner)?;
         }
-        if halves || quirks.has(Switch::LockfileLate) {
+        if halves || deviations.has(Switch::LockfileLate) {
             lockfile.write_later(text);
         } else {
             atomic_file::write(&lockfile.path, text.as_bytes(), Readable::ByOwner)?;
@@ -118,13 +118,11 @@ impl Lockfile {
     }
 }
 
-fn content_json(edition: &AmpEdition, quirks: &Quirks, content: &LockfileValues<'_>) -> Value {
+fn content_json(edition: &AmpEdition, deviations: &EditorDeviations, content: &LockfileValues<'_>) -> Value {
     let mut keys = Value::Object(edition.lockfile.content(content));
-    for quirk in quirks.iter() {
-        if let EditorEffect::Lockfile(change) = quirk.effect {
-            change(&mut keys);
-        }
-    }
+    let change = |effect| if let EditorEffect::Lockfile(change) = effect { Some(change) } else { None };
+    // A file has no mark of what is wrong on purpose.
+    let _ = deviations.rewrite(&mut keys, change);
     keys
 }
 
@@ -169,7 +167,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = Path::new("/w");
         let content = LockfileValues { folder, port: 4711, name: "ed", token: "a-secret-token", pid: 7 };
-        let written = Lockfile::write(dir.path(), &CLI, &Quirks::default(), &content).unwrap().unwrap();
+        let written = Lockfile::write(dir.path(), &CLI, &EditorDeviations::default(), &content).unwrap().unwrap();
         assert_eq!(written.path(), dir.path().join("amp/ide/4711.json"));
         assert_eq!(std::fs::metadata(written.path()).unwrap().permissions().mode() & 0o777, 0o600);
         let read: Value = serde_json::from_slice(&std::fs::read(written.path()).unwrap()).unwrap();

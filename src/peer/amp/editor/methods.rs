@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use crate::protocol::amp::editions::{DiagnosticsForm, ResultForm};
 use crate::protocol::amp::names::Method;
 
+use super::deviations::Switch;
 use super::disk::{self, UriError};
 use super::model::{Editor, FileDiagnostic, Notification};
 use super::outgoing::MethodOutcome;
-use super::quirks::Switch;
 use super::request::INVALID_PARAMS;
 use super::text::{self, Pos};
 
@@ -22,7 +22,7 @@ impl Editor {
     pub(super) fn call(&mut self, method: Method, params: &Params) -> (MethodOutcome, Vec<Notification>) {
         let unknown = params.keys().find(|key| self.edition.params(method).all(|known| known != *key));
         if let Some(key) = unknown
-            && self.quirks.has(Switch::RefusesExtraKeys)
+            && self.deviations.has(Switch::RefusesExtraKeys)
         {
             return (MethodOutcome::Refused(INVALID_PARAMS, format!("unknown parameter `{key:.80}`")), vec![]);
         }
@@ -39,40 +39,40 @@ impl Editor {
 
     fn ping(&self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
         let message = string(params, "message")?;
-        let first_line = self.quirks.has(Switch::PingOneLine);
+        let first_line = self.deviations.has(Switch::PingOneLine);
         let message = if first_line { message.lines().next().unwrap_or("pong") } else { message };
         Ok(MethodOutcome::Done(json!({"message": message})))
     }
 
     fn authenticate(&self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
         let right = string(params, "authToken")? == self.token;
-        let right =
-            (right && !self.quirks.has(Switch::AuthenticateRefuses)) || self.quirks.has(Switch::AuthenticateAccepts);
+        let right = (right && !self.deviations.has(Switch::AuthenticateRefuses))
+            || self.deviations.has(Switch::AuthenticateAccepts);
         Ok(MethodOutcome::Done(json!({"authenticated": right})))
     }
 
     fn open_uri(&mut self, params: &Params) -> Result<(MethodOutcome, Vec<Notification>), MethodOutcome> {
         let uri = string(params, "uri")?;
         let success = || (MethodOutcome::Done(json!({"success": true})), vec![]);
-        if self.quirks.has(Switch::RefusesUris) {
+        if self.deviations.has(Switch::RefusesUris) {
             return Ok((MethodOutcome::Failed("cannot open anything".to_owned()), vec![]));
         }
         let path = match disk::to_path(uri) {
             Ok(path) => path,
-            Err(UriError::Scheme) if self.quirks.has(Switch::OpensAnyScheme) => return Ok(success()),
-            Err(UriError::NoScheme) if self.quirks.has(Switch::OpensAnything) => return Ok(success()),
+            Err(UriError::Scheme) if self.deviations.has(Switch::OpensAnyScheme) => return Ok(success()),
+            Err(UriError::NoScheme) if self.deviations.has(Switch::OpensAnything) => return Ok(success()),
             Err(e) => return Ok((MethodOutcome::Failed(e.to_string()), vec![])),
         };
-        let raw = self.quirks.has(Switch::OpensRawUri);
+        let raw = self.deviations.has(Switch::OpensRawUri);
         let path = if raw { uri.trim_start_matches("file://") } else { &path };
         let before = self.visible.len();
         match self.open(Path::new(path)) {
-            Ok(_) if self.quirks.has(Switch::OpensHidden) => {
+            Ok(_) if self.deviations.has(Switch::OpensHidden) => {
                 self.visible.truncate(before);
                 Ok(success())
             }
             Ok(notifications) => Ok((success().0, notifications)),
-            Err(e) if e.is_missing() && self.quirks.has(Switch::OpensMissing) => Ok(success()),
+            Err(e) if e.is_missing() && self.deviations.has(Switch::OpensMissing) => Ok(success()),
             Err(e) => Ok((MethodOutcome::Failed(e.to_string()), vec![])),
         }
     }
@@ -81,7 +81,7 @@ impl Editor {
     fn lenient(&self, method: Method, params: &Params, refused: MethodOutcome) -> MethodOutcome {
         let missing = self.edition.params(method).any(|key| !params.contains_key(key));
         let lax = if missing { Switch::MissingParamSucceeds } else { Switch::WrongParamSucceeds };
-        if !self.quirks.has(lax) {
+        if !self.deviations.has(lax) {
             return refused;
         }
         MethodOutcome::Done(match method {
@@ -127,16 +127,16 @@ impl Editor {
             .filter(|(key, _)| wanted.is_none_or(|path| self.in_scope(key, path)))
             .map(|(key, items)| (key, items.as_slice()))
             .collect();
-        if self.quirks.has(Switch::NoDiagnostics) {
+        if self.deviations.has(Switch::NoDiagnostics) {
             found.clear();
         }
-        if self.quirks.has(Switch::DiagnosticsOfCurrentOnly) {
+        if self.deviations.has(Switch::DiagnosticsOfCurrentOnly) {
             found.retain(|(key, _)| self.selection.as_ref().is_some_and(|s| s.path == **key));
         }
-        if self.quirks.has(Switch::FirstDiagnosticOnly) {
+        if self.deviations.has(Switch::FirstDiagnosticOnly) {
             found.iter_mut().for_each(|(_, items)| *items = &items[..1.min(items.len())]);
         }
-        if found.is_empty() && self.quirks.has(Switch::ErrorWhenNoDiagnostics) {
+        if found.is_empty() && self.deviations.has(Switch::ErrorWhenNoDiagnostics) {
             return Ok(MethodOutcome::Refused(NO_DIAGNOSTICS, "there are no diagnostics".to_owned()));
         }
         Ok(MethodOutcome::Done(match self.edition.diagnostics {
@@ -151,14 +151,14 @@ impl Editor {
 
     /// Whether a file is asked for: by its own path, or by that of a folder around it.
     fn in_scope(&self, key: &Path, path: &str) -> bool {
-        if self.quirks.has(Switch::DiagnosticsOfEverything) {
+        if self.deviations.has(Switch::DiagnosticsOfEverything) {
             return true;
         }
-        if self.quirks.has(Switch::DiagnosticsByString) {
+        if self.deviations.has(Switch::DiagnosticsByString) {
             return self.shown(key).to_string_lossy().starts_with(path);
         }
         let wanted = self.key(Path::new(path));
-        *key == wanted || key.starts_with(&wanted) && !self.quirks.has(Switch::DiagnosticsOfFilesOnly)
+        *key == wanted || key.starts_with(&wanted) && !self.deviations.has(Switch::DiagnosticsOfFilesOnly)
     }
 
     /// The diagnostics of one file.
@@ -169,8 +169,8 @@ impl Editor {
     }
 
     fn diagnostic(&self, content: &str, d: &FileDiagnostic) -> Value {
-        let unit = self.quirks.columns();
-        let offset = |pos: Pos| match self.quirks.has(Switch::OffsetsInLine) {
+        let unit = self.deviations.columns();
+        let offset = |pos: Pos| match self.deviations.has(Switch::OffsetsInLine) {
             true => text::column(content, pos, unit),
             false => text::measure(&content[..text::offset(content, pos)], unit),
         };
@@ -188,7 +188,7 @@ impl Editor {
     /// One diagnostic of a list that leaves the shape of an item open.
     fn item(&self, key: &Path, d: &FileDiagnostic) -> Value {
         let content = self.text(key);
-        let place = |pos: Pos| json!({"line": pos.line, "col": text::column(&content, pos, self.quirks.columns())});
+        let place = |pos: Pos| json!({"line": pos.line, "col": text::column(&content, pos, self.deviations.columns())});
         let (start, end) = (text::clamp(&content, d.start), text::clamp(&content, d.end));
         json!({
             "path": self.path(self.shown(key)), "start": place(start), "end": place(end),

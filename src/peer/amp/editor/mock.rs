@@ -11,23 +11,23 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
-use crate::peer::quirks::{QuirkRegistry, Quirks as Switched};
+use crate::peer::deviation::Deviations;
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::LockfileValues;
 
+use super::deviations::{EditorDeviations, Switch, TABLE};
 use super::lockfile::{self, Lockfile};
 use super::model::Editor;
-use super::quirks::{EditorEffect, Quirks, Switch};
+use super::server;
 use super::shared::{Phase, SharedServer};
 use super::steer::{self, SteerCommand};
-use super::{flaws, freedoms, server};
 
 /// The mock editor.
 pub static MOCK: MockKind = MockKind {
     role: "amp-server",
-    flaws: flaws::all,
-    freedoms: freedoms::all,
+    flaws: || TABLE.flaws(),
+    freedoms: || TABLE.freedoms(),
     described: crate::config::Described::default,
     begin: Begin::Serve(|options| Box::pin(start(options))),
     scripted: false,
@@ -59,18 +59,18 @@ struct RunningServer {
 
 async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let edition = AmpEdition::of(options.edition);
-    let quirks = with_registry(edition, |with_registry| Switched::chosen(&options, with_registry)).map(Quirks::from)?;
+    let deviations = EditorDeviations::from(Deviations::chosen(&options, &TABLE)?);
     let token = match options.token {
         Some(token) if token.is_empty() => return Err(MockError::Option("the token must not be empty".to_owned())),
         Some(token) => token,
-        None => new_token(&quirks)?,
+        None => new_token(&deviations)?,
     };
     let workspace = &options.workspace;
-    let editor = Editor::new(edition, workspace, token, quirks.clone())
+    let editor = Editor::new(edition, workspace, token, deviations.clone())
         .map_err(|source| system(format!("open the workspace {}", workspace.display()), source))?;
     let data_home = match options.data_home {
         Some(home) => home,
-        None => lockfile::editor_data_home(&quirks, |name| std::env::var_os(name))
+        None => lockfile::editor_data_home(&deviations, |name| std::env::var_os(name))
             .ok_or_else(|| MockError::Option("there is no data home: say --data-home, or set HOME".to_owned()))?,
     };
     let data_home = std::path::absolute(&data_home)
@@ -78,15 +78,15 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     let name = options.name.unwrap_or_else(|| "wirecert".to_owned());
     let identity = EditorIdentity { edition, data_home, name, root: editor.root.clone() };
     let shared = SharedServer::new(editor, options.recorder, options.latency);
-    let listener = identity.listen(options.port, &quirks)?;
+    let listener = identity.listen(options.port, &deviations)?;
     let running = identity.serve(listener, shared)?;
     let (running, changing) = (watch::Sender::new(Arc::new(running)), tokio::sync::Mutex::default());
     Ok(Box::new(MockEditor { identity, running, changing }))
 }
 
 impl EditorIdentity {
-    fn listen(&self, port: Option<u16>, quirks: &Quirks) -> Result<TcpListener, MockError> {
-        server::listen(self.edition, port, quirks).map_err(|source| {
+    fn listen(&self, port: Option<u16>, deviations: &EditorDeviations) -> Result<TcpListener, MockError> {
+        server::listen(self.edition, port, deviations).map_err(|source| {
             let port = port.map_or("any port".to_owned(), |p| format!("port {p}"));
             system(format!("listen on {port} of the loopback address"), source)
         })
@@ -105,7 +105,7 @@ impl EditorIdentity {
             pid: std::process::id(),
         };
         // Written when connections are accepted already: whoever finds it may connect at once.
-        let lockfile = Lockfile::write(&self.data_home, self.edition, &shared.quirks(), &content)
+        let lockfile = Lockfile::write(&self.data_home, self.edition, &shared.deviations(), &content)
             .map_err(|source| system(format!("write a lockfile below {}", self.data_home.display()), source))?;
         let server = tokio::spawn(server::run(listener, shared.clone()));
         Ok(RunningServer { shared, address, lockfile, server: Mutex::new(Some(server)) })
@@ -151,19 +151,19 @@ impl MockEditor {
         if *old.shared.phase().borrow() >= Phase::Quit {
             return Err("the editor has been told to quit".to_owned());
         }
-        let quirks = old.shared.quirks();
+        let deviations = old.shared.deviations();
         let message = |e: MockError| e.to_string();
-        let token = token.map_or_else(|| new_token(&quirks), Ok).map_err(message)?;
+        let token = token.map_or_else(|| new_token(&deviations), Ok).map_err(message)?;
         // While the old one listens, so that the port is another one, and nothing has ended if there is none.
         let early = match port == Some(old.address.port()) {
             true => None,
-            false => Some(self.identity.listen(port, &quirks).map_err(message)?),
+            false => Some(self.identity.listen(port, &deviations).map_err(message)?),
         };
         old.end().await;
         let shared = old.shared.renewed(token);
         let started = match early {
             Some(listener) => Ok(listener),
-            None => self.identity.listen(port, &quirks),
+            None => self.identity.listen(port, &deviations),
         };
         match started.and_then(|listener| self.identity.serve(listener, shared.clone())) {
             Ok(running) => {
@@ -208,8 +208,8 @@ impl Mock for MockEditor {
                 SteerCommand::Switch { name, on } => {
                     shared
                         .steer(|editor| {
-                            let quirk = with_registry(editor.edition, |with_registry| with_registry.either(&name))?;
-                            editor.quirks.set(quirk, on);
+                            let deviation = TABLE.either(editor.edition.id, &name)?;
+                            editor.deviations.set(deviation, on);
                             Ok((json!({}), vec![]))
                         })
                         .await
@@ -222,9 +222,7 @@ impl Mock for MockEditor {
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         let edition = self.identity.edition;
         match steer::read(command)? {
-            SteerCommand::Switch { name, .. } => {
-                with_registry(edition, |with_registry| with_registry.either(&name)).map(drop)
-            }
+            SteerCommand::Switch { name, .. } => TABLE.either(edition.id, &name).map(drop),
             SteerCommand::Action(action) => steer::exists(edition, &action),
             _ => Ok(()),
         }
@@ -261,19 +259,9 @@ impl Mock for MockEditor {
     }
 }
 
-/// Does something with what can be different about it in an edition.
-fn with_registry<T>(edition: &AmpEdition, use_registry: impl FnOnce(&QuirkRegistry<'_, EditorEffect>) -> T) -> T {
-    let names = || flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect();
-    use_registry(&QuirkRegistry {
-        flaw: &|name| flaws::find(edition, name),
-        freedom: &|name| freedoms::find(edition, name),
-        names,
-    })
-}
-
 /// A secret that nobody can guess. Its end is no letter, so that clients have to encode it and we to decode it.
-fn new_token(quirks: &Quirks) -> Result<String, MockError> {
-    if quirks.has(Switch::SameToken) {
+fn new_token(deviations: &EditorDeviations) -> Result<String, MockError> {
+    if deviations.has(Switch::SameToken) {
         return Ok("always-the-same-token/+=".to_owned());
     }
     let mut bytes = [0; 32];
@@ -281,14 +269,14 @@ fn new_token(quirks: &Quirks) -> Result<String, MockError> {
         .and_then(|mut random| std::io::Read::read_exact(&mut random, &mut bytes))
         .map_err(|source| system("make up a token from /dev/urandom".to_owned(), source))?;
     // What refuses every token is not to be taken for what reads none that is encoded.
-    let plain = quirks.has(Switch::PlainToken) || quirks.has(Switch::RefusesRightToken);
+    let plain = deviations.has(Switch::PlainToken) || deviations.has(Switch::RefusesRightToken);
     let engine = if plain {
         base64::engine::general_purpose::URL_SAFE_NO_PAD
     } else {
         base64::engine::general_purpose::STANDARD
     };
     let token = engine.encode(bytes);
-    if quirks.has(Switch::ShortToken) {
+    if deviations.has(Switch::ShortToken) {
         return Ok(format!("{}/+=", &token[..4]));
     }
     Ok(token)

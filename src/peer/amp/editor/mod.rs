@@ -4,6 +4,7 @@
 //! responses to messages. The other files put it on a socket, with a lockfile, and change it where flaws and freedoms say so.
 //! [`MOCK`] is the descriptor of the mock.
 
+pub(super) mod deviations;
 mod disk;
 mod files;
 mod flaws;
@@ -14,7 +15,6 @@ mod methods;
 mod mock;
 pub(super) mod model;
 pub(super) mod outgoing;
-pub(super) mod quirks;
 mod request;
 mod server;
 mod session;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::names::NotificationKind;
 
+use super::deviations::{EditorDeviations, Switch};
 use super::disk::{self, DiskError};
-use super::quirks::{Quirks, Switch};
 use super::text::{self, Pos};
 
 /// A mock editor with one folder open. Knows nothing of connections.
@@ -20,7 +20,7 @@ pub struct Editor {
     /// The secret of its lockfile.
     pub token: String,
     /// The flaws and freedoms of the editor.
-    pub quirks: Quirks,
+    pub deviations: EditorDeviations,
     /// The open files, by real path.
     pub(super) buffers: BTreeMap<PathBuf, Buffer>,
     /// Real paths, in the order in which they became visible.
@@ -101,13 +101,13 @@ impl Editor {
         edition: &'static AmpEdition,
         root: &Path,
         token: impl Into<String>,
-        quirks: Quirks,
+        deviations: EditorDeviations,
     ) -> std::io::Result<Self> {
         Ok(Self {
             edition,
             root: root.canonicalize()?,
             token: token.into(),
-            quirks,
+            deviations,
             buffers: BTreeMap::new(),
             visible: vec![],
             selection: None,
@@ -161,10 +161,10 @@ impl Editor {
             return vec![];
         }
         let mut notifications = vec![];
-        if !self.quirks.has(Switch::OnlyOpenings) {
+        if !self.deviations.has(Switch::OnlyOpenings) {
             notifications.push(Notification::VisibleFiles);
         }
-        if left && self.selection.is_some() && !self.quirks.has(Switch::StaysInClosed) {
+        if left && self.selection.is_some() && !self.deviations.has(Switch::StaysInClosed) {
             notifications.push(Notification::Selection);
         }
         notifications
@@ -212,17 +212,17 @@ impl Editor {
     pub fn initial_notifications(&self) -> Vec<Notification> {
         let mut notifications = vec![Notification::Metadata, Notification::VisibleFiles];
         notifications.extend(self.selection.as_ref().map(|_| Notification::Selection));
-        if self.quirks.has(Switch::NoStateAtFirst) {
+        if self.deviations.has(Switch::NoStateAtFirst) {
             notifications.truncate(1);
         }
         let unwanted = |notification: &Notification| match notification {
-            Notification::Metadata => self.quirks.has(Switch::NoMetadata),
-            Notification::VisibleFiles => self.quirks.has(Switch::NoFilesAtFirst),
-            Notification::Selection => self.quirks.has(Switch::NoSelectionAtFirst),
+            Notification::Metadata => self.deviations.has(Switch::NoMetadata),
+            Notification::VisibleFiles => self.deviations.has(Switch::NoFilesAtFirst),
+            Notification::Selection => self.deviations.has(Switch::NoSelectionAtFirst),
             _ => false,
         };
         notifications.retain(|n| !unwanted(n));
-        if self.quirks.has(Switch::MetadataLate) {
+        if self.deviations.has(Switch::MetadataLate) {
             notifications.reverse();
         }
         notifications

@@ -1,4 +1,4 @@
-//! Messages that the editor sends: what notifications say, the envelope of the edition, and what quirks make of it.
+//! Messages that the editor sends: what notifications say, the envelope of the edition, and what deviations make of it.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use crate::protocol::amp::editions::{AmpEdition, PlaceForm, ResultForm};
 use crate::protocol::amp::names::{Method, NotificationKind};
 
+use super::deviations::{EditorDeviations, EditorEffect, MessageFilter, Switch};
 use super::disk;
 use super::model::{Editor, Notification, Selection};
-use super::quirks::{EditorEffect, MessageFilter, Quirks, Switch};
 use super::text::{self, Pos};
 
 /// A message to be sent.
@@ -37,22 +37,22 @@ pub enum MethodOutcome {
 /// The response to the request with this id. `name` is the method's key as it was sent, if there was one.
 pub fn encode_response(
     edition: &AmpEdition,
-    quirks: &Quirks,
+    deviations: &EditorDeviations,
     id: &Value,
     method: Option<Method>,
     name: &str,
     outcome: MethodOutcome,
 ) -> Outgoing {
-    use super::quirks::Switch::{ErrorsForFailures, FailuresForErrors};
     // Where a `readFile` gives the content alone, an error is the plainest way to say that it failed.
     let no_failure = edition.results == ResultForm::Bare && method == Some(Method::ReadFile);
+    use super::deviations::Switch::{ErrorsForFailures, FailuresForErrors};
     let outcome = match outcome {
         MethodOutcome::Failed(text)
-            if quirks.has(ErrorsForFailures) || (no_failure && !quirks.has(FailuresForErrors)) =>
+            if deviations.has(ErrorsForFailures) || (no_failure && !deviations.has(FailuresForErrors)) =>
         {
             MethodOutcome::Refused(SERVER_ERROR, text)
         }
-        MethodOutcome::Refused(_, text) if !name.is_empty() && quirks.has(FailuresForErrors) => {
+        MethodOutcome::Refused(_, text) if !name.is_empty() && deviations.has(FailuresForErrors) => {
             MethodOutcome::Failed(text)
         }
         outcome => outcome,
@@ -66,7 +66,7 @@ pub fn encode_response(
         }
         MethodOutcome::Refused(code, text) => ("error", json!({"code": code, "message": text}), MessageFilter::Error),
     };
-    let mut builder = MessageBuilder { quirks, why: quirks.last_flaw() };
+    let mut builder = MessageBuilder { deviations, why: deviations.last_flaw() };
     builder.body(of, &mut body);
     let key = if key.is_empty() { edition.envelope.result_key(name) } else { key };
     let mut inner = Map::from_iter([("id".to_owned(), id.clone())]);
@@ -80,12 +80,12 @@ const SERVER_ERROR: i64 = -32000;
 /// A notification; none where the edition has no such thing.
 pub fn encode_notification(
     edition: &AmpEdition,
-    quirks: &Quirks,
+    deviations: &EditorDeviations,
     topic: NotificationKind,
     mut data: Value,
 ) -> Option<Outgoing> {
     let name = edition.notifications.of(topic)?;
-    let mut builder = MessageBuilder { quirks, why: quirks.last_flaw() };
+    let mut builder = MessageBuilder { deviations, why: deviations.last_flaw() };
     let of = MessageFilter::Notification(Some(topic));
     builder.body(of, &mut data);
     Some(builder.finish(of, edition.envelope.notification(name, data)))
@@ -106,7 +106,7 @@ fn concerns(wanted: MessageFilter, actual: MessageFilter) -> bool {
 }
 
 struct MessageBuilder<'a> {
-    quirks: &'a Quirks,
+    deviations: &'a EditorDeviations,
     why: Option<&'static str>,
 }
 
@@ -124,22 +124,12 @@ impl MessageBuilder<'_> {
             _ => None,
         });
         let mut bytes = message.to_string().into_bytes();
-        self.rewrite(&mut bytes, |effect| match effect {
-            EditorEffect::Text(wanted, change) if concerns(wanted, of) => Some(change),
-            _ => None,
-        });
+        self.why = self.deviations.message_text(&mut bytes).or(self.why);
         Outgoing { bytes, deliberate: self.why }
     }
 
     fn rewrite<T: Clone + PartialEq>(&mut self, thing: &mut T, choose: impl Fn(EditorEffect) -> Option<fn(&mut T)>) {
-        for quirk in self.quirks.iter() {
-            let Some(change) = choose(quirk.effect) else { continue };
-            let before = thing.clone();
-            change(thing);
-            if quirk.flaw && *thing != before {
-                self.why = Some(quirk.name);
-            }
-        }
+        self.why = self.deviations.rewrite(thing, choose).or(self.why);
     }
 }
 
@@ -147,8 +137,8 @@ impl Editor {
     /// The message for a notification in the present state; none where the edition has no such notification.
     pub fn notification(&self, notification: &Notification) -> Option<Outgoing> {
         let topic = notification.topic();
-        self.quirks.reset_last_flaw();
-        if self.quirks.has(Switch::Silent(topic)) {
+        self.deviations.reset_last_flaw();
+        if self.deviations.has(Switch::Silent(topic)) {
             return None;
         }
         let data = match notification {
@@ -159,11 +149,11 @@ impl Editor {
             }
             Notification::Metadata => json!({"version": env!("CARGO_PKG_VERSION")}),
         };
-        encode_notification(self.edition, &self.quirks, topic, data)
+        encode_notification(self.edition, &self.deviations, topic, data)
     }
 
     fn visible_data(&self) -> Option<Value> {
-        if self.visible.is_empty() && self.quirks.has(Switch::NeverEmpty) {
+        if self.visible.is_empty() && self.deviations.has(Switch::NeverEmpty) {
             return None;
         }
         let paths = self.visible.iter().map(|key| self.shown(key));
@@ -179,16 +169,16 @@ impl Editor {
         // The text may have become shorter since.
         let (start, end) = (text::clamp(&content, selection.start), text::clamp(&content, selection.end));
         let mut reported_end = end;
-        if self.quirks.has(Switch::FirstLineOnly) && end.line > start.line {
+        if self.deviations.has(Switch::FirstLineOnly) && end.line > start.line {
             reported_end = text::clamp(&content, Pos { line: start.line, col: usize::MAX });
         }
         if self.edition.places == PlaceForm::Positions {
             let place = |pos: Pos| json!({"line": pos.line, "col": self.column(&content, pos)});
             return Some(json!({"path": self.path(shown), "start": place(start), "end": place(reported_end)}));
         }
-        let selected = if start == end && self.quirks.has(Switch::CaretWithLine) {
+        let selected = if start == end && self.deviations.has(Switch::CaretWithLine) {
             text::line(&content, start.line).to_owned()
-        } else if self.quirks.has(Switch::DiskContent) {
+        } else if self.deviations.has(Switch::DiskContent) {
             text::slice(&disk::read(key).unwrap_or_default(), start, end).to_owned()
         } else {
             text::slice(&content, start, end).to_owned()
@@ -206,13 +196,13 @@ impl Editor {
     }
 
     fn column(&self, content: &str, pos: Pos) -> usize {
-        text::column(content, pos, self.quirks.columns())
+        text::column(content, pos, self.deviations.columns())
     }
 
     /// The URI of a path in messages to clients.
     pub(super) fn uri(&self, path: &Path) -> String {
         let path = path.to_string_lossy();
-        let eager = self.quirks.has(Switch::EagerEncoding);
+        let eager = self.deviations.has(Switch::EagerEncoding);
         disk::from_path(&path, if eager { disk::Encode::Eager } else { disk::Encode::Needed })
     }
 
@@ -223,38 +213,6 @@ impl Editor {
 
     /// Whether a notice may go to a client, `place` being its place among those connected.
     pub(super) fn reaches(&self, topic: NotificationKind, place: usize) -> bool {
-        place == 0 || !self.quirks.has(Switch::FirstClientOnly(topic))
+        place == 0 || !self.deviations.has(Switch::FirstClientOnly(topic))
     }
-}
-
-/// White space around every token.
-pub fn pretty(text: &mut Vec<u8>) {
-    if let Ok(value) = serde_json::from_slice::<Value>(text) {
-        *text = format!("\t{value:#}\r\n ").into_bytes();
-    }
-}
-
-/// The keys of every object in reverse order.
-pub fn reverse_keys(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.values_mut().for_each(reverse_keys);
-            *map = std::mem::take(map).into_iter().rev().collect();
-        }
-        Value::Array(items) => items.iter_mut().for_each(reverse_keys),
-        _ => {}
-    }
-}
-
-/// Slashes, and characters beyond ASCII, as escapes.
-pub fn escape(text: &mut Vec<u8>) {
-    let escaped: String = String::from_utf8_lossy(text)
-        .chars()
-        .map(|c| match c {
-            '/' => "\\/".to_owned(),
-            c if c.is_ascii() => c.to_string(),
-            c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect(),
-        })
-        .collect();
-    *text = escaped.into_bytes();
 }

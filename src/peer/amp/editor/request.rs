@@ -8,9 +8,9 @@ use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::envelope;
 use crate::protocol::amp::names::Method;
 
+use super::deviations::{EditorDeviations, Switch, Trigger};
 use super::model::{Editor, Notification};
 use super::outgoing::{self, MethodOutcome, Outgoing};
-use super::quirks::{Quirks, Switch, Trigger};
 
 /// A message of a client, read.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,12 +49,12 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INVALID_PARAMS: i64 = -32602;
 
 /// Reads a message.
-pub fn read(edition: &AmpEdition, quirks: &Quirks, bytes: &[u8]) -> ClientRequest {
+pub fn read(edition: &AmpEdition, deviations: &EditorDeviations, bytes: &[u8]) -> ClientRequest {
     let bad = |id: &Value, name: &str, code, message: String, kind| {
         let (id, name) = (id.clone(), name.to_owned());
         ClientRequest::Invalid { id, name, code, message, kind }
     };
-    let text = apply_reading_flaws(quirks, bytes);
+    let text = apply_reading_flaws(deviations, bytes);
     let message: Value = match serde_json::from_slice(&text) {
         Ok(message) => message,
         Err(e) => {
@@ -71,7 +71,7 @@ pub fn read(edition: &AmpEdition, quirks: &Quirks, bytes: &[u8]) -> ClientReques
         return invalid(&Value::Null, "`clientRequest` must be an object");
     };
     let id = request.get("id").cloned().unwrap_or(Value::Null);
-    if !(id.is_string() || (edition.numeric_ids || quirks.has(Switch::TakesNumericIds)) && id.is_number()) {
+    if !(id.is_string() || (edition.numeric_ids || deviations.has(Switch::TakesNumericIds)) && id.is_number()) {
         return invalid(&if id.is_number() { id } else { Value::Null }, "the request needs an `id` that is a string");
     }
     if let Some(wrapper) =
@@ -97,15 +97,15 @@ pub fn read(edition: &AmpEdition, quirks: &Quirks, bytes: &[u8]) -> ClientReques
 }
 
 /// The text as a flawed reader reads it.
-fn apply_reading_flaws<'a>(quirks: &Quirks, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
+fn apply_reading_flaws<'a>(deviations: &EditorDeviations, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     let escaped = bytes.windows(2).any(|pair| pair == b"\\u");
-    if quirks.has(Switch::OnlyCompactRequests) && !escaped && !bytes.starts_with(b"{\"clientRequest\":{\"id\":") {
+    if deviations.has(Switch::OnlyCompactRequests) && !escaped && !bytes.starts_with(b"{\"clientRequest\":{\"id\":") {
         return b"!".as_slice().into();
     }
-    if quirks.has(Switch::EscapesKept) {
+    if deviations.has(Switch::EscapesKept) {
         return String::from_utf8_lossy(bytes).replace("\\u", "\\\\u").into_bytes().into();
     }
-    if quirks.has(Switch::AsciiRequests) {
+    if deviations.has(Switch::AsciiRequests) {
         let text = String::from_utf8_lossy(bytes);
         return text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect::<String>().into_bytes().into();
     }
@@ -142,8 +142,8 @@ const UNHURRIED_DELAY: Duration = Duration::from_millis(60);
 impl Editor {
     /// Serves one message.
     pub fn handle(&mut self, bytes: &[u8]) -> HandledMessage {
-        self.quirks.reset_last_flaw();
-        match read(self.edition, &self.quirks, bytes) {
+        self.deviations.reset_last_flaw();
+        match read(self.edition, &self.deviations, bytes) {
             ClientRequest::Call { id, method, params } => {
                 let (outcome, notifications) = self.call(method, &params);
                 let kind = if id.is_string() { Trigger::BadParams } else { Trigger::BadEnvelope };
@@ -158,13 +158,13 @@ impl Editor {
                 let unknown = code == METHOD_NOT_FOUND;
                 let no_method = code == INVALID_REQUEST && !id.is_null();
                 let quiet = [Switch::QuietOnBadInput, Switch::OnlyCompactRequests, Switch::EscapesKept];
-                let outcome = if unknown && self.quirks.has(Switch::UnknownSucceeds)
-                    || no_method && self.quirks.has(Switch::NoMethodSucceeds)
+                let outcome = if unknown && self.deviations.has(Switch::UnknownSucceeds)
+                    || no_method && self.deviations.has(Switch::NoMethodSucceeds)
                 {
                     MethodOutcome::Done(serde_json::json!({}))
-                } else if unknown && self.quirks.has(Switch::UnknownUnanswered)
-                    || no_method && self.quirks.has(Switch::NoMethodUnanswered)
-                    || id.is_null() && quiet.into_iter().any(|switch| self.quirks.has(switch))
+                } else if unknown && self.deviations.has(Switch::UnknownUnanswered)
+                    || no_method && self.deviations.has(Switch::NoMethodUnanswered)
+                    || id.is_null() && quiet.into_iter().any(|switch| self.deviations.has(switch))
                 {
                     MethodOutcome::Silence
                 } else {
@@ -180,22 +180,23 @@ impl Editor {
 
     fn responses(&self, id: &Value, method: Option<Method>, name: &str, outcome: MethodOutcome) -> Vec<Outgoing> {
         let failed = matches!(outcome, MethodOutcome::Failed(_) | MethodOutcome::Refused(..));
-        if outcome == MethodOutcome::Silence || failed && self.quirks.has(Switch::FailuresUnanswered) {
+        if outcome == MethodOutcome::Silence || failed && self.deviations.has(Switch::FailuresUnanswered) {
             return vec![];
         }
-        let twice = self.quirks.has(Switch::AnswersTwice);
-        let response = outgoing::encode_response(self.edition, &self.quirks, id, method, name, outcome);
+        let twice = self.deviations.has(Switch::AnswersTwice);
+        let response = outgoing::encode_response(self.edition, &self.deviations, id, method, name, outcome);
         if failed {
-            self.quirks.course().error();
+            self.deviations.history().error();
         }
         vec![response; if twice { 2 } else { 1 }]
     }
 
     fn delay(&self, method: Method) -> Option<Duration> {
-        let slow = self.quirks.has(Switch::SlowAnswers) || method == Method::Ping && self.quirks.has(Switch::SlowPings);
+        let slow = self.deviations.has(Switch::SlowAnswers)
+            || method == Method::Ping && self.deviations.has(Switch::SlowPings);
         match slow {
             true => Some(SLOW_DELAY),
-            false => self.quirks.has(Switch::Unhurried).then_some(UNHURRIED_DELAY),
+            false => self.deviations.has(Switch::Unhurried).then_some(UNHURRIED_DELAY),
         }
     }
 }
@@ -206,7 +207,7 @@ mod tests {
     use crate::protocol::amp::editions::{CLI, GUIDE};
 
     fn code(edition: &AmpEdition, text: &str) -> (i64, Value) {
-        match read(edition, &Quirks::default(), text.as_bytes()) {
+        match read(edition, &EditorDeviations::default(), text.as_bytes()) {
             ClientRequest::Invalid { code, id, .. } => (code, id),
             ClientRequest::Call { .. } => panic!("{text} was taken for a request"),
         }
@@ -217,7 +218,9 @@ mod tests {
         let cli = r#"{"clientRequest":{"id":"1","readFile":{"path":"/a"}}}"#;
         let guide = r#"{"clientRequest":{"id":"1","method":{"readFile":{"path":"/a"}}}}"#;
         for (edition, own, other) in [(&CLI, cli, guide), (&GUIDE, guide, cli)] {
-            let ClientRequest::Call { id, method, params } = read(edition, &Quirks::default(), own.as_bytes()) else {
+            let ClientRequest::Call { id, method, params } =
+                read(edition, &EditorDeviations::default(), own.as_bytes())
+            else {
                 panic!("{own} was refused");
             };
             assert_eq!((id, method, &params["path"]), ("1".into(), Method::ReadFile, &"/a".into()));

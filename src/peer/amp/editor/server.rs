@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
+use crate::peer::deviation::websocket::SocketSwitch;
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::ports_from;
 use crate::trace::End;
@@ -18,8 +19,8 @@ use crate::wire::tcp::{self, accept_retrying};
 use crate::wire::websocket::{self, AcceptError};
 use crate::wire::{Limits, Tap};
 
+use super::deviations::{EditorDeviations, Switch, Trigger};
 use super::handshake::{self, HandshakeDecision};
-use super::quirks::{Quirks, Switch, Trigger};
 use super::session::{self, EditorSession};
 use super::shared::{Phase, SharedServer, reached};
 
@@ -45,8 +46,8 @@ const LIMITS: Limits = Limits {
 };
 
 /// Listens on a loopback address. The ports that clients of the edition scan are preferred.
-pub fn listen(edition: &AmpEdition, port: Option<u16>, quirks: &Quirks) -> io::Result<TcpListener> {
-    let elsewhere = quirks.has(Switch::ListensElsewhere);
+pub fn listen(edition: &AmpEdition, port: Option<u16>, deviations: &EditorDeviations) -> io::Result<TcpListener> {
+    let elsewhere = deviations.has(Switch::ListensElsewhere);
     let host = if elsewhere { Ipv4Addr::new(127, 0, 0, 2) } else { Ipv4Addr::LOCALHOST };
     // At the same port of 127.0.0.1 another editor may listen, which clients would take for this one.
     if let Some(ports) = edition.lockfile.ports.filter(|_| port.is_none() && !elsewhere) {
@@ -79,9 +80,9 @@ pub async fn run(listener: TcpListener, shared: SharedServer) {
             shared.trigger(Trigger::Flood);
         }
         let shared = shared.clone();
-        let quirks = shared.quirks();
-        quirks.course().connection();
-        let blocks = quirks.has(Switch::HandshakeBlocksOthers);
+        let deviations = shared.deviations();
+        deviations.history().connection();
+        let blocks = deviations.has(Switch::HandshakeBlocksOthers);
         let accept_client = accept_client(stream, shared.count_connection(), shared);
         if blocks {
             // The flaw: a handshake at a time.
@@ -106,10 +107,10 @@ pub async fn run(listener: TcpListener, shared: SharedServer) {
 
 /// Makes the handshake with a client. Gives its session if it is let in.
 async fn accept_client(stream: TcpStream, number: u64, shared: SharedServer) -> Option<EditorSession> {
-    let quirks = shared.quirks();
-    let stream = behind_relay(stream, &quirks, &shared).await?;
+    let deviations = shared.deviations();
+    let stream = behind_relay(stream, &deviations, &shared).await?;
     let tap = Tap::new(shared.recorder().clone(), format!("c{number}"), End::Server);
-    let limits = match quirks.has(Switch::HandshakeBlocksOthers) {
+    let limits = match deviations.has(Switch::HandshakeBlocksOthers) {
         true => Limits { handshake: Duration::from_secs(3600), ..LIMITS },
         false => LIMITS,
     };
@@ -137,7 +138,7 @@ async fn accept_client(stream: TcpStream, number: u64, shared: SharedServer) -> 
     if request.fault().is_some() {
         shared.trigger(Trigger::BadHandshake);
     }
-    let (request, decision) = handshake::decide(request, &shared.token(), &quirks, shared.connection_count());
+    let (request, decision) = handshake::decide(request, &shared.token(), &deviations, shared.connection_count());
     match decision {
         HandshakeDecision::Serve(reply) => Some(EditorSession::new(shared, request.reply(&reply).await.ok()?)),
         HandshakeDecision::Close(reply) => {
@@ -161,19 +162,23 @@ async fn accept_client(stream: TcpStream, number: u64, shared: SharedServer) -> 
 }
 
 /// The stream to serve: this one, or the other end of a go-between. None where the client has been given up.
-pub async fn behind_relay(stream: TcpStream, quirks: &Quirks, shared: &SharedServer) -> Option<TcpStream> {
-    if quirks.has(Switch::OneSegmentHead) {
+pub async fn behind_relay(
+    stream: TcpStream,
+    deviations: &EditorDeviations,
+    shared: &SharedServer,
+) -> Option<TcpStream> {
+    if deviations.has(Switch::OneSegmentHead) {
         let mut first = [0; 4096];
         let n = stream.peek(&mut first).await.ok()?;
         if !first[..n].windows(4).any(|w| w == b"\r\n\r\n") {
             return None;
         }
     }
-    let hangs = |t| quirks.has(Switch::HangsAfter(t));
+    let hangs = |t| deviations.has(Switch::HangsAfter(t));
     let watches = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
     let segment_flaws = SegmentFlaws {
-        loses_split: quirks.has(Switch::LosesSplitFrames),
-        loses_joined: quirks.has(Switch::LosesJoinedFrames),
+        loses_split: deviations.has(SocketSwitch::LosesSplitFrames),
+        loses_joined: deviations.has(SocketSwitch::LosesJoinedFrames),
         on_hazard: watches.then(|| {
             let shared = shared.clone();
             let on_hazard = move |what| {

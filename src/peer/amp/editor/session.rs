@@ -1,4 +1,4 @@
-//! One client's connection, from the handshake to its end, and what quirks make of its frames.
+//! One client's connection, from the handshake to its end, and what deviations make of its frames.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,13 +6,14 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameFault, FrameTolerance};
+use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameTolerance};
+use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::peer::{Draws, MockEvent};
 use crate::trace::Closed;
 use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, SendOptions, Sender, Socket, opcode};
 
+use super::deviations::{Breakdown, Switch, Trigger};
 use super::outgoing::Outgoing;
-use super::quirks::{Breakdown, EditorEffect, EditorFrameKind, Quirk, Quirks, Switch, Trigger};
 use super::request::HandledMessage;
 use super::server::MAX_MESSAGE;
 use super::shared::{Phase, SendOrder, SharedServer, reached};
@@ -114,7 +115,7 @@ impl EditorSession {
     pub fn new(shared: SharedServer, socket: Socket) -> Self {
         let Socket { sender, incoming } = socket;
         // Judged here, so that what breaks the RFC is not answered as if it were sound.
-        let read = !shared.quirks().has(Switch::NeverReads);
+        let read = !shared.deviations().has(Switch::NeverReads);
         sender.set_options(Options { pong: false, close: false, read });
         let (number, orders) = shared.join();
         let phase = shared.phase();
@@ -144,14 +145,14 @@ impl EditorSession {
     }
 
     async fn serve(&mut self) -> SessionEnd {
-        if self.shared.quirks().has(Switch::PingStorm) {
+        if self.shared.deviations().has(Switch::PingStorm) {
             for _ in 0..PING_STORM.0 {
                 if let Err(e) = self.sender.send(&FrameSpec::ping([b'p'; PING_STORM.1]), None).await {
                     return e.into();
                 }
             }
         }
-        let sends_pings = self.shared.quirks().has(Switch::Heartbeat);
+        let sends_pings = self.shared.deviations().has(Switch::Heartbeat);
         let mut next_ping = Instant::now();
         loop {
             let due = self.delayed.front().map(|(due, _)| *due);
@@ -162,7 +163,7 @@ impl EditorSession {
                 () = reached(&mut self.phase, Phase::Hung) => {
                     // A server that hangs does nothing until it is ended.
                     reached(&mut self.phase, Phase::Closing).await;
-                    return match self.shared.quirks().why(Switch::NoGoingAway) {
+                    return match self.shared.deviations().why(Switch::NoGoingAway) {
                         Some(why) => SessionEnd::Hang(Some(why)),
                         None => SessionEnd::Close(1001, QUIT_REASON),
                     };
@@ -195,7 +196,7 @@ impl EditorSession {
                 }
                 incoming = self.incoming.recv(), if room => match incoming {
                     Some(Incoming::Frame(frame)) => {
-                        let input = self.assembler.frame(&frame, &frame_tolerance(&self.shared.quirks()));
+                        let input = self.assembler.frame(&frame, &FrameTolerance::new(true, &self.shared.deviations()));
                         if let Err(end) = self.on_frame(input).await {
                             return end;
                         }
@@ -209,7 +210,7 @@ impl EditorSession {
     }
 
     async fn on_frame(&mut self, input: AssembledFrame) -> Result<(), SessionEnd> {
-        let quirks = self.shared.quirks();
+        let deviations = self.shared.deviations();
         match input {
             AssembledFrame::Nothing => {}
             AssembledFrame::Text(bytes) => self.on_message(&bytes).await?,
@@ -218,19 +219,19 @@ impl EditorSession {
                 return Err(SessionEnd::Close(1003, "messages have to come as text"));
             }
             AssembledFrame::Ping(payload) => {
-                if !quirks.has(Switch::NoPong) {
-                    self.send_frames(EditorFrameKind::Pong, FrameSpec::pong(payload), None).await?;
+                if !deviations.has(SocketSwitch::NoPong) {
+                    self.send_frames(FrameKind::Pong, FrameSpec::pong(payload), None).await?;
                 }
             }
-            AssembledFrame::Pong if quirks.has(Switch::ClosesOnPong) => {
+            AssembledFrame::Pong if deviations.has(SocketSwitch::ClosesOnPong) => {
                 return Err(SessionEnd::Close(1002, "nobody asked for a pong"));
             }
             AssembledFrame::Pong => {}
-            AssembledFrame::Close(_) if quirks.has(Switch::CloseIgnored) => {}
+            AssembledFrame::Close(_) if deviations.has(SocketSwitch::CloseIgnored) => {}
             AssembledFrame::Close(code) => return Err(SessionEnd::Answer(code)),
             AssembledFrame::Broken(code, why) => {
                 self.shared.trigger(if code == 1009 { Trigger::HugeMessage } else { Trigger::BadFrame });
-                let code = if quirks.has(Switch::WrongFailureCode) { 1000 } else { code };
+                let code = if deviations.has(SocketSwitch::WrongFailureCode) { 1000 } else { code };
                 return Err(SessionEnd::Close(code, why));
             }
         }
@@ -238,28 +239,29 @@ impl EditorSession {
     }
 
     async fn on_message(&mut self, bytes: &[u8]) -> Result<(), SessionEnd> {
-        let quirks = self.shared.quirks();
-        quirks.course().message();
+        let deviations = self.shared.deviations();
+        deviations.history().message();
         self.requests += 1;
-        if self.requests > FEW_REQUESTS && quirks.has(Switch::HundredRequests) {
+        if self.requests > FEW_REQUESTS && deviations.has(Switch::HundredRequests) {
             return Ok(());
         }
         if bytes.len() > HUGE_MESSAGE {
             self.shared.trigger(Trigger::HugeMessage);
         }
         // The flaw: the next client's turn comes when this one has taken its response.
-        let _turn = match quirks.has(Switch::AnswersOneAtATime) {
+        let _turn = match deviations.has(Switch::AnswersOneAtATime) {
             true => Some(self.shared.turn().await),
             false => None,
         };
         let HandledMessage { responses, fault, delay, name, .. } = self.shared.serve(self.number, bytes);
-        if quirks.has(Switch::LastOfPipelined) {
+        if deviations.has(Switch::LastOfPipelined) {
             self.delayed.clear();
         }
-        if let Some((how, why)) = quirks.iter().find_map(breakdown) {
+        let breakdown = |switch| if let Switch::Breaks(how) = switch { Some(how) } else { None };
+        if let Some((how, Some(why))) = deviations.choose_with_why(breakdown) {
             return Err(self.break_down(how, why, responses.first()).await);
         }
-        let reordering = quirks.has(Switch::OutOfOrder) || quirks.has(Switch::LastOfPipelined);
+        let reordering = deviations.has(Switch::OutOfOrder) || deviations.has(Switch::LastOfPipelined);
         if reordering || delay.is_some() {
             for response in responses {
                 self.delay_response(response, delay.unwrap_or(REORDER_DELAY), reordering);
@@ -275,9 +277,9 @@ impl EditorSession {
         let Some(fault) = fault else { return Ok(()) };
         self.shared.trigger(fault);
         let ends = match fault {
-            Trigger::BadJson | Trigger::DeepJson => quirks.has(Switch::ClosesOnBadJson),
-            Trigger::BadEnvelope => quirks.has(Switch::ClosesOnBadEnvelope),
-            Trigger::BadParams => quirks.has(Switch::ClosesOnBadParams),
+            Trigger::BadJson | Trigger::DeepJson => deviations.has(Switch::ClosesOnBadJson),
+            Trigger::BadEnvelope => deviations.has(Switch::ClosesOnBadEnvelope),
+            Trigger::BadParams => deviations.has(Switch::ClosesOnBadParams),
             _ => false,
         };
         if ends { Err(SessionEnd::Close(1003, "that was no request")) } else { Ok(()) }
@@ -340,29 +342,21 @@ impl EditorSession {
     }
 
     async fn transmit(&self, message: &Outgoing) -> Result<(), SendError> {
-        self.send_frames(
-            EditorFrameKind::Message,
-            FrameSpec::new(opcode::TEXT, message.bytes.clone()),
-            message.deliberate,
-        )
-        .await
+        self.send_frames(FrameKind::Message, FrameSpec::new(opcode::TEXT, message.bytes.clone()), message.deliberate)
+            .await
     }
 
-    async fn send_frames(
-        &self,
-        kind: EditorFrameKind,
-        frame: FrameSpec,
-        why: Option<&'static str>,
-    ) -> Result<(), SendError> {
-        for (frame, flaw) in outgoing_frames(kind, frame, &self.shared.quirks()) {
+    async fn send_frames(&self, kind: FrameKind, frame: FrameSpec, why: Option<&'static str>) -> Result<(), SendError> {
+        for (frame, flaw) in self.shared.deviations().frames(kind, frame) {
             self.sender.send(&frame, flaw.or(why)).await?;
         }
         Ok(())
     }
 
     async fn end(self, end: SessionEnd) {
-        let quirks = self.shared.quirks();
-        let (keeps_open, ignores_close) = (quirks.why(Switch::KeepsTcpOpen), quirks.why(Switch::CloseNotAnswered));
+        let deviations = self.shared.deviations();
+        let (keeps_open, ignores_close) =
+            (deviations.why(Switch::KeepsTcpOpen), deviations.why(SocketSwitch::CloseNotAnswered));
         let frame = match end {
             SessionEnd::Gone | SessionEnd::Cut => None,
             SessionEnd::Hang(why) => {
@@ -377,14 +371,14 @@ impl EditorSession {
             }
             SessionEnd::Answer(_) if ignores_close.is_some() => None,
             SessionEnd::Answer(code) => {
-                let code = code.map(|c| if quirks.has(Switch::AnswersCloseWith1000) { 1000 } else { c });
+                let code = code.map(|c| if deviations.has(SocketSwitch::CloseNotEchoed) { 1000 } else { c });
                 Some(FrameSpec::close(code, ""))
             }
             SessionEnd::Close(code, reason) => Some(FrameSpec::close(Some(code), reason)),
         };
         let closing = frame.is_some();
         if let Some(frame) = frame {
-            let _ = self.send_frames(EditorFrameKind::Close, frame, None).await;
+            let _ = self.send_frames(FrameKind::Close, frame, None).await;
         }
         drop(self.incoming);
         if keeps_open.is_some() && closing && !matches!(end, SessionEnd::Gone | SessionEnd::Cut) {
@@ -392,47 +386,4 @@ impl EditorSession {
         }
         end_stream(self.sender).await;
     }
-}
-
-/// How a quirk has connections break down, and its name.
-fn breakdown(quirk: &Quirk) -> Option<(Breakdown, &'static str)> {
-    match quirk.effect {
-        EditorEffect::Switch(Switch::Breaks(how)) => Some((how, quirk.name)),
-        _ => None,
-    }
-}
-
-/// How the frames of clients are taken.
-pub fn frame_tolerance(quirks: &Quirks) -> FrameTolerance {
-    use FrameFault::{Close, Control, Fragments, Mask, Opcode, ReservedBits, Utf8};
-    let faults = [Mask, ReservedBits, Opcode, Utf8, Control, Fragments, Close];
-    FrameTolerance {
-        from_client: true,
-        tolerated: faults.into_iter().filter(|fault| quirks.has(Switch::Tolerates(*fault))).collect(),
-        forgets_at_control: quirks.has(Switch::ForgetsAtControl),
-        ignores_beyond: quirks.choose(|s| if let Switch::DeafBeyond(n) = s { Some(n) } else { None }),
-        refuses_fragments: quirks.has(Switch::RefusesFragments),
-        checks_fragments_alone: quirks.has(Switch::ChecksFragmentsAlone),
-    }
-}
-
-/// The frames that are sent for a frame of ours, each with the flaw that has changed it.
-pub fn outgoing_frames(
-    kind: EditorFrameKind,
-    frame: FrameSpec,
-    quirks: &Quirks,
-) -> Vec<(FrameSpec, Option<&'static str>)> {
-    let mut frames = vec![(frame, None)];
-    for quirk in quirks.iter() {
-        if let EditorEffect::Frame(of, change) = quirk.effect
-            && of == kind
-        {
-            let why = |old: Option<&'static str>| if quirk.flaw { Some(quirk.name) } else { old };
-            frames = frames
-                .into_iter()
-                .flat_map(|(frame, old)| change(frame).into_iter().map(move |f| (f, why(old))))
-                .collect();
-        }
-    }
-    frames
 }

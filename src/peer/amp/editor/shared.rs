@@ -12,10 +12,10 @@ use tokio::time::{Instant, timeout_at};
 use crate::peer::{Latency, MockEvent};
 use crate::trace::Recorder;
 
+use super::deviations::{EditorDeviations, Switch, Trigger};
 use super::handshake::ConnectionCount;
 use super::model::{Editor, Notification};
 use super::outgoing::Outgoing;
-use super::quirks::{Quirks, Switch, Trigger};
 use super::request::HandledMessage;
 
 /// How many messages may wait for a client that does not read. One with more is cut off.
@@ -167,9 +167,9 @@ impl SharedServer {
         let _ = self.server.happenings.send(event);
     }
 
-    /// The quirks as they are now.
-    pub fn quirks(&self) -> Quirks {
-        self.state().editor.quirks.clone()
+    /// The deviations as they are now.
+    pub fn deviations(&self) -> EditorDeviations {
+        self.state().editor.deviations.clone()
     }
 
     pub fn token(&self) -> String {
@@ -212,8 +212,8 @@ impl SharedServer {
     pub fn trigger(&self, trigger: Trigger) {
         let (hangs, dies) = {
             let state = self.state();
-            let quirks = &state.editor.quirks;
-            (quirks.has(Switch::HangsAfter(trigger)), trigger == Trigger::BadJson && quirks.has(Switch::Dies))
+            let deviations = &state.editor.deviations;
+            (deviations.has(Switch::HangsAfter(trigger)), trigger == Trigger::BadJson && deviations.has(Switch::Dies))
         };
         if dies {
             self.enter(Phase::Died);
@@ -256,14 +256,14 @@ impl SharedServer {
         for notification in &handled.notifications {
             state.notify(notification);
         }
-        if state.editor.quirks.has(Switch::AnswersEverybody) {
+        if state.editor.deviations.has(Switch::AnswersEverybody) {
             for client in state.clients.iter().filter(|c| c.number != number) {
                 for message in &handled.responses {
                     client.outbox.put(message.clone(), None);
                 }
             }
         }
-        if state.editor.quirks.has(Switch::IdsAcrossConnections) {
+        if state.editor.deviations.has(Switch::IdsAcrossConnections) {
             state.misroute(number, &mut handled);
         }
         handled
@@ -278,7 +278,7 @@ impl SharedServer {
         let (given, waits) = {
             let mut state = self.state();
             let (given, notifications) = change(&mut state.editor)?;
-            let repeats = state.editor.quirks.has(Switch::RepeatsNotifications);
+            let repeats = state.editor.deviations.has(Switch::RepeatsNotifications);
             let mut waits = vec![];
             for notification in &notifications {
                 for _ in 0..if repeats { 2 } else { 1 } {

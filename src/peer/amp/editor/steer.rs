@@ -12,8 +12,8 @@ use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::names::NotificationKind;
 use crate::protocol::amp::verbs::{Diagnostic, Edit, EditorAction, FileDiagnostics, Range, Selection};
 
+use super::deviations::Switch;
 use super::model::{Editor, FileDiagnostic, Notification};
-use super::quirks::Switch;
 use super::text::Pos;
 
 /// A command.
@@ -71,7 +71,7 @@ impl Editor {
         let opens = matches!(action, EditorAction::Open(_) | EditorAction::Close(_));
         if let Some(path) = action.path()
             && !opens
-            && self.quirks.has(Switch::OnlyOpenFiles)
+            && self.deviations.has(Switch::OnlyOpenFiles)
             && !self.is_visible(Path::new(path))
         {
             return Err(format!("{path} is not open"));
@@ -114,7 +114,7 @@ impl Editor {
             "visible": self.visible.iter().map(shown).collect::<Vec<_>>(),
             "selection": selection.map(|s| json!({"path": shown(&s.path), "start": pos(s.start), "end": pos(s.end)})),
             "diagnostics": diagnostics.collect::<Vec<_>>(),
-            "switched_on": self.quirks.names(),
+            "switched_on": self.deviations.names(),
         })
     }
 }

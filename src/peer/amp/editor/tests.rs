@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::Deviations;
 use crate::protocol::amp::editions::{ALL, AmpEdition, CLI, DOCUMENTS, GUIDE};
 
+use super::deviations::{EditorDeviations, TABLE};
 use super::model::{Editor, FileDiagnostic, Notification};
-use super::quirks::Quirks;
 use super::text::Pos;
-use super::{flaws, freedoms};
 
 struct Setup {
     editor: Editor,
@@ -18,14 +18,14 @@ struct Setup {
     _dir: tempfile::TempDir,
 }
 
-fn setup(edition: &'static AmpEdition, quirks: &[&str]) -> Setup {
+fn setup(edition: &'static AmpEdition, deviations: &[&str]) -> Setup {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap().join("w");
     fs::create_dir(&root).unwrap();
     fs::write(root.join("a b#1.txt"), "eins\nzwei ä😀!\n").unwrap();
-    let find = |name: &&str| flaws::find(edition, name).or_else(|| freedoms::find(edition, name)).unwrap();
-    let quirks = Quirks::from(quirks.iter().map(find).collect::<crate::peer::quirks::Quirks<_>>());
-    Setup { editor: Editor::new(edition, &root, "the-token-1234", quirks).unwrap(), root, _dir: dir }
+    let find = |name: &&str| TABLE.either(edition.id, name).unwrap();
+    let deviations = EditorDeviations::from(deviations.iter().map(find).collect::<Deviations<_>>());
+    Setup { editor: Editor::new(edition, &root, "the-token-1234", deviations).unwrap(), root, _dir: dir }
 }
 
 impl Setup {
@@ -188,7 +188,7 @@ fn a_switch_that_changes_an_answer_is_marked_too() {
 
 #[test]
 fn no_freedom_makes_an_answer_that_is_no_json_object() {
-    for freedom in freedoms::all() {
+    for freedom in TABLE.freedoms() {
         for edition in ALL {
             if !freedom.editions.contains(&edition.id) {
                 continue;

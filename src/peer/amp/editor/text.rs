@@ -1,6 +1,6 @@
 //! Positions in a text: lines and columns, both counted from 0.
 
-use super::quirks::ColumnUnit;
+use super::deviations::ColumnUnit;
 
 /// A place between two characters. The column counts characters; see [`column()`] for other units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

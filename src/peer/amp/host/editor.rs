@@ -9,10 +9,10 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::peer::amp::client::connect::encode;
+use crate::peer::amp::editor::deviations::{EditorDeviations, EditorEffect, Switch};
 use crate::peer::amp::editor::model;
-use crate::peer::amp::editor::quirks::{EditorEffect, Quirk, Quirks, Switch};
 use crate::peer::amp::editor::shared::SharedServer;
-use crate::peer::quirks::Quirks as Switched;
+use crate::peer::deviation::{Deviation, Deviations};
 use crate::peer::{PeerError, Setting, SubjectDirs};
 use crate::protocol::amp::verbs::{EditorLockfile, Encoding, Port};
 use crate::trace::{EventKind, FileChange};
@@ -82,7 +82,7 @@ impl PlayEditor {
         let token = token.map_err(|e| system("make up a token", e))?;
         // A folder that is not there can be named in a lockfile; its files cannot be served.
         let root = if plan.folder.is_dir() { &plan.folder } else { &dirs.root };
-        let model = model::Editor::new(plan.edition, root, token.clone(), quirks(&plan));
+        let model = model::Editor::new(plan.edition, root, token.clone(), deviations(&plan));
         let model = model.map_err(|e| system(&format!("open the folder {}", root.display()), e))?;
         let mut editor = Self {
             names: Arc::new(ConnectionNames::new(plan.names.clone())),
@@ -243,11 +243,12 @@ async fn stop(accept_task: JoinHandle<()>) {
 
 /// An editor that answers nothing does not speak first either. Ids that are numbers are answered as they are: what is wrong
 /// with them is said once.
-fn quirks(plan: &EditorPlan) -> Quirks {
-    let quirk = |name, switch| Quirk::freedom(name, EditorEffect::Switch(switch));
-    let silent = [Switch::NoStateAtFirst, Switch::NoMetadata].map(|switch| quirk("silent", switch));
-    let silent = silent.into_iter().filter(|_| !plan.answers);
-    silent.chain([quirk("lenient", Switch::TakesNumericIds)]).collect::<Switched<_>>().into()
+fn deviations(plan: &EditorPlan) -> EditorDeviations {
+    const SILENT: &[EditorEffect] =
+        &[EditorEffect::Switch(Switch::NoStateAtFirst), EditorEffect::Switch(Switch::NoMetadata)];
+    const LENIENT: &[EditorEffect] = &[EditorEffect::Switch(Switch::TakesNumericIds)];
+    let silent = (!plan.answers).then_some(Deviation::freedom("silent", SILENT));
+    silent.into_iter().chain([Deviation::freedom("lenient", LENIENT)]).collect::<Deviations<_>>().into()
 }
 
 fn system(doing: &str, error: std::io::Error) -> PeerError {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::peer::amp::editor::deviations::EditorDeviations;
 use crate::peer::amp::editor::handshake::{ConnectionCount, HandshakeDecision, decide};
-use crate::peer::amp::editor::quirks::Quirks;
 use crate::peer::params::{deliberate, headers};
 use crate::peer::{PeerError, SubjectDirs, VerbCall};
 use crate::protocol::amp::editions::AmpEdition;
@@ -172,7 +172,7 @@ impl Upgrade {
         }
         let accepting = Reply::accepting(&request);
         let (request, usual) =
-            match decide(request, token, &Quirks::default(), ConnectionCount { now: 0, before: false }) {
+            match decide(request, token, &EditorDeviations::default(), ConnectionCount { now: 0, before: false }) {
                 (
                     request,
                     HandshakeDecision::Serve(reply)

@@ -7,13 +7,14 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::peer::fetch::{Failure, FetchedResponse, Fetcher, Kind, json_of};
 use crate::trace::{HttpResponse, StreamEvent};
 use crate::wire::Limits;
 use crate::wire::http::{Exchange, Incoming, Request};
-use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender, Socket};
+use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender, Socket, opcode};
 
-use super::quirks::{AmplifierClientEffect, Switch};
+use super::deviations::{AmplifierClientEffect, Switch};
 use super::reader::EventStreamReader;
 use super::request::{PATIENCE, RequestClient};
 use super::subscriptions::{ConnectionSlot, EventReporter};
@@ -72,12 +73,12 @@ pub async fn open_stream(requester: &RequestClient, session: &str, last_id: &str
     let mut request = Request::new("GET", requester.target(&path))
         .header("Accept", "text/event-stream")
         .header("Cache-Control", "no-cache");
-    if !last_id.is_empty() && !requester.quirks.has(Switch::NoLastEventId) {
+    if !last_id.is_empty() && !requester.deviations.has(Switch::NoLastEventId) {
         request = request.header("Last-Event-ID", last_id);
     }
     let change = |effect| if let AmplifierClientEffect::Subscription(change) = effect { Some(change) } else { None };
-    let why = requester.quirks.rewrite(&mut request, change);
-    requester.apply_quirks(&mut request, why);
+    let why = requester.deviations.rewrite(&mut request, change);
+    requester.apply_deviations(&mut request, why);
     // It is held for as long as it lasts: it takes no connection from anybody.
     request.fresh = true;
     let sent = requester.client.send(None, &request).await;
@@ -96,7 +97,7 @@ pub async fn open_stream(requester: &RequestClient, session: &str, last_id: &str
 
 /// Whether a response is the event stream that was requested.
 fn is_stream(requester: &RequestClient, head: &HttpResponse) -> bool {
-    let has = |switch| requester.quirks.has(switch);
+    let has = |switch| requester.deviations.has(switch);
     let given = head.header("content-type").next().unwrap_or_default();
     let essence = given.split(';').next().unwrap_or_default().trim();
     let fits = if has(Switch::ExactStreamType) {
@@ -135,7 +136,7 @@ impl EventStreamFollower {
     }
 
     fn has(&self, switch: Switch) -> bool {
-        self.requester.quirks.has(switch)
+        self.requester.deviations.has(switch)
     }
 
     /// Follows it until it is not to be subscribed to again.
@@ -183,7 +184,7 @@ impl EventStreamFollower {
 
     /// Reads a stream to its end.
     async fn read(&mut self, mut exchange: Exchange) -> StreamEnding {
-        let mut reader = EventStreamReader::new(self.requester.quirks.clone());
+        let mut reader = EventStreamReader::new(self.requester.deviations.clone());
         let mut ending = StreamEnding::Ended;
         loop {
             let wake = self.reporter.release_at();
@@ -235,7 +236,8 @@ impl EventStreamFollower {
         if let Some(retry) = event.retry {
             self.retry = Duration::from_millis(retry).min(MAX_RETRY);
         }
-        if self.requester.quirks.any(|effect| matches!(effect, AmplifierClientEffect::EndsAt(ends) if ends(&event))) {
+        if self.requester.deviations.any(|effect| matches!(effect, AmplifierClientEffect::EndsAt(ends) if ends(&event)))
+        {
             self.reporter.give_up();
         }
         let Some(data) = &event.data else {
@@ -260,8 +262,9 @@ impl EventStreamFollower {
 pub async fn open_socket(requester: &RequestClient, session: &str) -> Result<Socket, Failure> {
     let path = format!("/sessions/{}/ws", requester.encoding().segment(session));
     let mut request = ClientRequest::new(requester.target(&path));
-    let change = |effect| if let AmplifierClientEffect::Handshake(change) = effect { Some(change) } else { None };
-    request.manner.deliberate = requester.quirks.rewrite(&mut request, change).map(str::to_owned);
+    request.options.pong = !requester.deviations.has(SocketSwitch::NoPong);
+    request.options.close = !requester.deviations.has(SocketSwitch::CloseIgnored);
+    request.manner.deliberate = requester.deviations.handshake_request(&mut request).map(str::to_owned);
     let opened =
         websocket::connect(&requester.url.address, &request, requester.exchanges.tap(None), &Limits::default()).await;
     let opened = opened.map_err(|e| Failure::new(Kind::Refused, e.to_string()))?;
@@ -298,7 +301,7 @@ pub async fn follow_socket(
         };
         match incoming {
             Some(websocket::Incoming::Message(message)) => {
-                let complete = message.frames == 1 || !requester.quirks.has(Switch::WholeFramesOnly);
+                let complete = message.frames == 1 || !requester.deviations.has(SocketSwitch::IgnoresFragments);
                 if let Some(json) = message.json.filter(|_| complete) {
                     reporter.receive(json).await;
                 }
@@ -308,7 +311,7 @@ pub async fn follow_socket(
         }
     }
     reporter.release().await;
-    if requester.quirks.has(Switch::SilentClose) {
+    if requester.deviations.has(Switch::SilentClose) {
         return;
     }
     slot.clear();
@@ -321,14 +324,19 @@ pub async fn follow_socket(
 /// Where the WebSocket has been closed.
 pub async fn control(requester: &RequestClient, sender: &Sender, mut message: Value) -> Result<Value, Failure> {
     let change = |effect| if let AmplifierClientEffect::Control(change) = effect { Some(change) } else { None };
-    let mut why = requester.quirks.rewrite(&mut message, change);
-    let mut frame = FrameSpec::text(message.to_string());
-    let change = |effect| if let AmplifierClientEffect::Frame(change) = effect { Some(change) } else { None };
-    why = requester.quirks.rewrite(&mut frame, change).or(why);
-    let sent = sender.send_unless_closing(&frame, why).await;
+    let mut why = requester.deviations.rewrite(&mut message, change);
+    let mut text = message.to_string().into_bytes();
+    why = requester.deviations.message_text(&mut text).or(why);
+    let mut sent = Ok(());
+    for (frame, flaw) in requester.deviations.frames(FrameKind::Message, FrameSpec::new(opcode::TEXT, text)) {
+        sent = sender.send_unless_closing(&frame, flaw.or(why)).await;
+        if sent.is_err() {
+            break;
+        }
+    }
     match sent {
         Ok(()) if !sender.has_ended() => Ok(Value::Null),
-        _ if requester.quirks.has(Switch::SilentClose) => Ok(Value::Null),
+        _ if requester.deviations.has(Switch::SilentClose) => Ok(Value::Null),
         Ok(()) => Err(Failure::new(Kind::Closed, "the WebSocket has been closed")),
         Err(e) => Err(Failure::new(Kind::Closed, e.to_string())),
     }

@@ -1,27 +1,15 @@
 //! Ways in which a client can differ from the next and be right all the same.
 
-use std::sync::LazyLock;
-
 use serde_json::{Value, json};
 
-use crate::peer::Freedom;
-use crate::wire::http::{Content, Piece, Request};
+use crate::peer::deviation::http::client::RequestEffect::{Line, Sends, Text};
+use crate::peer::deviation::http::client::set_header;
+use crate::peer::deviation::value::escape;
+use crate::peer::deviation::websocket::SocketEffect;
+use crate::peer::deviation::{FreedomRow, freedom};
+use crate::wire::http::{Content, Piece};
 
-use super::quirks::{AmplifierClientEffect, Quirk, Switch};
-
-struct AmplifierClientFreedom {
-    freedom: Freedom,
-    effect: AmplifierClientEffect,
-}
-
-macro_rules! freedom {
-    ($name:literal $([$($forgoes:literal),+ $(,)?])? $about:literal $effect:expr) => {
-        AmplifierClientFreedom {
-            freedom: Freedom { name: $name, about: $about, editions: &["2025-12-09"], forgoes: &[$($($forgoes),+)?] },
-            effect: $effect,
-        }
-    };
-}
+use super::deviations::{AmplifierClientEffect, Switch};
 
 /// The events for which the document's extension has a handler.
 const HANDLED: &[&str] = &[
@@ -34,80 +22,46 @@ const HANDLED: &[&str] = &[
     "prompt:complete",
 ];
 
-const FREEDOMS: &[AmplifierClientFreedom] = &[
+pub const FREEDOMS: &[FreedomRow<AmplifierClientEffect>] = &[
     // Requests.
-    freedom!("fresh-connections" "Each request goes over a connection of its own."
-        AmplifierClientEffect::Switch(Switch::FreshConnections)),
     freedom!("lower-case-headers" "The names of headers are written in lower case."
-    AmplifierClientEffect::Http(|request| for (name, _) in &mut request.headers {
+    AmplifierClientEffect::Http(Sends(|request| for (name, _) in &mut request.headers {
         *name = name.to_ascii_lowercase();
-    })),
-    freedom!("headers-reversed" "Headers come in another order." AmplifierClientEffect::Http(|request| request.headers.reverse())),
-    freedom!("fetch-headers" "Requests have the headers that `fetch` adds." AmplifierClientEffect::Http(|request| {
-        let headers = [("accept-language", "*"), ("sec-fetch-mode", "cors"), ("user-agent", "node"),
-            ("accept-encoding", "gzip, deflate")];
-        headers.into_iter().for_each(|(name, value)| set(request, name, Some(value)));
-    })),
-    freedom!("accepts-anything" "It accepts any answer." AmplifierClientEffect::Http(|request| {
+    }))),
+    freedom!("headers-reversed" "Headers come in another order." AmplifierClientEffect::Http(Sends(|request| request.headers.reverse()))),
+    freedom!("accepts-anything" "It accepts any answer." AmplifierClientEffect::Http(Sends(|request| {
         if !request.target.ends_with("/events") {
-            set(request, "Accept", Some("*/*"));
+            set_header(request, "Accept", Some("*/*"));
         }
-    })),
-    freedom!("accepts-no-less" "It accepts JSON, and anything else, too, also for event streams." AmplifierClientEffect::Http(|request| {
+    }))),
+    freedom!("accepts-no-less" "It accepts JSON, and anything else, too, also for event streams." AmplifierClientEffect::Http(Sends(|request| {
         let accept = if request.target.ends_with("/events") { "text/event-stream, */*;q=0.1" } else { "application/json, text/plain, */*" };
-        set(request, "Accept", Some(accept));
-    })),
+        set_header(request, "Accept", Some(accept));
+    }))),
     freedom!("no-store" "A subscription may not be stored by a cache, either."
-        AmplifierClientEffect::Subscription(|request| set(request, "Cache-Control", Some("no-cache, no-store")))),
+        AmplifierClientEffect::Subscription(|request| set_header(request, "Cache-Control", Some("no-cache, no-store")))),
     freedom!("fresh-by-pragma" ["stream/client-cache-control"] "A subscription says nothing of caches."
-        AmplifierClientEffect::Subscription(|request| set(request, "Cache-Control", None))),
+        AmplifierClientEffect::Subscription(|request| set_header(request, "Cache-Control", None))),
     freedom!("keep-alive" "Requests ask for their connection to be kept."
-        AmplifierClientEffect::Http(|request| set(request, "Connection", Some("keep-alive")))),
-    freedom!("identity-only" "It offers no content coding."
-        AmplifierClientEffect::Http(|request| set(request, "Accept-Encoding", None))),
-    freedom!("charset" "The content type of requests has a charset." AmplifierClientEffect::Http(|request| {
+        AmplifierClientEffect::Http(Sends(|request| set_header(request, "Connection", Some("keep-alive"))))),
+    freedom!("charset" "The content type of requests has a charset." AmplifierClientEffect::Http(Sends(|request| {
         if request.content != Content::None {
-            set(request, "Content-Type", Some("application/json; charset=utf-8"));
+            set_header(request, "Content-Type", Some("application/json; charset=utf-8"));
         }
-    })),
-    freedom!("chunked" "Bodies of requests are chunked." AmplifierClientEffect::Http(|request| {
+    }))),
+    freedom!("chunked" "Bodies of requests are chunked." AmplifierClientEffect::Http(Sends(|request| {
         if let Content::Whole(body) = &request.content {
             let pieces = body.chunks(64).map(Piece::now).collect();
             request.content = Content::Chunked { pieces, trailers: vec![] };
         }
-    })),
-    freedom!("empty-bodies" "Requests without a body say that it is empty." AmplifierClientEffect::Http(|request| {
+    }))),
+    freedom!("empty-bodies" "Requests without a body say that it is empty." AmplifierClientEffect::Http(Sends(|request| {
         if request.content == Content::None && request.method == "DELETE" {
             request.content = Content::Whole(vec![]);
         }
-    })),
-    freedom!("retries-after-503" "A GET or DELETE that failed with a status that may pass is made again, a few times."
-        AmplifierClientEffect::Switch(Switch::RetriesAfterStatus)),
-    freedom!("retries-after-cut" "A request whose connection broke is made again, a few times; a POST only where no answer \
-        had begun." AmplifierClientEffect::Switch(Switch::RetriesAfterCut)),
+    }))),
     freedom!("encoded-colons" "Colons in the path are encoded." AmplifierClientEffect::Switch(Switch::EncodesColon)),
-    freedom!("keys-reversed" "The members of bodies come in another order." AmplifierClientEffect::Body("", |body| {
-        if let Value::Object(members) = body {
-            *members = std::mem::take(members).into_iter().rev().collect();
-        }
-    })),
-    freedom!("pretty-json" "Bodies have white space between their tokens." AmplifierClientEffect::Text(|text| {
-        let json = serde_json::from_slice::<Value>(text);
-        if let Ok(pretty) = json.and_then(|json| serde_json::to_vec_pretty(&json)) {
-            *text = pretty;
-        }
-    })),
-    freedom!("escaped-json" "Characters beyond ASCII are escaped in bodies." AmplifierClientEffect::Text(|text| {
-        let escaped = String::from_utf8_lossy(text).chars().fold(String::new(), |mut out, c| {
-            if c.is_ascii() {
-                out.push(c);
-            } else {
-                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out += &format!("\\u{unit:04x}"));
-            }
-            out
-        });
-        *text = escaped.into_bytes();
-    })),
+    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped in bodies." AmplifierClientEffect::Http(Text(escape))),
     // Results.
     freedom!("essence" "Of what was created, posted or listed the caller gets what matters." AmplifierClientEffect::Result("", |result| {
         let looked_at = ["last_activity", "message_count", "token_usage", "pending_approval"];
@@ -125,15 +79,10 @@ const FREEDOMS: &[AmplifierClientFreedom] = &[
             *result = json!({"ok": true, "data": result.take()});
         }
     })),
-    freedom!("errors-in-words" ["errors/client-code", "errors/client-status"] "Errors are told by a message only."
-    AmplifierClientEffect::Line(|line| if let Some(Value::Object(error)) = line.get_mut("error") {
-        error.retain(|key, _| key == "message");
-    })),
     freedom!("errors-by-status" ["errors/client-code", "errors/client-message"] "Of errors the status is told."
-    AmplifierClientEffect::Line(|line| if let Some(error) = line.get_mut("error") {
+    AmplifierClientEffect::Http(Line(|line| if let Some(error) = line.get_mut("error") {
         *error = json!({"message": "the request failed", "status": error["status"]});
-    })),
-    freedom!("junk" "It says more than calls need, on stdout and stderr." AmplifierClientEffect::Switch(Switch::Junk)),
+    }))),
     // Subscriptions.
     freedom!("handled-events" "It tells the events for which the document has a handler, and no other."
     AmplifierClientEffect::Drops(|message| {
@@ -151,26 +100,9 @@ const FREEDOMS: &[AmplifierClientFreedom] = &[
     freedom!("no-last-event-id" ["stream/client-last-event-id"] "It does not say which event was the last."
         AmplifierClientEffect::Switch(Switch::NoLastEventId)),
     freedom!("handshake-headers" "The handshake of a WebSocket has the headers that common libraries send."
-    AmplifierClientEffect::Handshake(|request| {
+    AmplifierClientEffect::Socket(SocketEffect::Asks(|request| {
         let headers = [("User-Agent", "Python/3 websockets"), ("Connection", "keep-alive, Upgrade"), ("Origin", "http://127.0.0.1")];
         let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
         request.headers.extend(headers);
-    })),
+    }))),
 ];
-
-fn set(request: &mut Request, name: &str, value: Option<&str>) {
-    request.headers.retain(|(given, _)| !given.eq_ignore_ascii_case(name));
-    request.headers.push((name.to_owned(), value.map(str::to_owned)));
-}
-
-/// Every freedom.
-pub fn all() -> &'static [Freedom] {
-    static ALL: LazyLock<Vec<Freedom>> = LazyLock::new(|| FREEDOMS.iter().map(|e| e.freedom).collect());
-    &ALL
-}
-
-/// The freedom of this name.
-pub fn find(name: &str) -> Option<Quirk> {
-    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name)?;
-    Some(Quirk::freedom(entry.freedom.name, entry.effect))
-}

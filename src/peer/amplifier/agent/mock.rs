@@ -7,43 +7,36 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::peer::amplifier::routes::text;
+use crate::peer::deviation::Includes;
+use crate::peer::deviation::http::client::ClientSwitch;
 use crate::peer::driven::{self, ClientOutput, DrivenClient, OutputWriter};
 use crate::peer::fetch::{Failure, Kind};
 use crate::peer::http_url::HttpUrl;
 use crate::peer::lines::Call;
-use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 
+use super::deviations::{AmplifierClientEffect, ClientMemory, Deviations, Switch, TABLE};
 use super::follow::{self, EventStreamFollower, SubscribeError};
-use super::quirks::{AmplifierClientEffect, ClientMemory, Quirks, Switch};
 use super::request::RequestClient;
 use super::subscriptions::{Connection, ConnectionSlot, EventReporter, Subscription, Subscriptions, subscription};
-use super::{flaws, freedoms};
 
 /// The reference client.
 pub static MOCK: MockKind = MockKind {
     role: "amplifier-client",
     described: crate::config::Described::default,
-    flaws: flaws::all,
-    freedoms: freedoms::all,
+    flaws: || TABLE.flaws(),
+    freedoms: || TABLE.freedoms(),
     begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
     scripted: false,
 };
 
-const KNOWN: QuirkRegistry<'static, AmplifierClientEffect> =
-    QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
-
 async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
-    let quirks = Quirks::chosen(&options, &KNOWN)?;
+    let deviations = Deviations::chosen(&options, &TABLE)?;
     let url = options.url.or_else(|| std::env::var("WIRECERT_URL").ok());
     let url = url.ok_or_else(|| MockError::Option("no server is known: say --url, or set WIRECERT_URL".to_owned()))?;
     let url = HttpUrl::parse(&url).map_err(MockError::Option)?;
-    Ok(run(url, quirks, options.recorder, lines).await)
-}
-
-fn names() -> Vec<&'static str> {
-    flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
+    Ok(run(url, deviations, options.recorder, lines).await)
 }
 
 /// How long a flaw waits before it subscribes again to what it was refused.
@@ -52,15 +45,15 @@ const IMPATIENT_RETRY: Duration = Duration::from_millis(20);
 /// A client.
 struct ReferenceClient {
     requester: Arc<RequestClient>,
-    quirks: Quirks,
+    deviations: Deviations,
     output: OutputWriter,
     subscriptions: Subscriptions,
     serial: tokio::sync::Mutex<()>,
 }
 
 /// Runs a client to its end.
-async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
-    let junk = quirks.has(Switch::Junk);
+async fn run(url: HttpUrl, deviations: Deviations, recorder: Recorder, lines: Lines) -> Ended {
+    let junk = deviations.has(ClientSwitch::Junk);
     if junk {
         eprintln!("starting");
     }
@@ -69,10 +62,10 @@ async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> 
             let text = "an extension, ready when you are\n{\"log\":\"starting\"}\n";
             output.at_once(ClientOutput::Text(text.to_owned()));
         }
-        let requester = RequestClient::new(url, quirks.clone(), Arc::new(ClientMemory::default()), recorder);
+        let requester = RequestClient::new(url, deviations.clone(), Arc::new(ClientMemory::default()), recorder);
         ReferenceClient {
             requester: Arc::new(requester),
-            quirks,
+            deviations,
             output,
             subscriptions: Subscriptions::default(),
             serial: tokio::sync::Mutex::default(),
@@ -98,13 +91,16 @@ impl DrivenClient for ReferenceClient {
 }
 
 impl ReferenceClient {
-    fn has(&self, switch: Switch) -> bool {
-        self.quirks.has(switch)
+    fn has<K: PartialEq>(&self, switch: K) -> bool
+    where
+        AmplifierClientEffect: Includes<K>,
+    {
+        self.deviations.has(switch)
     }
 
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
     async fn outcome(&self, call: Call) -> Option<ClientOutput> {
-        self.quirks.course().message();
+        self.deviations.history().message();
         if self.requester.memory.lock().unresponsive {
             return None;
         }
@@ -124,24 +120,23 @@ impl ReferenceClient {
                 }
                 json!({"id": call.id, "result": self.changed_result(&call.name, result)})
             }
-            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(ClientOutput::Died),
-            Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
+            Err(Failure { kind, .. }) if self.has(ClientSwitch::DiesAfter(kind)) => return Some(ClientOutput::Died),
+            Err(Failure { kind, .. }) if self.has(ClientSwitch::NeverReturns(kind)) => return None,
             Err(failure) => {
-                if self.has(Switch::DeafAfter(failure.kind)) {
+                if self.has(ClientSwitch::DeafAfter(failure.kind)) {
                     self.requester.memory.lock().unresponsive = true;
                 }
-                self.quirks.course().error();
+                self.deviations.history().error();
                 json!({"id": call.id, "error": failure.to_json()})
             }
         };
-        let change = |effect| if let AmplifierClientEffect::Line(change) = effect { Some(change) } else { None };
-        self.quirks.rewrite(&mut line, change);
+        self.deviations.line(&mut line);
         Some(ClientOutput::Line(line))
     }
 
     /// A call that makes one request; none where there is no such call.
     async fn request(&self, name: &str, params: Value) -> Option<Result<Value, Failure>> {
-        let _serial = if self.has(Switch::Serial) { Some(self.serial.lock().await) } else { None };
+        let _serial = if self.has(ClientSwitch::Serial) { Some(self.serial.lock().await) } else { None };
         if self.has(Switch::CallsWaitForStreams) && self.subscriptions.any() {
             std::future::pending::<()>().await;
         }
@@ -153,7 +148,7 @@ impl ReferenceClient {
             }
             return outcome;
         }
-        if !self.has(Switch::Shares) {
+        if !self.has(ClientSwitch::Shares) {
             return self.requester.call(name, params).await;
         }
         let known = ["createSession", "submitPrompt", "getSession", "getProfile", "listAgents", "listProfiles"];
@@ -205,7 +200,7 @@ impl ReferenceClient {
         };
         self.requester.memory.lock().newest_subscription = number;
         self.subscriptions.keep(number, Subscription { slot, task: task.abort_handle() });
-        Ok(json!({"subscription": subscription(&self.quirks, number)}))
+        Ok(json!({"subscription": subscription(&self.deviations, number)}))
     }
 
     async fn unsubscribe(&self, params: &Value) -> Result<Value, Failure> {
@@ -242,7 +237,7 @@ impl ReferenceClient {
             AmplifierClientEffect::Result(of, change) if of == call || of.is_empty() => Some(change),
             _ => None,
         };
-        self.quirks.rewrite(&mut result, change);
+        self.deviations.rewrite(&mut result, change);
         result
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! `mock` runs it: each call is a task of its own. `request` sends what [`routes`](super::routes) gives for a call. `follow`
 //! reads the event stream or WebSocket of a subscription with `reader`, and `subscriptions` passes the events on to the
-//! caller. Flaws and freedoms change it in small ways, which `quirks` lists.
+//! caller. Flaws and freedoms change it in small ways, which `deviations` lists.
 
+mod deviations;
 mod flaws;
 mod follow;
 mod freedoms;
 mod mock;
-mod quirks;
 mod reader;
 mod request;
 mod subscriptions;

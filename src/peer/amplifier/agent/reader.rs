@@ -3,16 +3,16 @@
 use crate::trace::StreamEvent;
 use crate::wire::http::{BYTE_ORDER_MARK, EventReader};
 
-use super::quirks::{AmplifierClientEffect, Quirks, Switch};
+use super::deviations::{AmplifierClientEffect, Deviations, Switch};
 
 /// How many bytes of one event are kept.
 const MAX_EVENT: usize = 16 << 20;
 /// A line beyond this, in bytes, would make a fragile client die.
 const LONG_LINE: usize = 512 << 10;
 
-/// Reads one stream. It is as good as its quirks let it be.
+/// Reads one stream. It is as good as its deviations let it be.
 pub struct EventStreamReader {
-    quirks: Quirks,
+    deviations: Deviations,
     events: EventReader,
     first: bool,
     /// A carriage return came last.
@@ -37,9 +37,9 @@ pub struct ReadOutcome {
 
 impl EventStreamReader {
     /// At the beginning of a stream.
-    pub fn new(quirks: Quirks) -> Self {
+    pub fn new(deviations: Deviations) -> Self {
         let events = EventReader::new(MAX_EVENT);
-        Self { quirks, events, first: true, after_cr: false, line: vec![], length: 0 }
+        Self { deviations, events, first: true, after_cr: false, line: vec![], length: 0 }
     }
 
     /// Takes in the next piece.
@@ -56,11 +56,11 @@ impl EventStreamReader {
         let bytes = self.misread(piece);
         outcome.events = self.events.read(&bytes);
         outcome.events.retain(|event| {
-            !self.quirks.any(|effect| matches!(effect, AmplifierClientEffect::Skips(skips) if skips(event)))
+            !self.deviations.any(|effect| matches!(effect, AmplifierClientEffect::Skips(skips) if skips(event)))
         });
         for event in &mut outcome.events {
             let change = |effect| if let AmplifierClientEffect::Stream(change) = effect { Some(change) } else { None };
-            self.quirks.rewrite(event, change);
+            self.deviations.rewrite(event, change);
         }
         if self.has(Switch::FirstOfPiece) {
             outcome.events.truncate(1);
@@ -74,7 +74,7 @@ impl EventStreamReader {
     }
 
     fn has(&self, switch: Switch) -> bool {
-        self.quirks.has(switch)
+        self.deviations.has(switch)
     }
 
     /// Whether the line that this piece leaves without an end is longer than a flaw can bear.
@@ -88,7 +88,7 @@ impl EventStreamReader {
 
     /// Whether a line ends in this piece at which a flaw gives the stream up.
     fn ends(&mut self, piece: &[u8]) -> bool {
-        if !self.quirks.any(|effect| matches!(effect, AmplifierClientEffect::EndsAtLine(_))) {
+        if !self.deviations.any(|effect| matches!(effect, AmplifierClientEffect::EndsAtLine(_))) {
             return false;
         }
         let mut found = false;
@@ -98,7 +98,8 @@ impl EventStreamReader {
                 continue;
             }
             let line = std::mem::take(&mut self.line);
-            found |= self.quirks.any(|effect| matches!(effect, AmplifierClientEffect::EndsAtLine(ends) if ends(&line)));
+            found |=
+                self.deviations.any(|effect| matches!(effect, AmplifierClientEffect::EndsAtLine(ends) if ends(&line)));
         }
         found
     }
@@ -142,12 +143,12 @@ impl EventStreamReader {
 
 #[cfg(test)]
 mod tests {
-    use super::super::quirks::Quirk;
     use super::*;
+    use crate::peer::deviation::Deviation;
 
     fn read(switch: Option<Switch>, pieces: &[&str]) -> Vec<String> {
-        let quirk = |switch| Quirk::flaw("one", AmplifierClientEffect::Switch(switch));
-        let mut reader = EventStreamReader::new(switch.map(quirk).into_iter().collect());
+        let deviation = |switch| Deviation::flaw("one", vec![AmplifierClientEffect::Switch(switch)].leak());
+        let mut reader = EventStreamReader::new(switch.map(deviation).into_iter().collect());
         let mut events: Vec<StreamEvent> =
             pieces.iter().flat_map(|piece| reader.read(piece.as_bytes()).events).collect();
         events.extend(reader.incomplete_events());

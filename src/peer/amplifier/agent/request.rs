@@ -7,14 +7,13 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::peer::amplifier::routes::{Encoding, Route, essence, route, text};
-use crate::peer::fetch::{
-    ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, Retries, json_of,
-};
+use crate::peer::deviation::http::client::ClientSwitch;
+use crate::peer::fetch::{Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, json_of};
 use crate::peer::http_url::HttpUrl;
 use crate::trace::{End, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
 
-use super::quirks::{AmplifierClientEffect, ClientMemory, Quirks, Switch};
+use super::deviations::{AmplifierClientEffect, ClientMemory, Deviations, Switch};
 
 /// How long a response may take. Nothing that takes long is behind one (docs/amplifier.md, Time).
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,22 +27,18 @@ pub struct RequestClient {
     pub url: HttpUrl,
     pub client: Client,
     pub exchanges: Exchanges,
-    pub quirks: Quirks,
+    pub deviations: Deviations,
     pub memory: Arc<ClientMemory>,
     fetcher: Fetcher,
 }
 
 impl RequestClient {
     /// A client of the server at this URL.
-    pub fn new(url: HttpUrl, quirks: Quirks, memory: Arc<ClientMemory>, recorder: Recorder) -> Self {
+    pub fn new(url: HttpUrl, deviations: Deviations, memory: Arc<ClientMemory>, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
         let client = Client::new(url.address.clone(), exchanges.clone(), Fetcher::limits(PATIENCE));
-        let fetcher = Fetcher::new(ClientLimitations {
-            ignores_close: quirks.has(Switch::IgnoresClose),
-            one_body: quirks.has(Switch::OneBody),
-            pieces_apart: quirks.has(Switch::PiecesApart),
-        });
-        Self { url, client, exchanges, quirks, memory, fetcher }
+        let fetcher = Fetcher::new(deviations.limitations());
+        Self { url, client, exchanges, deviations, memory, fetcher }
     }
 
     /// What a call gives that makes one request; none where it is no such call.
@@ -52,7 +47,7 @@ impl RequestClient {
             AmplifierClientEffect::Params(of, change) if of == call => Some(change),
             _ => None,
         };
-        let why = self.quirks.rewrite(&mut params, change);
+        let why = self.deviations.rewrite(&mut params, change);
         let route = route(call, &params, self.encoding())?;
         self.note_key(route.call, &params);
         let prompts = usize::from(route.call == "submitPrompt");
@@ -67,7 +62,7 @@ impl RequestClient {
 
     /// How parts of a target are encoded.
     pub fn encoding(&self) -> Encoding {
-        let has = |switch| self.quirks.has(switch);
+        let has = |switch| self.deviations.has(switch);
         Encoding {
             raw_path: has(Switch::RawPath),
             raw_query: has(Switch::RawQuery),
@@ -83,16 +78,14 @@ impl RequestClient {
     }
 
     /// Applies what there is to apply to every request.
-    pub fn apply_quirks(&self, request: &mut Request, mut why: Option<&'static str>) {
-        let change = |effect| if let AmplifierClientEffect::Http(change) = effect { Some(change) } else { None };
-        why = self.quirks.rewrite(request, change).or(why);
-        if self.quirks.has(Switch::KeyInHeaders)
+    pub fn apply_deviations(&self, request: &mut Request, mut why: Option<&'static str>) {
+        why = self.deviations.request(request).or(why);
+        if self.deviations.has(Switch::KeyInHeaders)
             && let Some(key) = self.memory.lock().key.clone()
         {
             request.headers.push(("X-Api-Key".to_owned(), Some(key)));
         }
         request.manner.deliberate = why.map(str::to_owned);
-        request.fresh |= self.quirks.has(Switch::FreshConnections);
     }
 
     /// A response that says why there is no result.
@@ -109,7 +102,7 @@ impl RequestClient {
         }
         let Some(key) = params.pointer("/credentials/anthropic_api_key").and_then(Value::as_str) else { return };
         self.memory.lock().key = Some(key.to_owned());
-        if self.quirks.has(Switch::KeyInOutput) {
+        if self.deviations.has(Switch::KeyInOutput) {
             eprintln!("a session with the key {key}");
         }
     }
@@ -124,21 +117,20 @@ impl RequestClient {
                 AmplifierClientEffect::Body(of, change) if of == route.call || of.is_empty() => Some(change),
                 _ => None,
             };
-            why = self.quirks.rewrite(&mut body, change).or(why);
+            why = self.deviations.rewrite(&mut body, change).or(why);
             let mut text = body.to_string().into_bytes();
-            let change = |effect| if let AmplifierClientEffect::Text(change) = effect { Some(change) } else { None };
-            why = self.quirks.rewrite(&mut text, change).or(why);
+            why = self.deviations.text(&mut text).or(why);
             request = request.header("Content-Type", "application/json").content(Content::Whole(text));
         }
-        self.apply_quirks(&mut request, why);
-        let patience = if self.quirks.has(Switch::Impatient) { IMPATIENCE } else { PATIENCE };
+        self.apply_deviations(&mut request, why);
+        let patience = if self.deviations.has(ClientSwitch::Impatient) { IMPATIENCE } else { PATIENCE };
         let fetched = timeout(patience, self.exchange(route.call, &request)).await;
         let response = fetched.map_err(|_| Failure::new(Kind::Late, "the server did not answer in time"))??;
-        if self.quirks.any(|effect| matches!(effect, AmplifierClientEffect::Hangs(hangs) if hangs(&response))) {
+        if self.deviations.any(|effect| matches!(effect, AmplifierClientEffect::Hangs(hangs) if hangs(&response))) {
             std::future::pending::<()>().await;
         }
         let refused = route.call == "submitPrompt" && response.status >= 400;
-        if refused && self.quirks.has(Switch::SendsRefusedPromptsAgain) {
+        if refused && self.deviations.has(Switch::SendsRefusedPromptsAgain) {
             let response = self.exchange(route.call, &request).await?;
             return self.interpret(&response);
         }
@@ -147,9 +139,7 @@ impl RequestClient {
 
     /// Makes a request, perhaps several times.
     async fn exchange(&self, call: &'static str, request: &Request) -> Result<FetchedResponse, Failure> {
-        let has = |switch| self.quirks.has(switch);
-        let retries =
-            Retries { after_status: has(Switch::RetriesAfterStatus), after_cut: has(Switch::RetriesAfterCut) };
+        let retries = self.deviations.retries();
         let safe = if request.method == "POST" { Repeatable::Unanswered } else { Repeatable::Always };
         for made in 0.. {
             let outcome = self.attempt(call, request).await;
@@ -169,7 +159,7 @@ impl RequestClient {
             outcome => outcome,
         };
         match outcome {
-            Err(RequestError::Broken(_, Some(head))) if self.quirks.has(Switch::IncompleteAsResult) => {
+            Err(RequestError::Broken(_, Some(head))) if self.deviations.has(ClientSwitch::IncompleteAsResult) => {
                 let body = placeholder(call).to_string().into_bytes();
                 Ok(FetchedResponse { status: 200, ..FetchedResponse::new(call, head) }.with_body(body))
             }
@@ -179,11 +169,11 @@ impl RequestClient {
 
     /// The result or failure that a client takes from a response.
     fn interpret(&self, response: &FetchedResponse) -> Result<Value, Failure> {
-        if let Some(flaw) = self.quirks.fails(response) {
+        if let Some(flaw) = self.deviations.fails(response) {
             return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
         }
         if !(200..300).contains(&response.status) {
-            if self.quirks.any(|effect| matches!(effect, AmplifierClientEffect::Takes(takes) if takes(response))) {
+            if self.deviations.any(|effect| matches!(effect, AmplifierClientEffect::Takes(takes) if takes(response))) {
                 return Ok(response.json.clone().unwrap_or_else(|| placeholder(response.of)));
             }
             return Err(Self::failure(response));
@@ -191,7 +181,7 @@ impl RequestClient {
         let Some(json) = &response.json else {
             let kind = match json_of(&response.body) {
                 Err(e) if e.to_string().contains("recursion") => Kind::Deep,
-                _ if self.quirks.has(Switch::BadJsonAsResult) => return Ok(placeholder(response.of)),
+                _ if self.deviations.has(ClientSwitch::BadJsonAsResult) => return Ok(placeholder(response.of)),
                 _ => Kind::Json,
             };
             return Err(Failure::new(kind, "the answer is no JSON"));

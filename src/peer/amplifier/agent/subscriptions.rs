@@ -12,7 +12,7 @@ use crate::peer::driven::{ClientOutput, OutputWriter};
 use crate::wire::http::Control;
 use crate::wire::websocket::{FrameSpec, Sender};
 
-use super::quirks::{AmplifierClientEffect, Quirks, Switch};
+use super::deviations::{AmplifierClientEffect, Deviations, Switch};
 use super::request::RequestClient;
 
 /// How long the end of a WebSocket may take.
@@ -167,12 +167,12 @@ impl EventReporter {
         Self { requester, output, session, number, pending, pending_since, last, count, started, ended, given_up }
     }
 
-    fn quirks(&self) -> &Quirks {
-        &self.requester.quirks
+    fn deviations(&self) -> &Deviations {
+        &self.requester.deviations
     }
 
     fn has(&self, switch: Switch) -> bool {
-        self.quirks().has(switch)
+        self.deviations().has(switch)
     }
 
     /// The session that is followed.
@@ -204,7 +204,10 @@ impl EventReporter {
 
     /// A message came: an event, where it is one.
     pub async fn receive(&mut self, mut message: Value) {
-        if self.quirks().any(|effect| matches!(effect, AmplifierClientEffect::EndsAtMessage(ends) if ends(&message))) {
+        if self
+            .deviations()
+            .any(|effect| matches!(effect, AmplifierClientEffect::EndsAtMessage(ends) if ends(&message)))
+        {
             self.given_up = true;
         }
         let Some(name) = name(&message) else { return };
@@ -215,7 +218,7 @@ impl EventReporter {
             tokio::spawn(async move { requester.decide_alone(&session, &approval).await });
         }
         let drops =
-            self.quirks().any(|effect| matches!(effect, AmplifierClientEffect::Drops(drops) if drops(&message)));
+            self.deviations().any(|effect| matches!(effect, AmplifierClientEffect::Drops(drops) if drops(&message)));
         let other = self.has(Switch::OneStream) && self.requester.memory.lock().newest_subscription != self.number;
         let early = self.has(Switch::NeedsStart) && !self.started;
         let unanswered = self.has(Switch::DeafBeforeAnswer) && self.requester.memory.lock().pending_prompts > 0;
@@ -227,7 +230,7 @@ impl EventReporter {
             return;
         }
         let change = |effect| if let AmplifierClientEffect::Message(change) = effect { Some(change) } else { None };
-        self.quirks().rewrite(&mut message, change);
+        self.deviations().rewrite(&mut message, change);
         let complete = matches!(self::name(&message), Some("prompt:complete" | "session:end"));
         if self.has(Switch::Swaps) {
             self.pending.insert(0, message);
@@ -280,7 +283,7 @@ impl EventReporter {
         if self.has(Switch::TellsLastAgain) {
             self.last = Some(message.clone());
         }
-        let subscription = subscription(self.quirks(), self.number);
+        let subscription = subscription(self.deviations(), self.number);
         let line = match message {
             Value::Object(mut members) => {
                 let (event, data) = (members.remove("event"), members.remove("data"));
@@ -298,6 +301,6 @@ fn name(message: &Value) -> Option<&str> {
 }
 
 /// How the caller names a subscription.
-pub fn subscription(quirks: &Quirks, number: u64) -> Value {
-    if quirks.has(Switch::NamedSubscriptions) { format!("subscription-{number}").into() } else { number.into() }
+pub fn subscription(deviations: &Deviations, number: u64) -> Value {
+    if deviations.has(Switch::NamedSubscriptions) { format!("subscription-{number}").into() } else { number.into() }
 }

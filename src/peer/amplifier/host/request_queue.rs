@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::diagnostic::{Source, Style, render_all};
 use crate::peer::amplifier::server::context::ServerContext;
+use crate::peer::amplifier::server::deviations::Deviations;
 use crate::peer::amplifier::server::model::{EndpointRequest, Feed, FeedEnd, Model, Refusal, Workspace};
-use crate::peer::amplifier::server::quirks::Quirks;
 use crate::peer::amplifier::server::script::{Script, example};
 use crate::peer::hosting::{OutgoingResponse, PendingRequest, PendingRequests, line};
 use crate::protocol::amplifier::verbs::{CutHow, SubscriptionRefusal};
@@ -322,7 +322,7 @@ impl HostAgent {
             None => example().clone(),
             Some(script) => read(script)?,
         };
-        let model = Model::new(Arc::new(script), Quirks::default(), Box::new(NoWorkspace), Timestamp::now(), port);
+        let model = Model::new(Arc::new(script), Deviations::default(), Box::new(NoWorkspace), Timestamp::now(), port);
         Ok(Self { context: ServerContext::new(model), quiet, why })
     }
 

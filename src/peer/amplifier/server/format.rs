@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use crate::peer::deviation::Why;
 use crate::trace::StreamEvent;
 use crate::wire::http::{BYTE_ORDER_MARK, EventWriter, Response};
-use crate::wire::websocket::{FrameSpec, Reply};
 
 use super::model::FeedMessage;
-use super::quirks::Why;
 
 /// How event streams are written.
 #[derive(Clone, Debug)]
@@ -135,20 +134,10 @@ impl StreamFormat {
 /// How messages go over WebSockets.
 #[derive(Clone, Debug)]
 pub struct SocketFormat {
-    /// Changes the frames of a message.
-    pub frames: Option<fn(Vec<FrameSpec>) -> Vec<FrameSpec>>,
-    /// Changes the response to the handshake.
-    pub reply: Option<fn(&mut Reply)>,
+    /// Whether the handshake is refused.
+    pub refused: bool,
     /// Events whose names contain this are not sent; all are, where it is empty.
     pub skips: &'static str,
-    /// Whether messages in several frames are passed over.
-    pub unfragmented_only: bool,
-    /// Changes the text of a message.
-    pub text: Option<fn(&mut String)>,
-    /// Whether pings are answered.
-    pub pong: bool,
-    /// Whether close frames are.
-    pub close: bool,
     /// How the client learns that its message is refused.
     pub refusal_report: RefusalReport,
     /// Why it is wrong, if it is.
@@ -168,29 +157,7 @@ pub enum RefusalReport {
 
 impl Default for SocketFormat {
     fn default() -> Self {
-        Self {
-            frames: None,
-            reply: None,
-            skips: "",
-            unfragmented_only: false,
-            text: None,
-            pong: true,
-            close: true,
-            refusal_report: RefusalReport::Error,
-            why: None,
-        }
-    }
-}
-
-impl SocketFormat {
-    /// The frames of a message.
-    pub fn message(&self, json: &str) -> Vec<FrameSpec> {
-        let mut text = json.to_owned();
-        if let Some(change) = self.text {
-            change(&mut text);
-        }
-        let frames = vec![FrameSpec::text(text)];
-        self.frames.map_or(frames.clone(), |change| change(frames))
+        Self { refused: false, skips: "", refusal_report: RefusalReport::Error, why: None }
     }
 }
 

@@ -1,52 +1,26 @@
 //! Ways in which a mock server can differ from the next and be right all the same: each reading of the document that
 //! can be defended, and each way in which the standards let responses and event streams be written.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::peer::Freedom;
+use crate::peer::deviation::http::response::{Instead, ResponseEffect, until_close};
+use crate::peer::deviation::value::remove;
+use crate::peer::deviation::websocket::{FrameKind, SocketEffect, between};
+use crate::peer::deviation::{FreedomRow, freedom};
 use crate::protocol::amplifier::Endpoint::{
     CreateSession, GetProfile, Health, ListAgents, ListProfiles, ListSessions, SubmitApproval,
 };
-use crate::wire::http::{Content, Ending, LineEnd, Piece, Response};
+use crate::wire::http::{Content, LineEnd, Response};
 use crate::wire::websocket::FrameSpec;
 
-use super::EDITION;
+use super::deviations::{AmplifierServerEffect, FailsBy, Switch};
 use super::format::{EventTypeChoice, RefusalReport};
 use super::model::{Refusal, Reply};
-use super::quirks::{AmplifierServerEffect, FailsBy, Instead, Quirk, Switch};
-
-struct AmplifierServerFreedom {
-    freedom: Freedom,
-    effects: &'static [AmplifierServerEffect],
-}
-
-macro_rules! freedom {
-    ($name:literal $(forgoes $forgoes:tt)? $about:literal $($effect:expr),+ $(,)?) => {
-        AmplifierServerFreedom {
-            freedom: Freedom {
-                name: $name,
-                about: $about,
-                editions: &[EDITION],
-                forgoes: freedom!(@list $($forgoes)?),
-            },
-            effects: &[$($effect),+],
-        }
-    };
-    (@list) => {
-        &[]
-    };
-    (@list $list:tt) => {
-        &$list
-    };
-}
-
-const TABLES: [&[AmplifierServerFreedom]; 3] = [READINGS, CARRIED, STREAMS];
 
 /// Readings of the document, in the order of `docs/amplifier.md`.
-const READINGS: &[AmplifierServerFreedom] = &[
+pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
     freedom!("late-408" "A decision that comes too late is refused with the status 408."
         AmplifierServerEffect::Failed(|r| if (r.code(), r.status) == ("APPROVAL_TIMEOUT", 409) { r.status = 408 })),
     freedom!("late-400" "A decision that comes too late is refused as where none is pending."
@@ -80,17 +54,17 @@ const READINGS: &[AmplifierServerFreedom] = &[
     freedom!("total-of-answer" "The `total` counts the sessions in the answer."
         AmplifierServerEffect::Result(ListSessions, |b| b["total"] = b["sessions"].as_array().map_or(0, Vec::len).into())),
     freedom!("created-idle" "The status of a new session is `idle`." AmplifierServerEffect::Result(CreateSession, |b| b["status"] = "idle".into())),
-    freedom!("ids-readable" forgoes ["create/session-id-uuid"] "The ids of sessions are no UUIDs." AmplifierServerEffect::Switch(Switch::ShortIds)),
-    freedom!("ids-to-be-encoded" forgoes ["create/session-id-uuid"] "The ids of sessions have characters that mean something in URLs."
+    freedom!("ids-readable" ["create/session-id-uuid"] "The ids of sessions are no UUIDs." AmplifierServerEffect::Switch(Switch::ShortIds)),
+    freedom!("ids-to-be-encoded" ["create/session-id-uuid"] "The ids of sessions have characters that mean something in URLs."
         AmplifierServerEffect::Switch(Switch::OddIds)),
-    freedom!("prompts-of-one-id" forgoes ["prompt/request-id-unique"] "All prompts have the same id." AmplifierServerEffect::Switch(Switch::SameRequestId)),
-    freedom!("decision-recorded" forgoes ["approval/value-approved"] "The answer to any decision is `recorded`."
+    freedom!("prompts-of-one-id" ["prompt/request-id-unique"] "All prompts have the same id." AmplifierServerEffect::Switch(Switch::SameRequestId)),
+    freedom!("decision-recorded" ["approval/value-approved"] "The answer to any decision is `recorded`."
         AmplifierServerEffect::Result(SubmitApproval, |b| b["status"] = "recorded".into())),
     freedom!("denial-approved" "The answer to any decision is `approved`." AmplifierServerEffect::Result(SubmitApproval, |b| b["status"] = "approved".into())),
-    freedom!("decisions-untold" forgoes ["life/approval-resolved", "life/approval-timed-out"] "Nobody is told how an approval was decided."
+    freedom!("decisions-untold" ["life/approval-resolved", "life/approval-timed-out"] "Nobody is told how an approval was decided."
         AmplifierServerEffect::Messages("approval:granted", Vec::clear),
         AmplifierServerEffect::Messages("approval:denied", Vec::clear)),
-    freedom!("quiet" forgoes ["life/submitted"] "Of a prompt nothing is told but approvals, and that it is complete."
+    freedom!("quiet" ["life/submitted"] "Of a prompt nothing is told but approvals, and that it is complete."
         AmplifierServerEffect::Messages("prompt:submit", Vec::clear),
         AmplifierServerEffect::Messages("content_block:start", Vec::clear),
         AmplifierServerEffect::Messages("content_block:delta", Vec::clear),
@@ -101,7 +75,7 @@ const READINGS: &[AmplifierServerFreedom] = &[
         AmplifierServerEffect::Messages("tool:post", Vec::clear),
         AmplifierServerEffect::Messages("tool:error", Vec::clear),
         AmplifierServerEffect::Messages("status:update", Vec::clear)),
-    freedom!("deltas-alone" forgoes ["life/content-started"] "Blocks are told by their deltas alone."
+    freedom!("deltas-alone" ["life/content-started"] "Blocks are told by their deltas alone."
         AmplifierServerEffect::Messages("content_block:start", Vec::clear),
         AmplifierServerEffect::Messages("content_block:end", Vec::clear)),
     freedom!("start-untold" "Who subscribes is not told of the start of the session." AmplifierServerEffect::Messages("session:start", Vec::clear)),
@@ -122,12 +96,10 @@ const READINGS: &[AmplifierServerFreedom] = &[
         AmplifierServerEffect::Data("prompt:complete", |d| d["response"] = d["response"].as_str().unwrap_or_default().trim().into())),
     freedom!("blocks-anew" "Blocks are counted anew after a tool." AmplifierServerEffect::Switch(Switch::BlocksAnew)),
     freedom!("socket-deltas-bare" "Deltas over a WebSocket have no index."
-    AmplifierServerEffect::Frames(|f| f.text = Some(|text| if let Ok(mut message) = serde_json::from_str::<Value>(text)
+    AmplifierServerEffect::Socket(SocketEffect::Text(|text| if let Ok(mut message) = serde_json::from_slice::<Value>(text)
         && message["event"] == "content_block:delta" {
-        if let Some(data) = message["data"].as_object_mut() {
-            data.shift_remove("block_index");
-        }
-        *text = message.to_string();
+        remove(&mut message["data"], "block_index");
+        *text = message.to_string().into_bytes();
     }))),
     freedom!("stop-ends-prompt" "The action `stop` ends the prompt, and not the session." AmplifierServerEffect::Switch(Switch::StopEndsPrompt)),
     freedom!("stopped-shown" "A session that was stopped is still shown, as such." AmplifierServerEffect::Switch(Switch::StoppedShown)),
@@ -151,10 +123,10 @@ const READINGS: &[AmplifierServerFreedom] = &[
         AmplifierServerEffect::Data("status:update", |d| d["progress"] = Value::Null)),
     freedom!("uptime-fraction" "The uptime has a fraction."
         AmplifierServerEffect::Result(Health, |b| b["uptime_seconds"] = (b["uptime_seconds"].as_f64().unwrap_or_default() + 0.25).into())),
-    freedom!("healthy-otherwise" forgoes ["health/healthy"] "The status of the health is another word." AmplifierServerEffect::Result(Health, |b| b["status"] = "ok".into())),
+    freedom!("healthy-otherwise" ["health/healthy"] "The status of the health is another word." AmplifierServerEffect::Result(Health, |b| b["status"] = "ok".into())),
     freedom!("profiles-in-detail" "The list of profiles has all that there is of them."
         AmplifierServerEffect::EachOf(ListProfiles, "profiles", |one| for list in ["providers", "tools", "hooks", "agents"] { one[list] = json!([]) })),
-    freedom!("profile-bare" forgoes ["profiles/detail-modules"] "A profile has only what it has to."
+    freedom!("profile-bare" ["profiles/detail-modules"] "A profile has only what it has to."
     AmplifierServerEffect::Result(GetProfile, |b| if let Some(members) = b.as_object_mut() {
         members.retain(|key, _| ["name", "collection", "description", "extends"].contains(&key.as_str()));
     })),
@@ -165,66 +137,29 @@ const READINGS: &[AmplifierServerFreedom] = &[
     AmplifierServerEffect::Failed(|r| if let Some(error) = r.body["error"].as_object_mut() {
         error.shift_remove("details");
     })),
-    freedom!("outside-plain" forgoes ["errors/outside"] "What is no endpoint is refused with a page."
+    freedom!("outside-plain" ["errors/outside"] "What is no endpoint is refused with a page."
     AmplifierServerEffect::Instead(|s| s.request.is_none().then(|| {
-        Instead::Respond(Box::new(Response::new("404 Not Found").header("Content-Type", "text/html").content(Content::Whole(b"<h1>Not Found</h1>".to_vec()))))
+        Instead::respond(Response::new("404 Not Found").header("Content-Type", "text/html").content(Content::Whole(b"<h1>Not Found</h1>".to_vec())))
     }))),
-    freedom!("extra-members" "Everything has a member that nobody knows."
+    freedom!("extra-keys" "Everything has a member that nobody knows."
         AmplifierServerEffect::Reply(None, |r| extra(&mut r.body)),
         AmplifierServerEffect::Data("", extra)),
 ];
 
 /// Ways in which responses are carried.
-const CARRIED: &[AmplifierServerFreedom] = &[
-    freedom!("http-1-0" "Answers are HTTP/1.0, and end with the connection."
-    AmplifierServerEffect::Response(|r| {
-        r.version = "HTTP/1.0".to_owned();
-        until_close(r);
-    })),
-    freedom!("until-close" "Bodies and streams have no length, and end with the connection." AmplifierServerEffect::Response(until_close), AmplifierServerEffect::Stream(|f| until_close(&mut f.head))),
-    freedom!("closes-announced" "The connection is closed after each answer, and the head says so." AmplifierServerEffect::Response(|r| r.ending = Ending::Close)),
-    freedom!("chunked" "Bodies are chunked, a few bytes each, also within characters."
-    AmplifierServerEffect::Response(|r| if let Content::Whole(body) = &r.content {
-        let pieces = body.chunks(body.len().div_ceil(50).max(7)).map(Piece::now).collect();
-        r.content = Content::Chunked { pieces, trailers: vec![("X-Checksum".to_owned(), "none".to_owned())] };
-    })),
-    freedom!("in-segments" "Answers come in several TCP segments."
-    AmplifierServerEffect::Response(|r| if let Content::Whole(body) = &r.content {
-        r.manner.split = Some(body.len().div_ceil(4).max(250));
-    })),
-    freedom!("headers-in-lower-case" "Header names are in lower case." AmplifierServerEffect::Response(|r| names(r, str::to_lowercase))),
-    freedom!("more-headers" "Answers have more headers, some of them several times."
-    AmplifierServerEffect::Response(|r| for (name, value) in [
-        ("Server", "uvicorn"), ("Set-Cookie", "a=1; Path=/"), ("Set-Cookie", "b=2"), ("X-Empty", ""),
-        ("Access-Control-Allow-Origin", "*"), ("X-Accel-Buffering", "no"),
-    ] {
-        r.headers.push((name.to_owned(), Some(value.to_owned())));
-    })),
-    freedom!("charset-named" "Content types name the charset."
-    AmplifierServerEffect::Response(|r| for (name, value) in &mut r.headers {
-        if let (true, Some(value)) = (name == "Content-Type", value) {
-            *value += "; charset=utf-8";
-        }
-    })),
-    freedom!("no-reason" "The status line has no reason." AmplifierServerEffect::Response(|r| r.status = r.status[..3].to_owned() + " ")),
-    freedom!("pretty-json" "Bodies have white space between their tokens."
-    AmplifierServerEffect::Body(|b| if let Ok(value) = serde_json::from_slice::<Value>(b) {
-        *b = format!("\t{value:#}\r\n ").into_bytes();
-    })),
-    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped in bodies."
-        AmplifierServerEffect::Body(|b| *b = escape(&String::from_utf8_lossy(b)).into_bytes())),
+pub const CARRIED: &[FreedomRow<AmplifierServerEffect>] = &[
+    freedom!("until-close" "Bodies and streams have no length, and end with the connection." AmplifierServerEffect::Http(ResponseEffect::Response(until_close)), AmplifierServerEffect::Stream(|f| until_close(&mut f.head))),
     freedom!("half-surrogates" "Texts of answers begin with the escape of half a surrogate pair."
-    AmplifierServerEffect::Body(|b| for member in ["message", "description", "version"] {
+    AmplifierServerEffect::Http(ResponseEffect::Body(|b| for member in ["message", "description", "version"] {
         *b = String::from_utf8_lossy(b).replace(&format!("\"{member}\":\""), &format!("\"{member}\":\"\\ud800")).into_bytes();
-    })),
-    freedom!("deep-members" "Answers and events have a member that nobody knows, and that is nested deep."
+    }))),
+    freedom!("deep-member" "Answers and events have a member that nobody knows, and that is nested deep."
         AmplifierServerEffect::Reply(None, |r| deep(&mut r.body)),
         AmplifierServerEffect::Data("", deep)),
-    freedom!("keys-reversed" "The members of bodies come in another order." AmplifierServerEffect::Reply(None, |r| reverse(&mut r.body))),
 ];
 
 /// Ways in which events are written.
-const STREAMS: &[AmplifierServerFreedom] = &[
+pub const STREAMS: &[FreedomRow<AmplifierServerEffect>] = &[
     freedom!("lines-cr" "Lines of event streams end in CR." AmplifierServerEffect::Stream(|f| f.writer.line_end = LineEnd::Cr)),
     freedom!("lines-crlf" "Lines of event streams end in CR LF." AmplifierServerEffect::Stream(|f| f.writer.line_end = LineEnd::CrLf)),
     freedom!("stream-mark" "Event streams begin with a byte order mark." AmplifierServerEffect::Stream(|f| f.bom = true)),
@@ -242,28 +177,13 @@ const STREAMS: &[AmplifierServerFreedom] = &[
     freedom!("stream-begins-with-comment" "Event streams begin with a long comment." AmplifierServerEffect::Stream(|f| f.first = PADDING)),
     freedom!("fields-unknown" "Event streams have fields that nobody knows." AmplifierServerEffect::Stream(|f| f.first = "foo: bar\nbaz\n\n")),
     freedom!("socket-fragments" "Messages over WebSockets come in several frames, with pings between them."
-    AmplifierServerEffect::Frames(|f| f.frames = Some(|frames| frames.into_iter().flat_map(|frame| {
-        let (first, rest) = frame.payload.split_at(frame.payload.len() / 2);
-        [FrameSpec::new(frame.opcode, first).unfinished(), FrameSpec::ping(*b"hi"), FrameSpec::continuation(rest)]
-    }).collect()))),
+        AmplifierServerEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| between(f, FrameSpec::ping(*b"hi"))))),
     freedom!("socket-refusals-untold" "Nothing is told of a control message that is refused." AmplifierServerEffect::Frames(|f| f.refusal_report = RefusalReport::Nothing)),
     freedom!("socket-refusals-close" "A control message that is refused closes the WebSocket." AmplifierServerEffect::Frames(|f| f.refusal_report = RefusalReport::Closes)),
 ];
 
 /// A comment of two kibibytes, which some servers send because old browsers waited for so much.
 const PADDING: &str = ":                                                                                                                                \n\n";
-
-/// Every freedom.
-pub fn all() -> &'static [Freedom] {
-    static ALL: LazyLock<Vec<Freedom>> = LazyLock::new(|| TABLES.into_iter().flatten().map(|e| e.freedom).collect());
-    &ALL
-}
-
-/// The freedom of this name.
-pub fn find(name: &str) -> Option<Quirk> {
-    let entry = TABLES.into_iter().flatten().find(|e| e.freedom.name == name)?;
-    Some(Quirk::freedom(entry.freedom.name, entry.effects))
-}
 
 /// Whether an option of the example allows.
 fn allowing(option: &Value) -> bool {
@@ -278,41 +198,6 @@ fn none_pending(reply: &mut Reply) {
 fn offset(object: &mut Value) {
     if let Some(moment) = object["created_at"].as_str().and_then(|moment| moment.strip_suffix('Z')) {
         object["created_at"] = format!("{moment}+00:00").into();
-    }
-}
-
-fn until_close(response: &mut Response) {
-    let body = match std::mem::take(&mut response.content) {
-        Content::Whole(body) => vec![Piece::now(body)],
-        _ => vec![],
-    };
-    response.content = Content::Raw(body);
-    response.ending = Ending::Close;
-}
-
-/// Writes the names of all headers in another way.
-fn names(response: &mut Response, write: fn(&str) -> String) {
-    let head = response.head(false);
-    response.headers = head.headers.iter().map(|(name, value)| (write(name), Some(value.clone()))).collect();
-}
-
-fn escape(json: &str) -> String {
-    let escaped = |c: char| match c {
-        '/' => "\\/".to_owned(),
-        c if c.is_ascii() => c.to_string(),
-        c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect(),
-    };
-    json.chars().map(escaped).collect()
-}
-
-fn reverse(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.values_mut().for_each(reverse);
-            *map = std::mem::take(map).into_iter().rev().collect();
-        }
-        Value::Array(items) => items.iter_mut().for_each(reverse),
-        _ => {}
     }
 }
 

@@ -16,25 +16,24 @@ use tokio::time::timeout;
 use crate::config::Described;
 use crate::diagnostic::yaml;
 use crate::peer::control::read_command;
-use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
 use crate::protocol::amplifier::{ENDPOINTS, Endpoint};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
 
+use super::EDITION;
 use super::context::{Folder, ServerContext};
+use super::deviations::{Deviations, TABLE};
 use super::model::Model;
-use super::quirks::{AmplifierServerEffect, Quirks};
 use super::script::{EFFECT_FILE, KEYS, PROMPTS, Script, ScriptedError, example};
 use super::service::Service;
-use super::{EDITION, flaws, freedoms};
 
 /// The mock server.
 pub static MOCK: MockKind = MockKind {
     role: "amplifier-server",
-    flaws: flaws::all,
-    freedoms: freedoms::all,
+    flaws: || TABLE.flaws(),
+    freedoms: || TABLE.freedoms(),
     described,
     begin: Begin::Serve(|options| Box::pin(start(options))),
     scripted: true,
@@ -75,7 +74,7 @@ fn described() -> Described {
 }
 
 async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
-    let quirks = Quirks::chosen(&options, &KNOWN)?;
+    let deviations = Deviations::chosen(&options, &TABLE)?;
     let script = match &options.data {
         Some(source) => Script::parse(source).map_err(MockError::Data)?,
         None => example().clone(),
@@ -89,7 +88,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     })?;
     let learn = |source| MockError::System { doing: "learn where it listens".to_owned(), source };
     let address = listener.local_addr().map_err(learn)?;
-    let model = Model::new(Arc::new(script), quirks, Box::new(folder), Timestamp::now(), address.port());
+    let model = Model::new(Arc::new(script), deviations, Box::new(folder), Timestamp::now(), address.port());
     let service = Arc::new(Service::new(ServerContext::new(model), options.latency));
     let exchanges = Exchanges::new(options.recorder, End::Server);
     allow_many_files();
@@ -138,8 +137,8 @@ impl MockServer {
                 (0..times).for_each(|_| model.refuse_next(endpoint, failure.clone()));
             }
             SteerCommand::Switch { name, on } => {
-                let quirk = KNOWN.either(&name)?;
-                model.quirks.set(quirk, on);
+                let deviation = TABLE.either(EDITION, &name)?;
+                model.deviations.set(deviation, on);
             }
             SteerCommand::State {} => return Ok(model.describe()),
             SteerCommand::Quit {} => {
@@ -168,7 +167,7 @@ impl Mock for MockServer {
 
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         match read_command(command)? {
-            SteerCommand::Switch { name, .. } => KNOWN.either(&name).map(drop),
+            SteerCommand::Switch { name, .. } => TABLE.either(EDITION, &name).map(drop),
             SteerCommand::Script { from: from @ Some(ScriptSource::Script(_)) } => script(from.as_ref()).map(drop),
             _ => Ok(()),
         }
@@ -205,14 +204,6 @@ fn script(from: Option<&ScriptSource>) -> Result<Script, String> {
         }
         Some(ScriptSource::Script(script)) => Script::from_json(&Value::Object(script.clone())),
     }
-}
-
-/// What can be different about it.
-pub const KNOWN: QuirkRegistry<'static, &'static [AmplifierServerEffect]> =
-    QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
-
-fn names() -> Vec<&'static str> {
-    flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
 }
 
 /// A command to a mock that serves.

@@ -2,12 +2,12 @@
 //!
 //! A [`script::Script`] says what its agent does for a prompt, and what it has. The [`model::Model`] is its state,
 //! without sockets; a [`context::ServerContext`] has it go on by itself. `service` answers requests with it,
-//! `subscription` serves its events, and [`quirks`] are where flaws and freedoms make it different.
+//! `subscription` serves its events, and [`deviations`] are where flaws and freedoms make it different.
 
 pub mod context;
+pub mod deviations;
 pub mod format;
 pub mod model;
-pub mod quirks;
 pub mod script;
 
 mod flaws;

@@ -8,6 +8,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, watch};
 
+use crate::peer::deviation::Why;
+use crate::peer::deviation::http::received::{ClientMistake, ReceivedInContext};
+use crate::peer::deviation::http::response::Instead;
 use crate::peer::hosting::{CONFUSION, line};
 use crate::peer::{Draws, Ended, Latency, MockEvent};
 use crate::protocol::amplifier::{Endpoint, Route};
@@ -16,8 +19,8 @@ use crate::wire::http::{Content, Handler, OnHead, ReceiveError, Received, Respon
 use crate::wire::websocket;
 
 use super::context::ServerContext;
+use super::deviations::{Deviations, RequestInContext, RequestMemory, Switch, mistake};
 use super::model::{EndpointRequest, Feed, FeedMessage, Refusal, Reply, feed};
-use super::quirks::{ClientMistake, Instead, Quirks, RequestHistory, RequestInContext, Switch, Why};
 use super::subscription::{self, EventStreamSubscription, SocketSubscription};
 
 /// How many happenings wait for whoever reads them.
@@ -41,7 +44,7 @@ pub struct Service {
 
 #[derive(Default)]
 struct ServiceState {
-    history: RequestHistory,
+    memory: RequestMemory,
     draws: Option<Draws>,
     connections: u64,
     /// The request that came last, where a flaw wants to know.
@@ -132,32 +135,38 @@ impl Service {
         Some(latency.draws(state.connections))
     }
 
-    /// What is to be answered, unless a quirk does something else.
-    fn check_quirks(&self, received: &Received, request: Option<&EndpointRequest>) -> (Quirks, Option<(Instead, Why)>) {
-        let quirks = self.context.model().quirks.clone();
-        if quirks.is_empty() {
-            return (quirks, None);
+    /// What is to be answered, unless a deviation does something else.
+    fn check_deviations(
+        &self,
+        received: &Received,
+        request: Option<&EndpointRequest>,
+    ) -> (Deviations, Option<(Instead<Reply>, Why)>) {
+        let deviations = self.context.model().deviations.clone();
+        if deviations.is_empty() {
+            return (deviations, None);
         }
-        quirks.course().message();
+        deviations.history().message();
         let mut state = self.state();
         if self.socket_broken.load(Ordering::Relaxed) {
-            state.history.note_mistake(ClientMistake::Socket);
+            state.memory.http.note_mistake(ClientMistake::Socket);
         }
-        let instead = quirks.instead(&RequestInContext { received, request, history: &state.history });
-        state.history.note(received, request);
-        (quirks, instead)
+        let mistake = request.and_then(|request| mistake(received, request));
+        let http = ReceivedInContext { received, mistake, history: &state.memory.http };
+        let instead = deviations.instead(&RequestInContext { http, request, memory: &state.memory });
+        state.memory.note(received, request, mistake);
+        (deviations, instead)
     }
 
-    async fn respond(&self, received: &Received, quirks: &Quirks, reply: Reply, responder: Responder) {
+    async fn respond(&self, received: &Received, deviations: &Deviations, reply: Reply, responder: Responder) {
         let mut why = reply.why;
         let mut body = reply.body.to_string().into_bytes();
-        why = quirks.body(&mut body).or(why);
+        why = deviations.body(&mut body).or(why);
         let mut response = Response::new(line(reply.status));
         response = response.header("Content-Type", "application/json").content(Content::Whole(body));
-        why = quirks.response(&mut response, received).or(why);
+        why = deviations.response(&mut response, received).or(why);
         response.manner.deliberate = why.map(str::to_owned);
         if !reply.is_success() {
-            quirks.course().error();
+            deviations.history().error();
         }
         let delay = self.state().draws.as_mut().and_then(Iterator::next).unwrap_or_default();
         self.delay(delay, &responder).await;
@@ -187,8 +196,8 @@ impl Service {
     }
 
     /// Prints the API key of a new session, as a flaw has it.
-    fn print_key(&self, quirks: &Quirks, request: &EndpointRequest) {
-        if let (true, Ok(body)) = (quirks.on(Switch::LeaksInOutput), &request.body)
+    fn print_key(&self, deviations: &Deviations, request: &EndpointRequest) {
+        if let (true, Ok(body)) = (deviations.has(Switch::LeaksInOutput), &request.body)
             && let Some(credentials) = body.get("credentials")
         {
             // Fails only where nobody reads it.
@@ -196,31 +205,37 @@ impl Service {
         }
     }
 
-    async fn subscribe(&self, received: &Received, request: &EndpointRequest, quirks: &Quirks, responder: Responder) {
+    async fn subscribe(
+        &self,
+        received: &Received,
+        request: &EndpointRequest,
+        deviations: &Deviations,
+        responder: Responder,
+    ) {
         let subscribed = match self.context.subscribe(request.name()) {
-            Err(_) if quirks.on(Switch::StreamsNobody) => Ok(unknown_session_feed(request.name())),
-            Ok(_) if quirks.on(Switch::Tires) && self.state().history.left(request.name()) > TIRING => {
+            Err(_) if deviations.has(Switch::StreamsNobody) => Ok(unknown_session_feed(request.name())),
+            Ok(_) if deviations.has(Switch::Tires) && self.state().memory.left(request.name()) > TIRING => {
                 Ok(unknown_session_feed(request.name()))
             }
             subscribed => subscribed,
         };
         match subscribed {
             Ok(feed) => {
-                let mut format = quirks.stream_format();
-                let why = quirks.response(&mut format.head, received);
+                let mut format = deviations.stream_format();
+                let why = deviations.response(&mut format.head, received);
                 format.why = format.why.or(why);
                 let _subscribed = self.subscribed();
                 let stream =
                     EventStreamSubscription { feed, format, latency: self.draws(), began: self.context.began() };
                 stream.run(responder).await;
-                if quirks.on(Switch::Tires) {
-                    self.state().history.note_left(request.name());
+                if deviations.has(Switch::Tires) {
+                    self.state().memory.note_left(request.name());
                 }
             }
             Err(refusal) => {
                 let mut reply = Reply::from(refusal);
-                quirks.reply(Some(Endpoint::Events), &mut reply);
-                self.respond(received, quirks, reply, responder).await;
+                deviations.reply(Some(Endpoint::Events), &mut reply);
+                self.respond(received, deviations, reply, responder).await;
             }
         }
     }
@@ -234,25 +249,29 @@ impl Handler for Service {
                 OnHead::Upgrade
             }
             _ => {
-                self.state().history.note_head(request.tcp);
+                self.state().memory.note_head(request.tcp);
                 OnHead::Read
             }
         }
     }
 
     fn on_receive_error(&self, error: ReceiveError) {
-        self.state().history.note_receive_error(&error);
+        self.state().memory.note_error(&error);
     }
 
     async fn handle(&self, received: Received, responder: Responder) {
         let route = Route::of(received.head.method(), received.head.target());
         let request = route.map(|route| EndpointRequest::read(route, &received.content));
-        let (quirks, instead) = self.check_quirks(&received, request.as_ref());
+        let (deviations, instead) = self.check_deviations(&received, request.as_ref());
         if let Some((instead, why)) = instead {
             match instead {
-                Instead::Reply(reply) => {
+                Instead::Answer(reply) => {
                     let reply = Reply { why, ..reply };
-                    return self.respond(&received, &quirks, reply, responder).await;
+                    return self.respond(&received, &deviations, reply, responder).await;
+                }
+                Instead::Refuse => {
+                    let refusal = Refusal { why, ..Refusal::invalid("this is not understood") };
+                    return self.respond(&received, &deviations, refusal.into(), responder).await;
                 }
                 Instead::Respond(response) => {
                     // Fails only where the client is gone.
@@ -267,55 +286,59 @@ impl Handler for Service {
         }
         let Some(request) = request else {
             let mut reply = Reply::from(unknown_endpoint(&received.head));
-            quirks.reply(None, &mut reply);
-            return self.respond(&received, &quirks, reply, responder).await;
+            deviations.reply(None, &mut reply);
+            return self.respond(&received, &deviations, reply, responder).await;
         };
         if received.head.header("content-encoding").any(|coding| !coding.eq_ignore_ascii_case("identity")) {
             let refusal = Refusal::invalid("requests have no content coding");
-            return self.respond(&received, &quirks, refusal.into(), responder).await;
+            return self.respond(&received, &deviations, refusal.into(), responder).await;
         }
         let endpoint = request.route.endpoint;
         match endpoint {
-            Endpoint::Events => return self.subscribe(&received, &request, &quirks, responder).await,
+            Endpoint::Events => return self.subscribe(&received, &request, &deviations, responder).await,
             Endpoint::Socket => {
                 let refusal = Refusal::invalid("this is a WebSocket: ask for an upgrade");
-                return self.respond(&received, &quirks, refusal.into(), responder).await;
+                return self.respond(&received, &deviations, refusal.into(), responder).await;
             }
             _ => {}
         }
         let late = match endpoint {
-            Endpoint::SubmitPrompt if quirks.on(Switch::AnswersLate) => self.context.subscribe(request.name()).ok(),
+            Endpoint::SubmitPrompt if deviations.has(Switch::AnswersLate) => {
+                self.context.subscribe(request.name()).ok()
+            }
             _ => None,
         };
-        self.print_key(&quirks, &request);
-        let request = if quirks.on(Switch::Confuses) { self.confuse(request).await } else { request };
+        self.print_key(&deviations, &request);
+        let request = if deviations.has(Switch::Confuses) { self.confuse(request).await } else { request };
         let reply = self.context.handle(request);
         if let (Some(feed), true) = (late, reply.is_success()) {
             prompt_completion(feed).await;
         }
-        self.respond(&received, &quirks, reply, responder).await;
+        self.respond(&received, &deviations, reply, responder).await;
         if let Some(name) = endpoint.name() {
             self.report(MockEvent::Request(name.to_owned()));
         }
     }
 
     async fn upgrade(&self, request: websocket::Request) {
-        let quirks = self.context.model().quirks.clone();
+        let deviations = self.context.model().deviations.clone();
         let session = Route::of("GET", request.target()).and_then(|route| route.name).unwrap_or_default();
         if let Some(fault) = request.fault() {
             return subscription::refuse(request, &Refusal::invalid(fault), None).await;
         }
         let followed = match self.context.follow(&session) {
-            Err(_) if quirks.on(Switch::SocketsForNobody) => Ok(unknown_session_feed(&session)),
+            Err(_) if deviations.has(Switch::SocketsForNobody) => Ok(unknown_session_feed(&session)),
             followed => followed,
         };
         match followed {
             Ok(feed) => {
                 let _subscribed = self.subscribed();
                 let reply = websocket::Reply::accepting(&request);
-                let (context, format) = (self.context.clone(), quirks.socket_format());
+                // As they show when it begins.
+                let (context, format, deviations) =
+                    (self.context.clone(), deviations.socket_format(), deviations.kept());
                 let (latency, protocol_broken) = (self.draws(), self.socket_broken.clone());
-                SocketSubscription { context, session, format, latency, protocol_broken }
+                SocketSubscription { context, session, deviations, format, latency, protocol_broken }
                     .run(request, reply, feed)
                     .await;
             }

@@ -8,13 +8,15 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::peer::Draws;
+use crate::peer::deviation::Why;
+use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::wire::http::{BodyWriter, Broken, Responder};
-use crate::wire::websocket::{FrameSpec, Incoming, Options, Reply, Request, SendError, SendOptions, Socket};
+use crate::wire::websocket::{FrameSpec, Incoming, Options, Reply, Request, SendError, SendOptions, Socket, opcode};
 
 use super::context::ServerContext;
+use super::deviations::Deviations;
 use super::format::{HeadTiming, RefusalReport, SocketFormat, StreamEnd, StreamFormat};
 use super::model::{Feed, FeedEnd, FeedMessage, Refusal};
-use super::quirks::Why;
 
 /// How many events are written at once, where so many wait.
 const EVENTS_AT_ONCE: usize = 64;
@@ -155,6 +157,8 @@ pub struct SocketSubscription {
     pub context: Arc<ServerContext>,
     /// The id of the session.
     pub session: String,
+    /// What of it is different.
+    pub deviations: Deviations,
     /// How messages go.
     pub format: SocketFormat,
     /// How each message is held up, if it is.
@@ -180,12 +184,18 @@ pub async fn refuse(request: Request, refusal: &Refusal, why: Why) {
 impl SocketSubscription {
     /// Accepts the handshake, and goes on until either end has had enough.
     pub async fn run(self, request: Request, mut reply: Reply, feed: Feed) {
-        reply.manner = SendOptions::deliberate(self.format.why.filter(|_| self.format.reply.is_some()));
-        if let Some(change) = self.format.reply {
-            change(&mut reply);
+        let mut why = self.deviations.accepting_head(&mut reply.head);
+        if self.format.refused {
+            reply = Reply::refusing("403 Forbidden", "no");
+            why = self.format.why;
         }
+        reply.manner = SendOptions::deliberate(why);
         let accepts = reply.head.status() == Some(101);
-        let options = Options { pong: self.format.pong, close: self.format.close, ..Options::default() };
+        let options = Options {
+            pong: !self.deviations.has(SocketSwitch::NoPong),
+            close: !self.deviations.has(SocketSwitch::CloseIgnored),
+            ..Options::default()
+        };
         let Ok(mut socket) = request.reply_with(&reply, &[], options).await else { return };
         if !accepts {
             return socket.sender.shutdown().await;
@@ -219,7 +229,8 @@ impl SocketSubscription {
                     Err(end) => return Some(end),
                 },
                 incoming = socket.incoming.recv() => match incoming {
-                    Some(Incoming::Message(message)) if self.format.unfragmented_only && message.frames > 1 => {}
+                    Some(Incoming::Message(message))
+                        if message.frames > 1 && self.deviations.has(SocketSwitch::IgnoresFragments) => {}
                     Some(Incoming::Message(message)) => {
                         let text = match (&message.json, &message.payload) {
                             (Some(json), _) => json.to_string(),
@@ -254,8 +265,10 @@ impl SocketSubscription {
     }
 
     async fn send(&self, socket: &Socket, json: &str, why: Why) -> Result<(), SendError> {
-        for frame in self.format.message(json) {
-            socket.sender.send_unless_closing(&frame, why.or(self.format.why)).await?;
+        let mut text = json.as_bytes().to_vec();
+        let why = self.deviations.message_text(&mut text).or(why).or(self.format.why);
+        for (frame, flaw) in self.deviations.frames(FrameKind::Message, FrameSpec::new(opcode::TEXT, text)) {
+            socket.sender.send_unless_closing(&frame, flaw.or(why)).await?;
         }
         Ok(())
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
-use super::MOCK;
 use crate::diagnostic::Source;
 use crate::peer::amplifier::routes::Encoding;
 use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
@@ -14,6 +13,9 @@ use crate::wire::http::{Broken, Client, Exchange, Exchanges, Incoming, Limits, R
 use crate::wire::tcp::Address;
 use crate::wire::websocket::{self, ClientRequest, FrameSpec};
 use crate::wire::{self, Tap};
+
+use super::deviations::TABLE;
+use super::{EDITION, MOCK};
 
 thread_local! {
     /// The workspace of a test's mocks: it goes with the thread of the test.
@@ -32,7 +34,7 @@ fn options() -> MockOptions {
         data: None,
         flaws: vec![],
         freedoms: vec![],
-        course: crate::peer::modifier::MockHistory::default(),
+        history: crate::peer::deviation::MockHistory::default(),
         latency: None,
         recorder: Recorder::new(Clock::start(), vec![]),
     }
@@ -385,9 +387,9 @@ async fn flaws_in_what_is_said_are_seen_by_whoever_asks_for_everything() {
         ["status/", "create/", "stop/", "list/", "events/", "profiles/", "collections/", "agents/", "info/", "errors/"];
     let mut trying = JoinSet::new();
     for flaw in (MOCK.flaws)().iter().filter(|flaw| areas.iter().any(|area| flaw.breaks.starts_with(area))) {
-        let effects = super::flaws::find(flaw.name).unwrap().effect;
-        use super::quirks::AmplifierServerEffect::{Data, DataEach, EachOf, Messages, Result, Status};
-        let says = |e: &super::quirks::AmplifierServerEffect| {
+        let effects = TABLE.flaw(EDITION, flaw.name).unwrap().effects;
+        use super::deviations::AmplifierServerEffect::{Data, DataEach, EachOf, Messages, Result, Status};
+        let says = |e: &super::deviations::AmplifierServerEffect| {
             matches!(e, Data(..) | DataEach(..) | EachOf(..) | Result(..) | Status(..) | Messages(..))
         };
         if effects.iter().any(says) {

@@ -3,9 +3,9 @@
 //! `run` is the client itself: each call is a task of its own, asks the provider over HTTP by `request_client`, and writes
 //! what came of it. Flaws and freedoms make it different in small ways.
 
+mod deviations;
 mod flaws;
 mod freedoms;
-mod quirks;
 mod request_client;
 mod run;
 mod selectors;

@@ -5,15 +5,14 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use crate::peer::fetch::{
-    ClientLimitations, Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, Retries, json_of,
-};
+use crate::peer::deviation::http::client::ClientSwitch;
+use crate::peer::fetch::{Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, json_of};
 use crate::peer::http::HttpUrl;
 use crate::protocol::http::redirects;
 use crate::trace::{End, HttpResponse, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
 
-use super::quirks::{OpenctxClientEffect, Quirks, Switch};
+use super::deviations::{Deviations, OpenctxClientEffect, Switch};
 
 /// How long an answer may take: providers ask others, who take their time (docs/openctx.md, Time).
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,21 +27,17 @@ const HUGE: usize = 1 << 20;
 pub struct RequestClient {
     url: HttpUrl,
     client: Client,
-    quirks: Quirks,
+    deviations: Deviations,
     fetcher: Fetcher,
 }
 
 impl RequestClient {
     /// A client of the provider at this URL.
-    pub fn new(url: HttpUrl, quirks: Quirks, recorder: Recorder) -> Self {
+    pub fn new(url: HttpUrl, deviations: Deviations, recorder: Recorder) -> Self {
         let exchanges = Exchanges::new(recorder, End::Client);
         let client = Client::new(url.address.clone(), exchanges, Fetcher::limits(PATIENCE));
-        let fetcher = Fetcher::new(ClientLimitations {
-            ignores_close: quirks.has(Switch::IgnoresClose),
-            one_body: quirks.has(Switch::OneBody),
-            pieces_apart: quirks.has(Switch::PiecesApart),
-        });
-        Self { url, client, quirks, fetcher }
+        let fetcher = Fetcher::new(deviations.limitations());
+        Self { url, client, deviations, fetcher }
     }
 
     /// The result of a method.
@@ -56,25 +51,22 @@ impl RequestClient {
             OpenctxClientEffect::Params(of, change) if of == method => Some(change),
             _ => None,
         };
-        let mut why = self.quirks.rewrite(&mut params, change);
+        let mut why = self.deviations.rewrite(&mut params, change);
         let members = [("method", Value::from(method)), ("params", params), ("settings", settings)];
         let mut message = Value::Object(Map::from_iter(members.map(|(key, value)| (key.to_owned(), value))));
         let change = |effect| if let OpenctxClientEffect::Message(change) = effect { Some(change) } else { None };
-        why = self.quirks.rewrite(&mut message, change).or(why);
+        why = self.deviations.rewrite(&mut message, change).or(why);
         let mut text = message.to_string().into_bytes();
-        let change = |effect| if let OpenctxClientEffect::Text(change) = effect { Some(change) } else { None };
-        why = self.quirks.rewrite(&mut text, change).or(why);
+        why = self.deviations.text(&mut text).or(why);
         let mut request = Request::new("POST", self.url.target.clone())
             .header("Content-Type", "application/json; charset=utf-8")
             .header("Accept-Encoding", "gzip, deflate")
             .content(Content::Whole(text));
-        let change = |effect| if let OpenctxClientEffect::Http(change) = effect { Some(change) } else { None };
-        why = self.quirks.rewrite(&mut request, change).or(why);
+        why = self.deviations.request(&mut request).or(why);
         request.manner.deliberate = why.map(str::to_owned);
-        request.fresh = self.quirks.has(Switch::FreshConnections);
         let patience = match () {
-            () if self.quirks.has(Switch::Impatient) => IMPATIENCE,
-            () if self.quirks.has(Switch::OneAtATime) => SHORT,
+            () if self.deviations.has(ClientSwitch::Impatient) => IMPATIENCE,
+            () if self.deviations.has(Switch::OneAtATime) => SHORT,
             () => PATIENCE,
         };
         let answered = timeout(patience, self.follow(method, request)).await;
@@ -88,10 +80,10 @@ impl RequestClient {
         let mut url = self.url.clone();
         for hop in 0.. {
             let seen = self.exchange(&client, method, &request).await?;
-            let moved = matches!(seen.status, 301 | 302 | 303 | 307 | 308) && !self.quirks.has(Switch::NoRedirects);
+            let moved = matches!(seen.status, 301 | 302 | 303 | 307 | 308) && !self.deviations.has(Switch::NoRedirects);
             let Some(location) = seen.header("location").filter(|_| moved) else { return Ok(seen) };
             if hop == redirects::MAX_REDIRECTS {
-                if self.quirks.has(Switch::RedirectsForever) {
+                if self.deviations.has(Switch::RedirectsForever) {
                     std::future::pending::<()>().await;
                 }
                 return Err(Failure::new(Kind::Status, "redirect count exceeded"));
@@ -118,9 +110,7 @@ impl RequestClient {
         method: &'static str,
         request: &Request,
     ) -> Result<FetchedResponse, Failure> {
-        let has = |switch| self.quirks.has(switch);
-        let retries =
-            Retries { after_status: has(Switch::RetriesAfterStatus), after_cut: has(Switch::RetriesAfterCut) };
+        let retries = self.deviations.retries();
         for made in 0.. {
             let outcome = self.attempt(client, method, request).await;
             let Some(pause) = retries.pause(&outcome, Repeatable::Always, made) else { return outcome };
@@ -144,21 +134,21 @@ impl RequestClient {
             outcome => outcome,
         };
         let seen = match outcome {
-            Err(RequestError::Broken(_, Some(head))) if self.quirks.has(Switch::IncompleteAsResult) => {
+            Err(RequestError::Broken(_, Some(head))) if self.deviations.has(ClientSwitch::IncompleteAsResult) => {
                 return Ok(incomplete(method, head));
             }
             outcome => outcome?,
         };
         let mut body = seen.body.clone();
         let change = |effect| if let OpenctxClientEffect::Incoming(change) = effect { Some(change) } else { None };
-        self.quirks.rewrite(&mut body, change);
+        self.deviations.rewrite(&mut body, change);
         Ok(seen.with_body(body))
     }
 
     /// The result that a client takes from a response.
     fn result_of(&self, seen: &FetchedResponse) -> Result<Value, Failure> {
-        let has = |switch| self.quirks.has(switch);
-        if let Some(flaw) = self.quirks.fails(seen) {
+        let has = |switch| self.deviations.has(switch);
+        if let Some(flaw) = self.deviations.fails(seen) {
             return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
         }
         if !((200..300).contains(&seen.status) || has(Switch::ReadsFailures) && seen.json.is_some()) {
@@ -166,7 +156,7 @@ impl RequestClient {
         }
         let Some(json) = &seen.json else {
             let coded = seen.header("content-encoding").is_some_and(|c| matches!(c, "gzip" | "deflate"));
-            if coded && has(Switch::BadCodingAsResult) || !coded && has(Switch::BadJsonAsResult) {
+            if coded && has(Switch::BadCodingAsResult) || !coded && self.deviations.has(ClientSwitch::BadJsonAsResult) {
                 return Ok(placeholder_result(seen.of));
             }
             let kind = match json_of(&seen.body) {

@@ -5,48 +5,41 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::Includes;
+use crate::peer::deviation::http::client::ClientSwitch;
 use crate::peer::driven::{self, Call, ClientOutput, DrivenClient};
 use crate::peer::fetch::Failure;
 use crate::peer::http::HttpUrl;
-use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 
-use super::quirks::{OpenctxClientEffect, Quirks, Switch};
+use super::deviations::{Deviations, OpenctxClientEffect, Switch, TABLE};
 use super::request_client::RequestClient;
 use super::selectors::{wants_message, wants_resource};
-use super::{flaws, freedoms};
 
 /// The reference client.
 pub static MOCK: MockKind = MockKind {
     role: "openctx-client",
-    flaws: flaws::all,
-    freedoms: freedoms::all,
+    flaws: || TABLE.flaws(),
+    freedoms: || TABLE.freedoms(),
     described: crate::config::Described::default,
     begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
     scripted: false,
 };
 
 async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
-    let quirks = Quirks::chosen(&options, &KNOWN)?;
+    let deviations = Deviations::chosen(&options, &TABLE)?;
     let url = options.url.or_else(|| std::env::var("WIRECERT_URL").ok());
     let url =
         url.ok_or_else(|| MockError::Option("no provider is known: say --url, or set WIRECERT_URL".to_owned()))?;
     let url = HttpUrl::parse(&url).map_err(MockError::Option)?;
-    Ok(run(url, quirks, options.recorder, lines).await)
-}
-
-const KNOWN: QuirkRegistry<'static, OpenctxClientEffect> =
-    QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
-
-fn names() -> Vec<&'static str> {
-    flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
+    Ok(run(url, deviations, options.recorder, lines).await)
 }
 
 /// The client, shared by the tasks of its calls.
 struct OpenctxAgent {
     client: RequestClient,
-    quirks: Quirks,
+    deviations: Deviations,
     serial: tokio::sync::Mutex<()>,
     memory: Mutex<CallMemory>,
     /// A flaw has made the client deaf: nothing is answered any more.
@@ -63,11 +56,11 @@ struct CallMemory {
 }
 
 /// Runs a client to its end.
-async fn run(url: HttpUrl, quirks: Quirks, recorder: Recorder, lines: Lines) -> Ended {
-    let junk = quirks.has(Switch::Junk);
+async fn run(url: HttpUrl, deviations: Deviations, recorder: Recorder, lines: Lines) -> Ended {
+    let junk = deviations.has(ClientSwitch::Junk);
     let shared = OpenctxAgent {
-        client: RequestClient::new(url, quirks.clone(), recorder),
-        quirks,
+        client: RequestClient::new(url, deviations.clone(), recorder),
+        deviations,
         serial: tokio::sync::Mutex::default(),
         memory: Mutex::default(),
         deaf: AtomicBool::new(false),
@@ -91,8 +84,11 @@ impl DrivenClient for OpenctxAgent {
 }
 
 impl OpenctxAgent {
-    fn has(&self, switch: Switch) -> bool {
-        self.quirks.has(switch)
+    fn has<K: PartialEq>(&self, switch: K) -> bool
+    where
+        OpenctxClientEffect: Includes<K>,
+    {
+        self.deviations.has(switch)
     }
 
     fn memory(&self) -> std::sync::MutexGuard<'_, CallMemory> {
@@ -101,14 +97,14 @@ impl OpenctxAgent {
 
     /// What becomes of a call; nothing where a flaw lets it never come to its end.
     async fn outcome(&self, call: Call) -> Option<ClientOutput> {
-        self.quirks.course().message();
+        self.deviations.history().message();
         if self.deaf.load(Ordering::SeqCst) {
             return None;
         }
         let Some(method) = ["meta", "mentions", "items", "annotations"].into_iter().find(|m| *m == call.name) else {
             return Some(ClientOutput::Line(json!({"id": call.id, "unsupported": true})));
         };
-        let _serial = if self.has(Switch::Serial) || self.has(Switch::OneAtATime) {
+        let _serial = if self.has(ClientSwitch::Serial) || self.has(Switch::OneAtATime) {
             Some(self.serial.lock().await)
         } else {
             None
@@ -125,18 +121,17 @@ impl OpenctxAgent {
                 return Some(ClientOutput::Died);
             }
             Ok(result) => json!({"id": call.id, "result": self.as_reported(method, result)}),
-            Err(Failure { kind, .. }) if self.has(Switch::DiesAfter(kind)) => return Some(ClientOutput::Died),
-            Err(Failure { kind, .. }) if self.has(Switch::NeverReturns(kind)) => return None,
+            Err(Failure { kind, .. }) if self.has(ClientSwitch::DiesAfter(kind)) => return Some(ClientOutput::Died),
+            Err(Failure { kind, .. }) if self.has(ClientSwitch::NeverReturns(kind)) => return None,
             Err(failure) => {
-                if self.has(Switch::DeafAfter(failure.kind)) {
+                if self.has(ClientSwitch::DeafAfter(failure.kind)) {
                     self.deaf.store(true, Ordering::SeqCst);
                 }
-                self.quirks.course().error();
+                self.deviations.history().error();
                 json!({"id": call.id, "error": failure.to_json()})
             }
         };
-        let change = |effect| if let OpenctxClientEffect::Line(change) = effect { Some(change) } else { None };
-        self.quirks.rewrite(&mut line, change);
+        self.deviations.line(&mut line);
         Some(ClientOutput::Line(line))
     }
 
@@ -155,13 +150,13 @@ impl OpenctxAgent {
             "annotations" => {
                 let meta = self.meta(&settings).await?;
                 let (uri, content) = (text("uri").unwrap_or_default(), text("content").unwrap_or_default());
-                if !wants_resource(&meta, uri, content, &self.quirks) {
+                if !wants_resource(&meta, uri, content, &self.deviations) {
                     return Ok(json!([]));
                 }
             }
             _ => {}
         }
-        if !self.has(Switch::Shares) {
+        if !self.has(ClientSwitch::Shares) {
             return self.client.request_result(method, params, settings).await;
         }
         let first = {
@@ -198,7 +193,7 @@ impl OpenctxAgent {
             OpenctxClientEffect::Result(of, change) if of == method => Some(change),
             _ => None,
         };
-        self.quirks.rewrite(&mut result, change);
+        self.deviations.rewrite(&mut result, change);
         if self.has(Switch::Lists) && method == "meta" { json!([result]) } else { result }
     }
 }

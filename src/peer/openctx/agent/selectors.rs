@@ -3,21 +3,21 @@
 use regex::Regex;
 use serde_json::Value;
 
-use super::quirks::{Quirks, Switch};
+use super::deviations::{Deviations, Switch};
 
 /// Whether a provider with this metadata is asked for annotations of a resource.
-pub fn wants_resource(meta: &Value, uri: &str, content: &str, quirks: &Quirks) -> bool {
+pub fn wants_resource(meta: &Value, uri: &str, content: &str, deviations: &Deviations) -> bool {
     let Some(feature) = meta.get("annotations").filter(|feature| feature.is_object()) else {
-        return quirks.has(Switch::AsksWithoutFeature);
+        return deviations.has(Switch::AsksWithoutFeature);
     };
     let Some(selectors) = feature.get("selectors").and_then(Value::as_array) else {
-        return !quirks.has(Switch::NeedsSelectors);
+        return !deviations.has(Switch::NeedsSelectors);
     };
-    if selectors.is_empty() && quirks.has(Switch::EmptyMatches) {
+    if selectors.is_empty() && deviations.has(Switch::EmptyMatches) {
         return true;
     }
-    let many = if quirks.has(Switch::OnlyFirst) { 1 } else { usize::MAX };
-    selectors.iter().take(many).any(|selector| matches(selector, uri, content, quirks))
+    let many = if deviations.has(Switch::OnlyFirst) { 1 } else { usize::MAX };
+    selectors.iter().take(many).any(|selector| matches(selector, uri, content, deviations))
 }
 
 /// Whether a provider with this metadata is asked for items for a message.
@@ -31,40 +31,40 @@ pub fn wants_message(meta: &Value, message: &str) -> bool {
 }
 
 /// Whether a resource satisfies a selector: all of its conditions.
-fn matches(selector: &Value, uri: &str, content: &str, quirks: &Quirks) -> bool {
+fn matches(selector: &Value, uri: &str, content: &str, deviations: &Deviations) -> bool {
     let condition = |key: &str| selector.get(key).and_then(Value::as_str);
-    let path = condition("path").map(|glob| path_matches(glob, uri, quirks));
-    let text = condition("contentContains").map(|text| content_matches(text, content, quirks));
+    let path = condition("path").map(|glob| path_matches(glob, uri, deviations));
+    let text = condition("contentContains").map(|text| content_matches(text, content, deviations));
     if path.is_none() && text.is_none() {
-        return !quirks.has(Switch::NeedsCondition);
+        return !deviations.has(Switch::NeedsCondition);
     }
     let mut conditions = [path, text].into_iter().flatten();
-    if quirks.has(Switch::AnyCondition) { conditions.any(|met| met) } else { conditions.all(|met| met) }
+    if deviations.has(Switch::AnyCondition) { conditions.any(|met| met) } else { conditions.all(|met| met) }
 }
 
-fn content_matches(text: &str, content: &str, quirks: &Quirks) -> bool {
+fn content_matches(text: &str, content: &str, deviations: &Deviations) -> bool {
     match () {
-        () if quirks.has(Switch::IgnoresContent) => true,
-        () if quirks.has(Switch::NeverByContent) => false,
-        () if quirks.has(Switch::ContentByCase) => content.to_lowercase().contains(&text.to_lowercase()),
+        () if deviations.has(Switch::IgnoresContent) => true,
+        () if deviations.has(Switch::NeverByContent) => false,
+        () if deviations.has(Switch::ContentByCase) => content.to_lowercase().contains(&text.to_lowercase()),
         () => content.contains(text),
     }
 }
 
 /// Whether a glob matches the path of a URI. The published client leaves the host out, which the document has before the
 /// path; a resource that matches in either way is asked about.
-fn path_matches(glob: &str, uri: &str, quirks: &Quirks) -> bool {
-    if quirks.has(Switch::IgnoresPath) || quirks.has(Switch::NeverByPath) {
-        return quirks.has(Switch::IgnoresPath);
+fn path_matches(glob: &str, uri: &str, deviations: &Deviations) -> bool {
+    if deviations.has(Switch::IgnoresPath) || deviations.has(Switch::NeverByPath) {
+        return deviations.has(Switch::IgnoresPath);
     }
     let (host, path) = host_and_path(uri);
     // Two stars at the beginning match the slash as well.
-    let slash = if quirks.has(Switch::KeepsSlash) && !glob.starts_with("**") { "/" } else { "" };
-    let Ok(expression) = Regex::new(&expression(glob.trim_start_matches('/'), quirks)) else { return false };
-    let alone = !quirks.has(Switch::ByHost) && expression.is_match(&format!("{slash}{path}"));
+    let slash = if deviations.has(Switch::KeepsSlash) && !glob.starts_with("**") { "/" } else { "" };
+    let Ok(expression) = Regex::new(&expression(glob.trim_start_matches('/'), deviations)) else { return false };
+    let alone = !deviations.has(Switch::ByHost) && expression.is_match(&format!("{slash}{path}"));
     alone
         || expression.is_match(&format!("{host}{}{path}", if host.is_empty() { "" } else { "/" })) && !host.is_empty()
-        || quirks.has(Switch::ByHost) && host.is_empty() && expression.is_match(path)
+        || deviations.has(Switch::ByHost) && host.is_empty() && expression.is_match(path)
 }
 
 /// The host of a URI, and its path without the slash at its beginning.
@@ -79,10 +79,10 @@ fn host_and_path(uri: &str) -> (&str, &str) {
 }
 
 /// A glob as a regular expression.
-fn expression(glob: &str, quirks: &Quirks) -> String {
-    let star = if quirks.has(Switch::StarMatchesSlash) { ".*" } else { "[^/]*" };
-    let parent = if quirks.has(Switch::ParentNeeded) { "(?:[^/]+/)+" } else { "(?:[^/]+/)*" };
-    let below = if quirks.has(Switch::OneBelow) { "[^/]+" } else { ".*" };
+fn expression(glob: &str, deviations: &Deviations) -> String {
+    let star = if deviations.has(Switch::StarMatchesSlash) { ".*" } else { "[^/]*" };
+    let parent = if deviations.has(Switch::ParentNeeded) { "(?:[^/]+/)+" } else { "(?:[^/]+/)*" };
+    let below = if deviations.has(Switch::OneBelow) { "[^/]+" } else { ".*" };
     let mut found = String::new();
     let mut rest = glob;
     let mut braces = 0;
@@ -111,7 +111,7 @@ fn expression(glob: &str, quirks: &Quirks) -> String {
         found += &part;
         rest = &rest[taken..];
     }
-    if quirks.has(Switch::MatchesParts) { found } else { format!("^{found}$") }
+    if deviations.has(Switch::MatchesParts) { found } else { format!("^{found}$") }
 }
 
 /// Whether the group that ends here began with `?(`.
@@ -136,7 +136,7 @@ mod tests {
 
     fn asked(path: &str, uri: &str) -> bool {
         let meta = json!({"annotations": {"selectors": [{"path": path}]}});
-        wants_resource(&meta, uri, "content", &Quirks::default())
+        wants_resource(&meta, uri, "content", &Deviations::default())
     }
 
     #[test]
@@ -171,15 +171,15 @@ mod tests {
     fn all_conditions_of_one_selector_are_enough() {
         let wants = |selectors: Value, content: &str| {
             let meta = json!({"annotations": {"selectors": selectors}});
-            wants_resource(&meta, "file:///a.js", content, &Quirks::default())
+            wants_resource(&meta, "file:///a.js", content, &Deviations::default())
         };
         let both = json!([{"path": "*.js", "contentContains": "(x"}, {"path": "*.ts"}]);
         assert!(wants(both.clone(), "a (x b"));
         assert!(!wants(both.clone(), "a (X b"));
         assert!(!wants(json!([]), ""));
         assert!(wants(json!([{}]), ""));
-        assert!(wants_resource(&json!({"annotations": {}}), "a:b", "", &Quirks::default()));
-        assert!(!wants_resource(&json!({}), "a:b", "", &Quirks::default()));
+        assert!(wants_resource(&json!({"annotations": {}}), "a:b", "", &Deviations::default()));
+        assert!(!wants_resource(&json!({}), "a:b", "", &Deviations::default()));
     }
 
     #[test]

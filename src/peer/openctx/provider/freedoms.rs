@@ -1,114 +1,55 @@
 //! Ways in which a mock provider can differ from the next and be right all the same.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::peer::Freedom;
+use crate::peer::deviation::http::response::{
+    Instead, ResponseEffect, chunk, compress, content_type, header, header_names, length, raw_body, until_close,
+};
+use crate::peer::deviation::{FreedomRow, freedom};
 use crate::peer::http::allows;
-use crate::wire::http::{Content, Ending, Piece, Response};
+use crate::wire::http::{Piece, Response};
 
-use super::flaws::{content_type, gzip, take};
-use super::mock::EDITION;
-use super::quirks::{Instead, ProviderEffect, Quirk, RequestInContext, Switch};
+use super::deviations::{ProviderAnswer, ProviderEffect, RequestInContext, Switch, body, response};
 use super::request::{Method, RequestFault};
 
-struct ProviderFreedom {
-    freedom: Freedom,
-    effect: ProviderEffect,
-}
-
-macro_rules! freedom {
-    ($name:literal $(forgoes $forgoes:tt)? $about:literal $effect:expr) => {
-        ProviderFreedom {
-            freedom: Freedom {
-                name: $name,
-                about: $about,
-                editions: &[EDITION],
-                forgoes: freedom!(@list $($forgoes)?),
-            },
-            effect: $effect,
-        }
-    };
-    (@list) => {
-        &[]
-    };
-    (@list $list:tt) => {
-        &$list
-    };
-}
-
-const FREEDOMS: &[ProviderFreedom] = &[
+pub const FREEDOMS: &[FreedomRow<ProviderEffect>] = &[
     freedom!("selectors-empty" "An empty list of selectors says that there are no annotations, and who asks for some gets an error."
     ProviderEffect::Instead(|s| match s.request.as_ref().ok()?.method {
-        Method::Meta => Some(Instead::Result(json!({"name": "None", "mentions": {}, "items": {}, "annotations": {"selectors": []}}))),
+        Method::Meta => Some(Instead::result(json!({"name": "None", "mentions": {}, "items": {}, "annotations": {"selectors": []}}))),
         Method::Annotations => Some(Instead::error(-32601, "there are no annotations")),
         _ => None,
     })),
-    freedom!("http-1-0" "Answers are HTTP/1.0, and end with the connection."
-    ProviderEffect::Carried(|r| {
-        r.version = "HTTP/1.0".to_owned();
-        until_close(r);
-    })),
-    freedom!("until-close" "Answers have no length, and end with the connection." ProviderEffect::Carried(until_close)),
-    freedom!("closes-announced" "The connection is closed after each answer, and the head says so."
-        ProviderEffect::Carried(|r| r.ending = Ending::Close)),
+    freedom!("until-close" "Answers have no length, and end with the connection." response(until_close)),
     freedom!("chunked" "Bodies are chunked."
-        ProviderEffect::Carried(|r| chunked(r, 1000))),
-    freedom!("chunked-tiny" "Bodies are chunked, a few bytes each, also within characters, with trailers."
-    ProviderEffect::Carried(|r| {
-        let size = if let Content::Whole(body) = &r.content { body.len().div_ceil(50).max(7) } else { 7 };
-        chunked(r, size);
-        if let Content::Chunked { trailers, .. } = &mut r.content {
-            trailers.push(("X-Checksum".to_owned(), "none".to_owned()));
-        }
-    })),
+        response(|r| chunk(r, 1000))),
     freedom!("chunk-extensions" "Chunks have extensions."
-    ProviderEffect::Carried(|r| {
-        let body = take(r);
-        let mut raw = format!("{:X};name=\"a;b\"\r\n", body.len()).into_bytes();
-        raw.extend(body);
-        raw.extend(b"\r\n00\r\n\r\n");
-        r.headers.push(("Transfer-Encoding".to_owned(), Some("chunked".to_owned())));
-        r.content = Content::Raw(vec![Piece::now(raw)]);
-    })),
-    freedom!("in-segments" "Answers come in many TCP segments." ProviderEffect::Carried(|r| {
-        let length = if let Content::Whole(body) = &r.content { body.len() } else { 0 };
-        r.manner.split = Some(length.div_ceil(10).max(50));
+    response(|r| {
+        header(r, "Transfer-Encoding", "chunked");
+        raw_body(r, |body| {
+            let size = format!("{:X};name=\"a;b\"\r\n", body.len());
+            vec![Piece::now([size.as_bytes(), &body, b"\r\n00\r\n\r\n"].concat())]
+        });
     })),
     freedom!("head-then-body" "The body comes a little after the head."
-    ProviderEffect::Carried(|r| {
-        let body = take(r);
-        r.headers.push(("Content-Length".to_owned(), Some(body.len().to_string())));
-        r.content = Content::Raw(vec![Piece::after(Duration::from_millis(50), body)]);
+    response(|r| {
+        header(r, "Content-Length", length(r).unwrap_or_default());
+        raw_body(r, |body| vec![Piece::after(Duration::from_millis(50), body)]);
     })),
-    freedom!("headers-in-lower-case" "Header names are in lower case."
-        ProviderEffect::Carried(|r| names(r, str::to_lowercase))),
     freedom!("headers-in-upper-case" "Header names are in upper case."
-        ProviderEffect::Carried(|r| names(r, str::to_uppercase))),
-    freedom!("more-headers" "Answers have more headers, some of them several times."
-    ProviderEffect::Carried(|r| for (name, value) in [
-        ("Server", "provider"), ("Set-Cookie", "a=1; Path=/"), ("Set-Cookie", "b=2; HttpOnly"), ("X-Empty", ""),
-        ("Access-Control-Allow-Origin", "*"), ("Cache-Control", "no-store"), ("ETag", "W/\"1\""),
-    ] {
-        r.headers.push((name.to_owned(), Some(value.to_owned())));
-    })),
-    freedom!("charset-named" "The content type names the charset." ProviderEffect::Carried(|r| content_type(r, "application/json; charset=utf-8"))),
+        response(|r| header_names(r, str::to_uppercase))),
     freedom!("content-type-odd" "The content type is written in an odd way."
-        ProviderEffect::Carried(|r| content_type(r, "Application/JSON ;Charset=\"UTF-8\""))),
+        response(|r| content_type(r, "Application/JSON ;Charset=\"UTF-8\""))),
     freedom!("content-type-suffix" "The content type is one that ends with `+json`."
-        ProviderEffect::Carried(|r| content_type(r, "application/vnd.openctx+json"))),
-    freedom!("status-201" "Answers have the status 201." ProviderEffect::Carried(|r| if r.status.starts_with("200") {
+        response(|r| content_type(r, "application/vnd.openctx+json"))),
+    freedom!("status-201" "Answers have the status 201." response(|r| if r.status.starts_with("200") {
         r.status = "201 Created".to_owned();
     })),
-    freedom!("no-reason" "The status line has no reason." ProviderEffect::Carried(|r| r.status = r.status[..3].to_owned() + " ")),
     freedom!("compressed" "Bodies are gzip where the request allows it."
-    ProviderEffect::CarriedFor(|r, request| {
-        if allows(&request.head, "gzip") {
-            gzip(r);
-        }
-    })),
+    ProviderEffect::Http(ResponseEffect::ResponseFor(|r, request| if allows(&request.head, "gzip") {
+        compress(r, "gzip");
+    }))),
     freedom!("redirects" "Requests are redirected to another path of the provider's URL."
         ProviderEffect::Instead(|s| redirected(s, "307 Temporary Redirect", "elsewhere?for=good".to_owned()))),
     freedom!("redirects-twice" "Requests are redirected to another URL, and from there to a third."
@@ -125,7 +66,7 @@ const FREEDOMS: &[ProviderFreedom] = &[
     freedom!("chunked-requests-refused" "A chunked request is refused with the status 411."
     ProviderEffect::Instead(|s| {
         s.header("transfer-encoding")?;
-        Some(Instead::Respond(Box::new(Response::new("411 Length Required").text("say how long it is\n"))))
+        Some(Instead::respond(Response::new("411 Length Required").text("say how long it is\n")))
     })),
     freedom!("bad-requests-refused" "What is no sound request is refused with a status."
     ProviderEffect::Instead(|s| {
@@ -136,26 +77,20 @@ const FREEDOMS: &[ProviderFreedom] = &[
             Ok(_) => return None,
         };
         let post = s.received.head.method() == "POST";
-        post.then(|| Instead::Respond(Box::new(Response::new(status).text("no\n"))))
+        post.then(|| Instead::respond(Response::new(status).text("no\n")))
     })),
     freedom!("bad-requests-with-200" "What is no request is answered with an error and the status 200."
-    ProviderEffect::Carried(|r| if r.status.starts_with("400") {
+    response(|r| if r.status.starts_with("400") {
         r.status = "200 OK".to_owned();
     })),
-    freedom!("pretty-json" "Bodies have white space between their tokens."
-    ProviderEffect::Body(|b| if let Ok(value) = serde_json::from_slice::<Value>(b) {
-        *b = format!("\t{value:#}\r\n ").into_bytes();
-    })),
-    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." ProviderEffect::Body(escape)),
-    freedom!("half-surrogates" "Titles begin with the escape of half a surrogate pair." ProviderEffect::Body(|b| {
+    freedom!("half-surrogates" "Titles begin with the escape of half a surrogate pair." body(|b| {
         *b = String::from_utf8_lossy(b).replace("\"title\":\"", "\"title\":\"\\ud800").into_bytes();
     })),
     freedom!("deep-member" "Answers have a member that nobody knows, and that is nested deep."
-    ProviderEffect::Body(|b| if b.starts_with(b"{\"") {
+    body(|b| if b.starts_with(b"{\"") {
         let deep = format!("{{\"x-deep\":{}{},", "[".repeat(200), "]".repeat(200));
         b.splice(..1, deep.into_bytes());
     })),
-    freedom!("keys-reversed" "The keys of objects come in another order." ProviderEffect::Envelope(reverse)),
     freedom!("extra-keys" "Everything has a member that nobody knows." ProviderEffect::Envelope(extra)),
     freedom!("as-in-json-rpc" "Answers have the members of JSON-RPC."
     ProviderEffect::Envelope(|a| if let Value::Object(map) = a {
@@ -180,13 +115,13 @@ const FREEDOMS: &[ProviderFreedom] = &[
     })),
     freedom!("nothing-offered" "There is no feature, and methods but `meta` give an empty list."
     ProviderEffect::Instead(|s| match s.request {
-        Ok(request) if request.method == Method::Meta => Some(Instead::Result(json!({"name": "Nothing"}))),
-        Ok(_) => Some(Instead::Result(json!([]))),
+        Ok(request) if request.method == Method::Meta => Some(Instead::result(json!({"name": "Nothing"}))),
+        Ok(_) => Some(Instead::result(json!([]))),
         Err(_) => None,
     })),
     freedom!("methods-refused" "There is no feature, and methods but `meta` are answered with an error."
     ProviderEffect::Instead(|s| match s.request {
-        Ok(request) if request.method == Method::Meta => Some(Instead::Result(json!({"name": "Nothing"}))),
+        Ok(request) if request.method == Method::Meta => Some(Instead::result(json!({"name": "Nothing"}))),
         Ok(_) => Some(Instead::error(-32601, "not implemented")),
         Err(_) => None,
     })),
@@ -213,66 +148,14 @@ const FREEDOMS: &[ProviderFreedom] = &[
     })),
 ];
 
-/// Every freedom.
-pub fn all() -> &'static [Freedom] {
-    static ALL: LazyLock<Vec<Freedom>> = LazyLock::new(|| FREEDOMS.iter().map(|e| e.freedom).collect());
-    &ALL
-}
-
-/// The freedom of this name.
-pub fn find(name: &str) -> Option<Quirk> {
-    let entry = FREEDOMS.iter().find(|e| e.freedom.name == name)?;
-    Some(Quirk::freedom(entry.freedom.name, entry.effect))
-}
-
 const fn of(method: Method, change: fn(&mut Value)) -> ProviderEffect {
     ProviderEffect::Result(Some(method), change)
 }
 
 /// Sends whoever is not there yet elsewhere, by a page that says so.
-fn redirected(seen: &RequestInContext<'_>, status: &str, location: String) -> Option<Instead> {
+fn redirected(seen: &RequestInContext<'_>, status: &str, location: String) -> Option<Instead<ProviderAnswer>> {
     let moved = Response::new(status).header("Location", location).text("it is elsewhere\n");
-    (seen.received.head.path() != "/elsewhere").then(|| Instead::Respond(Box::new(moved)))
-}
-
-fn until_close(response: &mut Response) {
-    let body = take(response);
-    response.content = Content::Raw(vec![Piece::now(body)]);
-    response.ending = Ending::Close;
-}
-
-fn chunked(response: &mut Response, size: usize) {
-    let pieces = take(response).chunks(size).map(Piece::now).collect();
-    response.content = Content::Chunked { pieces, trailers: vec![] };
-}
-
-/// Writes the names of all headers in another way.
-fn names(response: &mut Response, write: fn(&str) -> String) {
-    let head = response.head(false);
-    response.headers = head.headers.iter().map(|(name, value)| (write(name), Some(value.clone()))).collect();
-}
-
-fn escape(body: &mut Vec<u8>) {
-    let escaped: String = String::from_utf8_lossy(body)
-        .chars()
-        .map(|c| match c {
-            '/' => "\\/".to_owned(),
-            c if c.is_ascii() => c.to_string(),
-            c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect(),
-        })
-        .collect();
-    *body = escaped.into_bytes();
-}
-
-fn reverse(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.values_mut().for_each(reverse);
-            *map = std::mem::take(map).into_iter().rev().collect();
-        }
-        Value::Array(items) => items.iter_mut().for_each(reverse),
-        _ => {}
-    }
+    (seen.received.head.path() != "/elsewhere").then(|| Instead::respond(moved))
 }
 
 fn extra(value: &mut Value) {

@@ -11,22 +11,20 @@ use tokio::sync::{Mutex, broadcast};
 
 use crate::diagnostic::{Source, yaml};
 use crate::peer::control::read_command;
-use crate::peer::quirks::QuirkRegistry;
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions, format};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
 
 use super::data::Data;
-use super::quirks::{ProviderEffect, Quirks, Switch};
+use super::deviations::{Deviations, Switch, TABLE};
 use super::service::Service;
-use super::{flaws, freedoms};
 
 /// The mock provider.
 pub static MOCK: MockKind = MockKind {
     role: "openctx-provider",
-    flaws: flaws::all,
-    freedoms: freedoms::all,
+    flaws: || TABLE.flaws(),
+    freedoms: || TABLE.freedoms(),
     described: crate::config::Described::default,
     begin: Begin::Serve(|options| Box::pin(start(options))),
     scripted: false,
@@ -42,13 +40,13 @@ struct MockProvider {
 }
 
 async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
-    let quirks = Quirks::chosen(&options, &KNOWN)?;
+    let deviations = Deviations::chosen(&options, &TABLE)?;
     let data = match &options.data {
         Some(source) => Data::parse(source).map_err(MockError::Data)?,
         None => Arc::unwrap_or_clone(Data::example()),
     };
-    let limits = limits(&quirks);
-    let service = Arc::new(Service::new(data, quirks, options.latency));
+    let limits = limits(&deviations);
+    let service = Arc::new(Service::new(data, deviations, options.latency));
     let listen = (Ipv4Addr::LOCALHOST, options.port.unwrap_or(0));
     let listener = tcp::listen(listen).map_err(|source| {
         let port = options.port.map_or("any port".to_owned(), |port| format!("port {port}"));
@@ -62,8 +60,8 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
 }
 
 /// The bounds of its server.
-fn limits(quirks: &Quirks) -> Limits {
-    let connections = if quirks.switch(Switch::OneAtATime).is_some() { 1 } else { Limits::default().connections };
+fn limits(deviations: &Deviations) -> Limits {
+    let connections = if deviations.has(Switch::OneAtATime) { 1 } else { Limits::default().connections };
     Limits { connections, ..Limits::default() }
 }
 
@@ -83,8 +81,8 @@ impl Mock for MockProvider {
             match read_command(command)? {
                 Command::Data { from } => self.service.replace(data(from.as_ref())?),
                 Command::Switch { name, on } => {
-                    let quirk = KNOWN.either(&name)?;
-                    self.service.switch(|quirks| quirks.set(quirk, on));
+                    let deviation = TABLE.either(EDITION, &name)?;
+                    self.service.switch(|deviations| deviations.set(deviation, on));
                 }
                 Command::State {} => return Ok(self.service.describe()),
                 Command::Quit {} => self.service.end(Ended::Quit),
@@ -95,7 +93,7 @@ impl Mock for MockProvider {
 
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         match read_command(command)? {
-            Command::Switch { name, .. } => KNOWN.either(&name).map(drop),
+            Command::Switch { name, .. } => TABLE.either(EDITION, &name).map(drop),
             Command::Data { from: from @ Some(DataSource::Data(_)) } => data(from.as_ref()).map(drop),
             _ => Ok(()),
         }
@@ -127,14 +125,6 @@ fn data(from: Option<&DataSource>) -> Result<Data, String> {
         Some(DataSource::Data(data)) => Source::new("data", Value::Object(data.clone()).to_string()),
     };
     Data::parse(&source).map_err(|faults| format::in_a_line(&faults))
-}
-
-/// The flaws and freedoms of the mock provider.
-pub const KNOWN: QuirkRegistry<'static, ProviderEffect> =
-    QuirkRegistry { flaw: &flaws::find, freedom: &freedoms::find, names };
-
-fn names() -> Vec<&'static str> {
-    flaws::all().iter().map(|f| f.name).chain(freedoms::all().iter().map(|f| f.name)).collect()
 }
 
 /// A command to a mock that serves.

@@ -6,10 +6,10 @@
 pub mod data;
 pub mod request;
 
+mod deviations;
 mod flaws;
 mod freedoms;
 mod mock;
-mod quirks;
 mod service;
 #[cfg(test)]
 mod tests;

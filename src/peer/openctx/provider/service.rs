@@ -6,6 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, watch};
 
+use crate::peer::deviation::Why;
+use crate::peer::deviation::http::received::ReceivedInContext;
+use crate::peer::deviation::http::response::Instead;
 use crate::peer::hosting::{CONFUSION, line};
 use crate::peer::{Draws, Ended, Latency, MockEvent};
 use crate::trace::HttpRequest;
@@ -14,7 +17,7 @@ use crate::wire::http::{
 };
 
 use super::data::{CharacterUnit, Data, ProviderOutcome};
-use super::quirks::{Instead, Quirks, RequestInContext, RequestMemory, Switch, Why};
+use super::deviations::{Deviations, ProviderAnswer, RequestInContext, RequestMemory, Switch};
 use super::request::{Request, RequestFault, parse_request};
 
 /// The number of events that wait for a reader.
@@ -38,7 +41,7 @@ pub struct Service {
 /// The state of a service that changes while it serves.
 struct ServiceState {
     data: Arc<Data>,
-    quirks: Quirks,
+    deviations: Deviations,
     memory: RequestMemory,
     latency: Option<Draws>,
     /// Draws what the data leaves open.
@@ -48,9 +51,9 @@ struct ServiceState {
 /// A request that came in, with what decides how it is answered.
 struct ReceivedRequest {
     data: Arc<Data>,
-    quirks: Quirks,
+    deviations: Deviations,
     request: Result<Request, RequestFault>,
-    instead: Option<(Instead, Why)>,
+    instead: Option<(Instead<ProviderAnswer>, Why)>,
     why: Why,
     /// The request that came before, where it is not answered yet.
     before: Option<Request>,
@@ -69,9 +72,10 @@ struct PreparedResponse {
 
 impl Service {
     /// A service that gives this data.
-    pub fn new(data: Data, quirks: Quirks, latency: Option<Latency>) -> Self {
+    pub fn new(data: Data, deviations: Deviations, latency: Option<Latency>) -> Self {
         let latency = latency.map(|latency| latency.draws(1));
-        let state = ServiceState { data: Arc::new(data), quirks, memory: RequestMemory::default(), latency, pace: 0 };
+        let state =
+            ServiceState { data: Arc::new(data), deviations, memory: RequestMemory::default(), latency, pace: 0 };
         Self {
             state: Mutex::new(state),
             over: watch::Sender::new(None),
@@ -90,8 +94,8 @@ impl Service {
     }
 
     /// Changes what is on.
-    pub fn switch(&self, change: impl FnOnce(&mut Quirks)) {
-        change(&mut self.state().quirks);
+    pub fn switch(&self, change: impl FnOnce(&mut Deviations)) {
+        change(&mut self.state().deviations);
     }
 
     /// The state of the provider, as JSON.
@@ -100,8 +104,8 @@ impl Service {
         json!({
             "name": state.data.meta.get("name"),
             "data": state.data.counts(),
-            "requests": state.memory.requests,
-            "switched_on": state.quirks.names(),
+            "requests": state.memory.http.requests,
+            "switched_on": state.deviations.names(),
         })
     }
 
@@ -130,17 +134,19 @@ impl Service {
 
     fn receive(&self, received: &Received) -> ReceivedRequest {
         let mut state = self.state();
-        state.quirks.course().message();
+        state.deviations.history().message();
         let mut request = parse_request(&received.content);
-        let seen = RequestInContext { received, request: &request, memory: &state.memory };
-        let instead = state.quirks.instead(&seen);
+        let mistake = request.as_ref().err().map(|fault| fault.mistake());
+        let http = ReceivedInContext { received, mistake, history: &state.memory.http };
+        let seen = RequestInContext { http, request: &request, memory: &state.memory };
+        let instead = state.deviations.instead(&seen);
         let mut why = None;
         let as_it_came = request.clone();
         // Only what is for the same method can be taken for it.
         let before = request.as_ref().ok().and_then(|request| state.memory.last_of.get(&request.method).cloned());
         let before = before.filter(|_| state.memory.active > 0);
         if let Ok(request) = &mut request {
-            why = state.quirks.change_request(request, &state.memory);
+            why = state.deviations.change_request(request, &state.memory);
         }
         if received.head.method() == "POST" {
             state.memory.note(received, &as_it_came);
@@ -148,14 +154,14 @@ impl Service {
         state.memory.active += 1;
         state.pace = state.pace.wrapping_add(1);
         let latency = state.latency.as_mut().and_then(Iterator::next).unwrap_or_default();
-        let (data, quirks, pace) = (state.data.clone(), state.quirks.clone(), state.pace);
+        let (data, deviations, pace) = (state.data.clone(), state.deviations.clone(), state.pace);
         let active = state.memory.active;
-        ReceivedRequest { data, quirks, request, instead, why, before, latency, pace, active }
+        ReceivedRequest { data, deviations, request, instead, why, before, latency, pace, active }
     }
 
     /// Confuses requests as a provider does that keeps the current request in a global variable.
     async fn confuse(&self, arrival: &mut ReceivedRequest) {
-        if let Some(quirk) = arrival.quirks.switch(Switch::SharesRequest) {
+        if let Some(deviation) = arrival.deviations.find(Switch::SharesRequest) {
             self.next.notify_waiters();
             if arrival.before.is_none() {
                 // Where there is none, nothing is confused.
@@ -165,7 +171,7 @@ impl Service {
                 && *request != before
             {
                 *request = before;
-                arrival.why = Some(quirk.name);
+                arrival.why = Some(deviation.name);
             }
         }
     }
@@ -191,15 +197,19 @@ impl ReceivedRequest {
             Ok(_) => (None, Duration::ZERO),
         };
         let outcome = match (&self.instead, &self.request) {
-            (Some((Instead::Result(value), _)), _) => ProviderOutcome::Result(value.clone()),
-            (Some((Instead::Error(error), _)), _) => ProviderOutcome::Error(error.clone(), None),
-            (Some((Instead::Refuse(fault), _)), _) => refused(*fault),
+            (Some((Instead::Answer(ProviderAnswer::Result(value)), _)), _) => ProviderOutcome::Result(value.clone()),
+            (Some((Instead::Answer(ProviderAnswer::Error(error)), _)), _) => {
+                ProviderOutcome::Error(error.clone(), None)
+            }
+            (Some((Instead::Answer(ProviderAnswer::Fault(fault)), _)), _) => refused(*fault),
+            // As whoever does not understand a sound request.
+            (Some((Instead::Refuse, _)), _) => {
+                ProviderOutcome::Error(json!({"code": -32700, "message": "this is no request"}), None)
+            }
             (_, Err(fault)) => refused(*fault),
             (_, Ok(request)) => {
-                let characters = match self.quirks.switch(Switch::CodePoints) {
-                    Some(_) => CharacterUnit::CodePoints,
-                    None => CharacterUnit::default(),
-                };
+                let code_points = self.deviations.has(Switch::CodePoints);
+                let characters = if code_points { CharacterUnit::CodePoints } else { CharacterUnit::default() };
                 let (outcome, (least, most)) = self.data.answer(request, characters);
                 let latency = Latency { min: least, max: most, seed: 0 };
                 takes = latency.draws(self.pace).next().unwrap_or_default();
@@ -207,19 +217,19 @@ impl ReceivedRequest {
             }
         };
         let mut why = self.why;
-        if matches!(self.instead, Some((Instead::Result(_) | Instead::Error(_) | Instead::Refuse(_), _))) {
-            why = self.instead.as_ref().and_then(|(_, why)| *why);
+        if let Some((_, instead)) = self.instead {
+            why = instead;
         }
         let (mut envelope, status) = match outcome {
             ProviderOutcome::Result(mut result) => {
                 if let Ok(request) = &self.request {
-                    why = self.quirks.result(request.method, &mut result).or(why);
+                    why = self.deviations.result(request.method, &mut result).or(why);
                 }
                 // Whoever gives a result to what is no request has seen no fault in it.
                 (json!({"result": result}), None)
             }
             ProviderOutcome::Error(mut error, status) => {
-                why = self.quirks.error(&mut error).or(why);
+                why = self.deviations.error(&mut error).or(why);
                 (json!({"error": error}), status.or(fault.map(RequestFault::status)))
             }
             ProviderOutcome::Status(status) => {
@@ -227,14 +237,14 @@ impl ReceivedRequest {
                 return PreparedResponse { response, why, takes };
             }
         };
-        why = self.quirks.envelope(&mut envelope).or(why);
+        why = self.deviations.envelope(&mut envelope).or(why);
         let mut body = envelope.to_string().into_bytes();
-        why = self.quirks.body(&mut body).or(why);
+        why = self.deviations.body(&mut body).or(why);
         let mut response = Response::new(line(status.unwrap_or(200)));
         response = response.header("Content-Type", "application/json").content(Content::Whole(body));
-        why = self.quirks.carried(&mut response, received).or(why);
+        why = self.deviations.response(&mut response, received).or(why);
         if envelope.get("error").is_some() {
-            self.quirks.course().error();
+            self.deviations.history().error();
         }
         PreparedResponse { response, why, takes }
     }
@@ -246,23 +256,21 @@ fn refused(fault: RequestFault) -> ProviderOutcome {
 
 impl Handler for Service {
     fn on_head(&self, _request: &HttpRequest) -> OnHead {
-        match self.state().quirks.switch(Switch::NoContinue) {
-            Some(_) => OnHead::ReadSilently,
-            None => OnHead::Read,
-        }
+        if self.state().deviations.has(Switch::NoContinue) { OnHead::ReadSilently } else { OnHead::Read }
     }
 
     fn on_receive_error(&self, error: ReceiveError) {
-        self.state().memory.note_error(&error);
+        self.state().memory.http.note_error(&error);
     }
 
     async fn handle(&self, received: Received, mut answer: Responder) {
         let mut arrival = self.receive(&received);
         self.confuse(&mut arrival).await;
-        if let Some((most, quirk)) = arrival.quirks.most() {
+        let at_most = |switch| if let Switch::AtMost(most) = switch { Some(most) } else { None };
+        if let Some((most, why)) = arrival.deviations.choose_with_why(at_most) {
             if arrival.active > most {
                 self.request_done();
-                return answer.close(Some(quirk));
+                return answer.close(why);
             }
             tokio::time::sleep(BUSY).await;
         }
@@ -292,14 +300,14 @@ impl Handler for Service {
             }
         };
         let PreparedResponse { mut response, mut why, mut takes } = wanted;
-        let slow = arrival.quirks.find(|switch| matches!(switch, Switch::Takes(_)));
-        if let Some((Switch::Takes(ms), quirk)) = slow.and_then(|quirk| Some((switch_of(quirk)?, quirk))) {
-            takes += Duration::from_millis(ms);
-            why = why.or(quirk.flaw.then_some(quirk.name));
+        let slow = |switch| if let Switch::Takes(ms) = switch { Some(Duration::from_millis(ms)) } else { None };
+        if let Some((time, slow)) = arrival.deviations.choose_with_why(slow) {
+            takes += time;
+            why = why.or(slow);
         }
         takes += arrival.latency;
         response.manner.deliberate = why.map(str::to_owned);
-        if arrival.quirks.switch(Switch::OneAtATime).is_some() {
+        if arrival.deviations.has(Switch::OneAtATime) {
             response.ending = Ending::Close;
         }
         if !takes.is_zero() {
@@ -310,11 +318,11 @@ impl Handler for Service {
             }
         }
         // Whatever fails from here on, the client is gone.
-        if arrival.quirks.switch(Switch::Interim).is_some() {
+        if arrival.deviations.has(Switch::Interim) {
             let _ = answer.interim(&Response::new("103 Early Hints").header("Link", "</style.css>; rel=preload")).await;
         }
-        if let Some(quirk) = arrival.quirks.switch(Switch::Endless) {
-            let _ = endless(answer, quirk.name).await;
+        if let Some(deviation) = arrival.deviations.find(Switch::Endless) {
+            let _ = endless(answer, deviation.name).await;
         } else {
             let _ = answer.send(&response).await;
         }
@@ -332,10 +340,6 @@ impl Service {
         let mut state = self.state();
         state.memory.active = state.memory.active.saturating_sub(1);
     }
-}
-
-fn switch_of(quirk: &super::quirks::Quirk) -> Option<Switch> {
-    if let super::quirks::ProviderEffect::Switch(switch) = quirk.effect { Some(switch) } else { None }
 }
 
 /// Sends a list of mentions that does not end.

@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::quirks::ProviderEffect;
-use super::{MOCK, flaws};
 use crate::diagnostic::Source;
+use crate::peer::deviation::http::response::ResponseEffect;
 use crate::peer::http::HttpUrl;
 use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
 use crate::protocol::http::redirects;
 use crate::trace::{Clock, End, Recorder};
 use crate::wire::http::{Broken, Client, Content, Exchanges, Limits, Request, Whole};
 use crate::wire::tcp::Address;
+
+use super::deviations::{ProviderEffect, TABLE};
+use super::{EDITION, MOCK};
 
 fn options() -> MockOptions {
     MockOptions {
@@ -26,7 +28,7 @@ fn options() -> MockOptions {
         data: None,
         flaws: vec![],
         freedoms: vec![],
-        course: crate::peer::modifier::MockHistory::default(),
+        history: crate::peer::deviation::MockHistory::default(),
         latency: None,
         recorder: Recorder::new(Clock::start(), vec![]),
     }
@@ -201,11 +203,16 @@ async fn flaws_in_answers_are_seen_by_whoever_asks_for_everything() {
     let expected = seen(&*sound).await;
     let mut alike = vec![];
     for flaw in (MOCK.flaws)() {
-        let Some(quirk) = flaws::find(flaw.name) else { panic!("{}", flaw.name) };
-        use ProviderEffect::{Body, Carried, Envelope, Error, Result};
-        let changes = matches!(quirk.effect, Result(..) | Error(_) | Envelope(_) | Body(_) | Carried(_));
+        let effects = TABLE.flaw(EDITION, flaw.name).unwrap().effects;
+        use ProviderEffect::{Envelope, Error, Http, Result};
+        let says = |effect: &ProviderEffect| {
+            matches!(
+                effect,
+                Result(..) | Error(_) | Envelope(_) | Http(ResponseEffect::Body(_) | ResponseEffect::Response(_))
+            )
+        };
         // The one takes its time, the other is seen only when the connection ends.
-        if !changes || ["trickles", "closes-unannounced"].contains(&flaw.name) {
+        if !effects.iter().any(says) || ["trickles", "closes-unannounced"].contains(&flaw.name) {
             continue;
         }
         let mock = with(flaw.name).await;

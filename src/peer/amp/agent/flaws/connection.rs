@@ -2,39 +2,39 @@
 
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 
-use crate::peer::amp::agent::quirks::{AgentEffect, AgentFrameKind, Switch, Unchecked};
-use crate::peer::amp::assembler::FrameFault;
+use crate::peer::amp::agent::deviations::{AgentEffect, Switch, Unchecked};
+use crate::peer::amp::{CLI, GUIDE};
+use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::trace::End;
-use crate::wire::websocket::{ClientRequest, FrameSpec, LengthForm, Mask, opcode};
+use crate::wire::websocket::{ClientRequest, FrameSpec, Mask};
 
-use super::table::{AgentFlaw, BOTH, CLI, GUIDE, flaw};
-
-pub const DISCOVERY_FLAWS: &[AgentFlaw] = &[
-    flaw!("looks-elsewhere" BOTH "discovery/client-finds" "Lockfiles are looked for in `amp`, not in `amp/ide`."
+pub const DISCOVERY_FLAWS: &[FlawRow<AgentEffect>] = &[
+    flaw!("looks-elsewhere" "discovery/client-finds" "Lockfiles are looked for in `amp`, not in `amp/ide`."
         AgentEffect::Switch(Switch::LooksElsewhere)),
-    flaw!("ignores-home" BOTH "discovery/client-default-home" "Without a variable, lockfiles are looked for in `~/.config`."
+    flaw!("ignores-home" "discovery/client-default-home" "Without a variable, lockfiles are looked for in `~/.config`."
         AgentEffect::Switch(Switch::IgnoresHome)),
     flaw!("ignores-xdg" CLI "discovery/client-xdg-home" "`XDG_DATA_HOME` is not heeded." AgentEffect::Switch(Switch::IgnoresXdg)),
     flaw!("ignores-amp-data-home" CLI "discovery/client-amp-data-home" "`AMP_DATA_HOME` is not heeded."
         AgentEffect::Switch(Switch::IgnoresAmpDataHome)),
-    flaw!("port-from-name" BOTH "discovery/client-content-port" "The port is taken from the name of the lockfile."
+    flaw!("port-from-name" "discovery/client-content-port" "The port is taken from the name of the lockfile."
         AgentEffect::Switch(Switch::PortFromName)),
     flaw!("ignores-pid" CLI "discovery/client-dead-pid" "Lockfiles count whose process has ended."
         AgentEffect::Switch(Switch::IgnoresPid)),
-    flaw!("blocked-by-torn" BOTH "discovery/client-torn" "A lockfile that does not parse keeps it from all others."
+    flaw!("blocked-by-torn" "discovery/client-torn" "A lockfile that does not parse keeps it from all others."
         AgentEffect::Switch(Switch::BlockedByTorn)),
-    flaw!("blocked-by-incomplete" BOTH "discovery/client-incomplete"
+    flaw!("blocked-by-incomplete" "discovery/client-incomplete"
         "A lockfile with a key missing or of the wrong type keeps it from all others."
         AgentEffect::Switch(Switch::BlockedByIncomplete)),
     flaw!("takes-incomplete" CLI "discovery/client-incomplete-unused"
         "A lockfile needs no more than a port and a token." AgentEffect::Switch(Switch::TakesIncomplete)),
-    flaw!("refuses-extra-lock-keys" BOTH "discovery/client-extra-keys" "A lockfile with a key that it does not know is passed over."
+    flaw!("refuses-extra-lock-keys" "discovery/client-extra-keys" "A lockfile with a key that it does not know is passed over."
         AgentEffect::Switch(Switch::RefusesExtraKeys)),
-    flaw!("blocked-by-foreign-files" BOTH "discovery/client-foreign-files"
+    flaw!("blocked-by-foreign-files" "discovery/client-foreign-files"
         "A file or folder that is no lockfile keeps it from all of them." AgentEffect::Switch(Switch::BlockedByForeignFiles)),
-    flaw!("removes-lockfile" BOTH "discovery/client-leaves-lockfiles" "It removes the lockfile of the editor that it has connected to."
+    flaw!("removes-lockfile" "discovery/client-leaves-lockfiles" "It removes the lockfile of the editor that it has connected to."
         AgentEffect::Switch(Switch::RemovesLockfile)),
-    flaw!("waits-forever" BOTH "discovery/client-no-server" "Where there is no editor, calls wait for one without end."
+    flaw!("waits-forever" "discovery/client-no-server" "Where there is no editor, calls wait for one without end."
         AgentEffect::Switch(Switch::WaitsForever)),
     flaw!("first-lockfile-only" GUIDE "discovery/client-dead-port" "Only the first lockfile counts."
         AgentEffect::Switch(Switch::FirstOnly)),
@@ -55,9 +55,9 @@ pub const DISCOVERY_FLAWS: &[AgentFlaw] = &[
         AgentEffect::Switch(Switch::ExactNotPreferred)),
     flaw!("links-not-followed" CLI "discovery/client-links" "Links in the paths of folders are not followed."
         AgentEffect::Switch(Switch::LinksNotFollowed)),
-    flaw!("hammers" BOTH "lifecycle/client-retries-calmly" "It tries to connect again and again without a pause."
+    flaw!("hammers" "lifecycle/client-retries-calmly" "It tries to connect again and again without a pause."
         AgentEffect::Switch(Switch::Hammers)),
-    flaw!("never-quits" BOTH "lifecycle/client-quits" "It does not end before the editor has closed the connection."
+    flaw!("never-quits" "lifecycle/client-quits" "It does not end before the editor has closed the connection."
         AgentEffect::Switch(Switch::NeverQuits)),
     flaw!("connects-once" CLI "lifecycle/client-connects-again"
         "After its connection has ended it looks for no other." AgentEffect::Switch(Switch::ConnectsOnce)),
@@ -65,62 +65,60 @@ pub const DISCOVERY_FLAWS: &[AgentFlaw] = &[
         AgentEffect::Switch(Switch::RemembersEditor)),
 ];
 
-pub const CONNECTION_FLAWS: &[AgentFlaw] = &[
-    flaw!("handshake-by-post" BOTH "connection/client-method" "The handshake is a POST request."
-        AgentEffect::Handshake(|r| r.method = "POST".into())),
-    flaw!("http-1-0" BOTH "connection/client-http-version" "The handshake is made in HTTP/1.0."
-        AgentEffect::Handshake(|r| r.version = "HTTP/1.0".into())),
-    flaw!("target-with-path" BOTH "connection/client-target" "The target of the handshake has a path."
-        AgentEffect::Handshake(|r| r.target = r.target.replacen('/', "/ws", 1))),
-    flaw!("no-host" BOTH "connection/client-host" "The handshake has no `Host`."
-        AgentEffect::Handshake(|r| header(r, "Host", None))),
-    flaw!("no-upgrade" BOTH "connection/client-upgrade" "The handshake has no `Upgrade`."
-        AgentEffect::Handshake(|r| header(r, "Upgrade", None))),
-    flaw!("no-connection" BOTH "connection/client-connection" "The handshake's `Connection` is `keep-alive` only."
-        AgentEffect::Handshake(|r| header(r, "Connection", Some("keep-alive")))),
-    flaw!("short-key" BOTH "connection/client-key" "The handshake's key has 15 bytes."
-        AgentEffect::Handshake(|r| header(r, "Sec-WebSocket-Key", Some("MDEyMzQ1Njc4OTAxMjM0")))),
-    flaw!("same-key" BOTH "connection/client-key-fresh" "Every handshake has the same key."
-        AgentEffect::Handshake(|r| header(r, "Sec-WebSocket-Key", Some(SAMPLE_KEY)))),
-    flaw!("old-version" BOTH "connection/client-version" "The handshake asks for version 8."
-        AgentEffect::Handshake(|r| header(r, "Sec-WebSocket-Version", Some("8")))),
-    flaw!("does-not-wait" BOTH "connection/client-waits" "A frame goes right behind the handshake."
-        AgentEffect::Handshake(frame_behind)),
-    flaw!("no-token" BOTH "connection/client-token" "The handshake shows no token."
-        AgentEffect::Handshake(|r| r.target = "/".into())),
-    flaw!("token-in-header" BOTH "connection/client-token"
-    "The token is in a header, not in the target." AgentEffect::Handshake(|r| {
+pub const CONNECTION_FLAWS: &[FlawRow<AgentEffect>] = &[
+    flaw!("handshake-by-post" "connection/client-method" "The handshake is a POST request."
+        AgentEffect::Socket(SocketEffect::Asks(|r| r.method = "POST".into()))),
+    flaw!("http-1-0" "connection/client-http-version" "The handshake is made in HTTP/1.0."
+        AgentEffect::Socket(SocketEffect::Asks(|r| r.version = "HTTP/1.0".into()))),
+    flaw!("target-with-path" "connection/client-target" "The target of the handshake has a path."
+        AgentEffect::Socket(SocketEffect::Asks(|r| r.target = r.target.replacen('/', "/ws", 1)))),
+    flaw!("no-host" "connection/client-host" "The handshake has no `Host`."
+        AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Host", None)))),
+    flaw!("no-upgrade" "connection/client-upgrade" "The handshake has no `Upgrade`."
+        AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Upgrade", None)))),
+    flaw!("no-connection" "connection/client-connection" "The handshake's `Connection` is `keep-alive` only."
+        AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Connection", Some("keep-alive"))))),
+    flaw!("short-key" "connection/client-key" "The handshake's key has 15 bytes."
+        AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Sec-WebSocket-Key", Some("MDEyMzQ1Njc4OTAxMjM0"))))),
+    flaw!("same-key" "connection/client-key-fresh" "Every handshake has the same key."
+        AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Sec-WebSocket-Key", Some(SAMPLE_KEY))))),
+    flaw!("does-not-wait" "connection/client-waits" "A frame goes right behind the handshake."
+        AgentEffect::Socket(SocketEffect::Asks(frame_behind))),
+    flaw!("no-token" "connection/client-token" "The handshake shows no token."
+        AgentEffect::Socket(SocketEffect::Asks(|r| r.target = "/".into()))),
+    flaw!("token-in-header" "connection/client-token"
+    "The token is in a header, not in the target." AgentEffect::Socket(SocketEffect::Asks(|r| {
         let token = r.target.split_once('=').map_or_else(String::new, |(_, token)| token.to_owned());
         r.target = "/".into();
         r.headers.push(("Authorization".into(), Some(format!("Bearer {token}"))));
-    })),
-    flaw!("token-not-encoded" BOTH "connection/client-token-encoded"
+    }))),
+    flaw!("token-not-encoded" "connection/client-token-encoded"
         "The token is not percent-encoded." AgentEffect::Switch(Switch::TokenNotEncoded)),
-    flaw!("answer-by-case" BOTH "connection/client-response-case"
+    flaw!("answer-by-case" "connection/client-response-case"
         "The answer must have its headers in the usual case." AgentEffect::Switch(Switch::HeadersByCase)),
-    flaw!("answer-by-list" BOTH "connection/client-response-list"
+    flaw!("answer-by-list" "connection/client-response-list"
         "The `Connection` of the answer must be `Upgrade` and nothing else." AgentEffect::Switch(Switch::ConnectionExact)),
-    flaw!("answer-bare" BOTH "connection/client-response-headers" "The answer must have no further headers."
+    flaw!("answer-bare" "connection/client-response-headers" "The answer must have no further headers."
         AgentEffect::Switch(Switch::RefusesHeaders)),
-    flaw!("answer-by-reason" BOTH "connection/client-reason-phrase"
+    flaw!("answer-by-reason" "connection/client-reason-phrase"
         "The answer must begin with `HTTP/1.1 101 Switching Protocols`." AgentEffect::Switch(Switch::ReasonExact)),
-    flaw!("answer-in-one-segment" BOTH "connection/client-split-response" "The answer must come in one TCP segment."
+    flaw!("answer-in-one-segment" "connection/client-split-response" "The answer must come in one TCP segment."
         AgentEffect::Switch(Switch::OneSegmentHead)),
-    flaw!("loses-frames-at-once" BOTH "connection/client-frames-at-once"
+    flaw!("loses-frames-at-once" "connection/client-frames-at-once"
         "What comes in one TCP segment with the answer is lost." AgentEffect::Switch(Switch::LosesFramesAtOnce)),
-    flaw!("hangs-at-refusal" BOTH "connection/client-refusal" "A refused handshake makes it hang."
+    flaw!("hangs-at-refusal" "connection/client-refusal" "A refused handshake makes it hang."
         AgentEffect::Switch(Switch::HangsAtRefusal)),
-    flaw!("handshake-unbounded" BOTH "connection/client-handshake-bounded"
+    flaw!("handshake-unbounded" "connection/client-handshake-bounded"
         "The answer to the handshake is waited for without end." AgentEffect::Switch(Switch::HandshakeUnbounded)),
-    flaw!("accept-unchecked" BOTH "connection/client-accept-checked" "`Sec-WebSocket-Accept` is not looked at."
+    flaw!("accept-unchecked" "connection/client-accept-checked" "`Sec-WebSocket-Accept` is not looked at."
         AgentEffect::Switch(Switch::Unchecked(Unchecked::Accept))),
-    flaw!("upgrade-unchecked" BOTH "connection/client-upgrade-checked" "The `Upgrade` of the answer is not looked at."
+    flaw!("upgrade-unchecked" "connection/client-upgrade-checked" "The `Upgrade` of the answer is not looked at."
         AgentEffect::Switch(Switch::Unchecked(Unchecked::Upgrade))),
-    flaw!("connection-unchecked" BOTH "connection/client-connection-checked"
+    flaw!("connection-unchecked" "connection/client-connection-checked"
         "The `Connection` of the answer is not looked at." AgentEffect::Switch(Switch::Unchecked(Unchecked::Connection))),
-    flaw!("extension-unchecked" BOTH "connection/client-extension-checked"
+    flaw!("extension-unchecked" "connection/client-extension-checked"
         "An extension that it did not offer is overlooked." AgentEffect::Switch(Switch::Unchecked(Unchecked::Extension))),
-    flaw!("subprotocol-unchecked" BOTH "connection/client-subprotocol-checked"
+    flaw!("subprotocol-unchecked" "connection/client-subprotocol-checked"
         "A subprotocol that it did not offer is overlooked." AgentEffect::Switch(Switch::Unchecked(Unchecked::Subprotocol))),
 ];
 
@@ -143,112 +141,16 @@ fn frame_behind(request: &mut ClientRequest) {
     request.raw = Some([head.into_bytes(), FrameSpec::ping("early").encode(End::Client)].concat());
 }
 
-pub const FRAMING_FLAWS: &[AgentFlaw] = &[
-    flaw!("unmasked-frames" BOTH "framing/client-masked" "Requests are not masked."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![f.masked(Mask::Off)])),
-    flaw!("unmasked-pongs" BOTH "framing/client-masked" "Pongs are not masked."
-        AgentEffect::Frame(AgentFrameKind::Pong, |f| vec![f.masked(Mask::Off)])),
-    flaw!("binary-frames" BOTH "framing/client-text-frames" "Requests are sent as binary data."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![FrameSpec { opcode: opcode::BINARY, ..f }])),
-    flaw!("two-documents" BOTH "framing/client-json" "Each request has a second JSON document after the first."
-        AgentEffect::Text(|text| text.extend(b"\n{}"))),
-    flaw!("requests-in-pieces" BOTH "framing/client-json"
-        "The last byte of each request goes in a text frame of its own."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| split(f, |f| f))),
-    flaw!("fragmented-requests" BOTH "framing/client-one-frame" "Requests are sent in two fragments."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| split(f, |f| FrameSpec { opcode: opcode::CONTINUATION, ..f }))),
-    flaw!("latin-1" BOTH "framing/client-utf8" "Characters beyond ASCII are sent as Latin-1." AgentEffect::Text(latin_1)),
-    flaw!("reserved-bit" BOTH "framing/client-reserved-bits" "Requests have a reserved bit set, as if they were compressed."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![FrameSpec { rsv: 4, ..f }])),
-    flaw!("reserved-opcode" BOTH "framing/client-opcode" "Before each request goes a frame with a reserved opcode."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![FrameSpec::new(3, "x"), f])),
-    flaw!("long-lengths" BOTH "framing/client-shortest-length" "Every length is written in 64 bits."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![FrameSpec { length: LengthForm::Bits(64), ..f }])),
-    flaw!("stray-continuation" BOTH "framing/client-fragments" "After each request goes a continuation of nothing."
-        AgentEffect::Frame(AgentFrameKind::Request, |f| vec![f, FrameSpec::continuation("")])),
-    flaw!("pong-too-long" BOTH "framing/client-control-length"
-    "Pongs are filled up to 126 bytes." AgentEffect::Frame(AgentFrameKind::Pong, |mut f| {
-        f.payload.resize(126, b' ');
-        vec![f]
-    })),
-    flaw!("pong-in-fragments" BOTH "framing/client-control-whole"
-        "Pongs are sent without FIN." AgentEffect::Frame(AgentFrameKind::Pong, |f| vec![f.unfinished()])),
-    flaw!("talks-after-close" BOTH "framing/client-close-last"
-        "After its close frame it says one more thing."
-        AgentEffect::Frame(AgentFrameKind::Close, |f| vec![f, FrameSpec::text("{}")])),
-    flaw!("close-code-reserved" BOTH "framing/client-close-code"
-        "Close frames carry the code 1006." AgentEffect::Frame(AgentFrameKind::Close, |f| vec![FrameSpec { payload: vec![3, 238], ..f }])),
-    flaw!("close-payload-short" BOTH "framing/client-close-payload"
-        "Close frames carry a single byte." AgentEffect::Frame(AgentFrameKind::Close, |f| vec![FrameSpec { payload: vec![3], ..f }])),
-    flaw!("close-reason-not-utf8" BOTH "framing/client-close-reason" "The reason in close frames is no UTF-8."
-    AgentEffect::Frame(AgentFrameKind::Close, |mut f| {
-        if f.payload.len() < 2 {
-            f.payload = vec![3, 232];
-        }
-        f.payload.extend(b"\xff\xfe");
-        vec![f]
-    })),
-    flaw!("no-pong" BOTH "framing/client-pong"
-        "Pings are not answered." AgentEffect::Switch(Switch::NoPong)),
-    flaw!("pong-empty" BOTH "framing/client-pong-payload" "Pongs are empty, whatever the ping."
-        AgentEffect::Frame(AgentFrameKind::Pong, |f| vec![FrameSpec { payload: vec![], ..f }])),
-    flaw!("no-pong-while-open" BOTH "framing/client-pong-while-open"
+pub const FRAMING_FLAWS: &[FlawRow<AgentEffect>] = &[
+    flaw!("no-pong-while-open" "framing/client-pong-while-open"
         "Pings are not answered while a request waits for its answer." AgentEffect::Switch(Switch::NoPongWhileOpen)),
-    flaw!("closes-on-pong" BOTH "framing/client-unasked-pong" "A pong that it did not ask for makes it end the connection."
-        AgentEffect::Switch(Switch::ClosesOnPong)),
-    flaw!("close-not-answered" BOTH "framing/client-close-answered"
-        "A close frame is answered by closing the TCP connection." AgentEffect::Switch(Switch::CloseNotAnswered)),
-    flaw!("close-not-echoed" BOTH "framing/client-close-echoed" "A close frame is answered with the code 1000, whatever it had."
-        AgentEffect::Switch(Switch::AnswersCloseWith1000)),
-    flaw!("leaves-silently" BOTH "framing/client-closes" "It ends its connection without a close frame."
+    flaw!("leaves-silently" "framing/client-closes" "It ends its connection without a close frame."
         AgentEffect::Switch(Switch::LeavesSilently)),
-    flaw!("deaf-beyond-125" BOTH "framing/client-length-16" "Messages of more than 125 bytes are passed over."
-        AgentEffect::Switch(Switch::DeafBeyond(125))),
-    flaw!("deaf-beyond-64k" BOTH "framing/client-length-64"
-        "Messages of more than 65535 bytes are passed over." AgentEffect::Switch(Switch::DeafBeyond(0xffff))),
-    flaw!("deaf-beyond-1m" BOTH "framing/client-large-message" "Messages of more than a mebibyte are passed over."
-        AgentEffect::Switch(Switch::DeafBeyond(1 << 20))),
-    flaw!("frame-in-one-read" BOTH "framing/client-segments" "A short frame must come in one TCP segment."
-        AgentEffect::Switch(Switch::LosesSplitFrames)),
-    flaw!("one-frame-a-read" BOTH "framing/client-joined-frames" "Of several frames in one TCP segment the first is seen."
-        AgentEffect::Switch(Switch::LosesJoinedFrames)),
-    flaw!("refuses-fragments" BOTH "framing/client-fragmented-input"
-        "A message in fragments ends the connection." AgentEffect::Switch(Switch::RefusesFragments)),
-    flaw!("checks-fragments-alone" BOTH "framing/client-fragmented-character"
-        "Each fragment must be valid UTF-8 by itself." AgentEffect::Switch(Switch::ChecksFragmentsAlone)),
-    flaw!("forgets-at-control" BOTH "framing/client-control-between"
-        "A ping between fragments makes it forget the message." AgentEffect::Switch(Switch::ForgetsAtControl)),
-    flaw!("takes-masked" BOTH "framing/client-masked-refused" "Frames with a mask are read."
-        AgentEffect::Switch(Switch::Tolerates(FrameFault::Mask))),
-    flaw!("takes-reserved-bits" BOTH "framing/client-reserved-bits-refused"
-        "Reserved bits are overlooked." AgentEffect::Switch(Switch::Tolerates(FrameFault::ReservedBits))),
-    flaw!("takes-reserved-opcodes" BOTH "framing/client-opcode-refused"
-        "Frames with a reserved opcode are passed over." AgentEffect::Switch(Switch::Tolerates(FrameFault::Opcode))),
-    flaw!("takes-bad-utf8" BOTH "framing/client-utf8-refused"
-        "What is no UTF-8 in a text is replaced." AgentEffect::Switch(Switch::Tolerates(FrameFault::Utf8))),
-    flaw!("takes-bad-control" BOTH "framing/client-control-refused"
-        "Control frames may be fragmented and long." AgentEffect::Switch(Switch::Tolerates(FrameFault::Control))),
-    flaw!("takes-bad-fragments" BOTH "framing/client-fragments-refused"
-        "Continuations of nothing are passed over, unfinished messages forgotten."
-        AgentEffect::Switch(Switch::Tolerates(FrameFault::Fragments))),
-    flaw!("takes-bad-close" BOTH "framing/client-close-refused"
-        "A malformed close frame is answered with the code that it has, as a sound one is."
-        AgentEffect::Switch(Switch::Tolerates(FrameFault::Close))),
-    flaw!("failure-code-normal" BOTH "framing/client-failure-code"
-        "A connection that fails for a fault of the editor is closed with the code 1000."
-        AgentEffect::Switch(Switch::WrongFailureCode)),
 ];
 
-/// In two halves; `second` says what the second is.
-fn split(frame: FrameSpec, second: fn(FrameSpec) -> FrameSpec) -> Vec<FrameSpec> {
-    let mut first = frame.clone();
-    let rest = first.payload.split_off(first.payload.len().saturating_sub(1));
-    let rest = second(FrameSpec { payload: rest, ..frame });
-    let fin = rest.opcode != opcode::CONTINUATION;
-    vec![FrameSpec { fin, ..first }, rest]
-}
-
-fn latin_1(text: &mut Vec<u8>) {
-    let chars = String::from_utf8_lossy(text).into_owned();
-    *text = chars.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect();
-}
+pub const FRAME_FLAWS: &[FlawRow<SocketEffect>] = &[
+    flaw!("unmasked-pongs" "framing/client-masked" "Pongs are not masked."
+        SocketEffect::Frame(FrameKind::Pong, |f| vec![f.masked(Mask::Off)])),
+    flaw!("talks-after-close" "framing/client-close-last" "After its close frame it says one more thing."
+        SocketEffect::Frame(FrameKind::Close, |f| vec![f, FrameSpec::text("{}")])),
+];

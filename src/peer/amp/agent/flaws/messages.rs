@@ -3,76 +3,75 @@
 
 use serde_json::{Value, json};
 
-use crate::peer::amp::agent::quirks::{AgentEffect, Switch, Trigger};
+use crate::peer::amp::agent::deviations::{AgentEffect, Switch, Trigger};
+use crate::peer::amp::{CLI, GUIDE};
+use crate::peer::deviation::value::{ascii, rename};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::protocol::amp::names::Method;
 
-use super::table::{AgentFlaw, BOTH, CLI, GUIDE, flaw};
-
-pub const ENVELOPE_FLAWS: &[AgentFlaw] = &[
-    flaw!("no-id" BOTH "envelope/client-request" "Requests have no id."
+pub const ENVELOPE_FLAWS: &[FlawRow<AgentEffect>] = &[
+    flaw!("no-id" "envelope/client-request" "Requests have no id."
     AgentEffect::Request(|r| if let Value::Object(inner) = &mut r["clientRequest"] {
         inner.remove("id");
     })),
-    flaw!("two-methods" BOTH "envelope/client-request" "Requests name a second method."
+    flaw!("two-methods" "envelope/client-request" "Requests name a second method."
     AgentEffect::Request(|r| {
         let inner = &mut r["clientRequest"];
         let methods = if inner["method"].is_object() { &mut inner["method"] } else { inner };
         methods["openURI"] = json!({"uri": "file:///"});
         methods["getDiagnostics"] = json!({"path": "/"});
     })),
-    flaw!("json-rpc" BOTH "envelope/client-request" "Requests are those of JSON-RPC."
+    flaw!("json-rpc" "envelope/client-request" "Requests are those of JSON-RPC."
     AgentEffect::Request(|r| {
         let id = r["clientRequest"]["id"].take();
         *r = json!({"jsonrpc": "2.0", "id": id, "method": "call", "params": r["clientRequest"]});
     })),
-    flaw!("one-id" BOTH "envelope/client-id-unique"
+    flaw!("one-id" "envelope/client-id-unique"
         "Every request has the id 1." AgentEffect::Switch(Switch::OneId)),
-    flaw!("numeric-ids" BOTH "envelope/client-id-string" "Ids are numbers." AgentEffect::Switch(Switch::NumericIds)),
-    flaw!("greets" BOTH "envelope/client-known-method" "Each connection begins with a request for `initialize`."
+    flaw!("numeric-ids" "envelope/client-id-string" "Ids are numbers." AgentEffect::Switch(Switch::NumericIds)),
+    flaw!("greets" "envelope/client-known-method" "Each connection begins with a request for `initialize`."
         AgentEffect::Switch(Switch::Greets)),
-    flaw!("repeats-requests" BOTH "envelope/client-once" "A request that is not answered at once is made again."
+    flaw!("repeats-requests" "envelope/client-once" "A request that is not answered at once is made again."
         AgentEffect::Switch(Switch::Repeats)),
     flaw!("one-at-a-time" CLI "envelope/client-concurrent"
         "The next request waits for the answer to the last." AgentEffect::Switch(Switch::Serial)),
-    flaw!("matches-in-order" BOTH "envelope/client-matched"
+    flaw!("matches-in-order" "envelope/client-matched"
         "Answers go to calls in the order in which they come." AgentEffect::Switch(Switch::InOrder)),
-    flaw!("takes-late-answers" BOTH "envelope/client-late" "An answer to a call that was given up goes to the next one."
+    flaw!("takes-late-answers" "envelope/client-late" "An answer to a call that was given up goes to the next one."
         AgentEffect::Switch(Switch::TakesLate)),
-    flaw!("takes-answers-twice" BOTH "envelope/client-twice" "An answer that comes again goes to the next call."
+    flaw!("takes-answers-twice" "envelope/client-twice" "An answer that comes again goes to the next call."
         AgentEffect::Switch(Switch::TakesTwice)),
-    flaw!("takes-unknown-ids" BOTH "envelope/client-unknown-id" "An answer with an unknown id goes to the oldest call."
+    flaw!("takes-unknown-ids" "envelope/client-unknown-id" "An answer with an unknown id goes to the oldest call."
         AgentEffect::Switch(Switch::TakesUnknown)),
-    flaw!("ids-across-connections" BOTH "envelope/client-ids-per-connection"
+    flaw!("ids-across-connections" "envelope/client-ids-per-connection"
         "Calls stay open when the connection ends, and take an answer from the next one."
         AgentEffect::Switch(Switch::KeepsOpen)),
-    flaw!("never-gives-up" BOTH "envelope/client-gives-up"
+    flaw!("never-gives-up" "envelope/client-gives-up"
         "Answers are waited for without end." AgentEffect::Switch(Switch::NoTimeout)),
-    flaw!("errors-as-results" BOTH "envelope/client-error"
+    flaw!("errors-as-results" "envelope/client-error"
         ["guide/read-file/client-failure": "A file that could not be read is told as a success."]
         "The message of an error is told as a result." AgentEffect::Switch(Switch::ErrorsAsResults)),
     flaw!("error-data-as-results" CLI "envelope/client-error-data" "An error with `data` is told as a result."
         AgentEffect::Switch(Switch::ErrorsWithDataAsResults)),
-    flaw!("nothing-as-result" BOTH "envelope/client-answer-without-result"
+    flaw!("nothing-as-result" "envelope/client-answer-without-result"
         "An answer without a result is told as a success." AgentEffect::Switch(Switch::NothingAsResult)),
     flaw!("other-methods" CLI "envelope/client-other-method" "An answer under any name is taken."
         AgentEffect::Switch(Switch::OtherMethods)),
     flaw!("wrong-types" CLI "envelope/client-wrong-types" "The types of a result's members do not matter."
         AgentEffect::Switch(Switch::WrongTypes)),
-    flaw!("ascii-only" BOTH "envelope/client-unicode" "Characters beyond ASCII are read as question marks."
-    AgentEffect::Incoming(|text| for byte in text.iter_mut().filter(|b| !b.is_ascii()) {
-        *byte = b'?';
-    })),
-    flaw!("escapes-kept" BOTH "envelope/client-escapes" "Escaped characters are kept as they are written."
+    flaw!("ascii-only" "envelope/client-unicode" "Characters beyond ASCII are read as question marks."
+        AgentEffect::Incoming(ascii)),
+    flaw!("escapes-kept" "envelope/client-escapes" "Escaped characters are kept as they are written."
     AgentEffect::Incoming(|text| {
         let kept = String::from_utf8_lossy(text).replace("\\u", "\\\\u").replace("\\/", "\\\\/");
         *text = kept.into_bytes();
     })),
-    flaw!("compact-only" BOTH "envelope/client-whitespace" "Messages with white space between their tokens are passed over."
+    flaw!("compact-only" "envelope/client-whitespace" "Messages with white space between their tokens are passed over."
         AgentEffect::Switch(Switch::OnlyCompact)),
-    flaw!("refuses-extra-keys" BOTH "envelope/client-extra-keys-ignored"
+    flaw!("refuses-extra-keys" "envelope/client-extra-keys-ignored"
         "Messages with keys that it does not know are passed over."
         AgentEffect::Switch(Switch::Strict)),
-    flaw!("closes-at-unknown-notification" BOTH "envelope/client-unknown-notification"
+    flaw!("closes-at-unknown-notification" "envelope/client-unknown-notification"
         "A notification that it does not know makes it end the connection."
         AgentEffect::Switch(Switch::ClosesAfter(Trigger::UnknownNotification))),
 ];
@@ -84,23 +83,23 @@ const OPEN: Option<Method> = Some(Method::OpenUri);
 const PING: Option<Method> = Some(Method::Ping);
 const AUTHENTICATE: Option<Method> = Some(Method::Authenticate);
 
-pub const METHODS_FLAWS: &[AgentFlaw] = &[
-    flaw!("read-file-by-file" BOTH "read-file/client-params"
+pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
+    flaw!("read-file-by-file" "read-file/client-params"
         "`readFile` has `file`, not `path`." AgentEffect::Params(READ, |p| rename(p, "path", "file"))),
     flaw!("read-file-relative" CLI "read-file/client-absolute-path" "`readFile` has the file's name only."
         AgentEffect::Params(READ, relative)),
-    flaw!("read-file-encoded" BOTH "read-file/client-sent" "The path of `readFile` is percent-encoded."
+    flaw!("read-file-encoded" "read-file/client-sent" "The path of `readFile` is percent-encoded."
         AgentEffect::Params(READ, encode)),
-    flaw!("read-file-trims" BOTH "read-file/client-result" "White space around a content is dropped."
+    flaw!("read-file-trims" "read-file/client-result" "White space around a content is dropped."
     AgentEffect::Result(READ, |r| if let Some(Value::String(text)) = r.get_mut("content") {
         *text = text.trim().to_owned();
     })),
-    flaw!("read-file-loses-unicode" BOTH "envelope/client-unicode"
+    flaw!("read-file-loses-unicode" "envelope/client-unicode"
     "Characters beyond ASCII are lost from a content."
     AgentEffect::Result(READ, |r| if let Some(Value::String(text)) = r.get_mut("content") {
         text.retain(|c| c.is_ascii());
     })),
-    flaw!("read-file-empty-fails" BOTH "read-file/client-empty" "An empty content is told as a failure."
+    flaw!("read-file-empty-fails" "read-file/client-empty" "An empty content is told as a failure."
         AgentEffect::Switch(Switch::EmptyIsFailure(Method::ReadFile))),
     flaw!("read-file-failure-hidden" CLI "read-file/client-failure"
     "A `readFile` whose result is a failure is told as an empty file." AgentEffect::Result(READ, |r| {
@@ -120,11 +119,11 @@ pub const METHODS_FLAWS: &[AgentFlaw] = &[
     })),
     flaw!("edit-file-relative" CLI "edit-file/client-absolute-path" "`editFile` has the file's name only."
         AgentEffect::Params(EDIT, relative)),
-    flaw!("edit-file-crlf" BOTH "edit-file/client-sent" "Lines of `editFile` end with CR LF."
+    flaw!("edit-file-crlf" "edit-file/client-sent" "Lines of `editFile` end with CR LF."
         AgentEffect::Params(EDIT, |p| text(p, |t| t.replace("\r\n", "\n").replace('\n', "\r\n")))),
-    flaw!("edit-file-trims" BOTH "edit-file/client-sent" "White space around the text of `editFile` is dropped."
+    flaw!("edit-file-trims" "edit-file/client-sent" "White space around the text of `editFile` is dropped."
         AgentEffect::Params(EDIT, |p| text(p, |t| t.trim().to_owned()))),
-    flaw!("edit-file-empty-as-line" BOTH "edit-file/client-empty"
+    flaw!("edit-file-empty-as-line" "edit-file/client-empty"
     "Instead of an empty text `editFile` has a line break." AgentEffect::Params(EDIT, |p| {
         for key in ["fullContent", "newText"] {
             if p.get(key) == Some(&json!("")) {
@@ -132,9 +131,9 @@ pub const METHODS_FLAWS: &[AgentFlaw] = &[
             }
         }
     })),
-    flaw!("edit-file-success-hidden" BOTH "edit-file/client-result" "An `editFile` that succeeded is told as one that did not."
+    flaw!("edit-file-success-hidden" "edit-file/client-result" "An `editFile` that succeeded is told as one that did not."
         AgentEffect::Result(EDIT, fail)),
-    flaw!("edit-file-failure-hidden" BOTH "edit-file/client-failure"
+    flaw!("edit-file-failure-hidden" "edit-file/client-failure"
         "An `editFile` that failed is told as a success." AgentEffect::Switch(Switch::SuccessAnyway(Method::EditFile))),
     flaw!("diagnostics-without-path" CLI "diagnostics/client-params" "`getDiagnostics` has no parameters."
         AgentEffect::Params(DIAGNOSTICS, |p| *p = json!({}))),
@@ -144,22 +143,22 @@ pub const METHODS_FLAWS: &[AgentFlaw] = &[
         "`getDiagnostics` has the file's name only." AgentEffect::Params(DIAGNOSTICS, relative)),
     flaw!("diagnostics-encoded" CLI "diagnostics/client-sent" "The path of `getDiagnostics` is percent-encoded."
         AgentEffect::Params(DIAGNOSTICS, encode)),
-    flaw!("first-diagnostic-only" BOTH "diagnostics/client-result" "Of several diagnostics the first one is told."
+    flaw!("first-diagnostic-only" "diagnostics/client-result" "Of several diagnostics the first one is told."
         AgentEffect::Result(DIAGNOSTICS, first_only)),
-    flaw!("no-diagnostics-fails" BOTH "diagnostics/client-empty" "That there are no diagnostics is told as a failure."
+    flaw!("no-diagnostics-fails" "diagnostics/client-empty" "That there are no diagnostics is told as a failure."
         AgentEffect::Switch(Switch::EmptyIsFailure(Method::GetDiagnostics))),
-    flaw!("diagnostics-failure-hidden" BOTH "diagnostics/client-failure"
+    flaw!("diagnostics-failure-hidden" "diagnostics/client-failure"
         "A `getDiagnostics` that failed is told as no diagnostics."
         AgentEffect::Switch(Switch::SuccessAnyway(Method::GetDiagnostics))),
-    flaw!("open-uri-by-url" BOTH "open-uri/client-params" "`openURI` has `url`, not `uri`."
+    flaw!("open-uri-by-url" "open-uri/client-params" "`openURI` has `url`, not `uri`."
         AgentEffect::Params(OPEN, |p| rename(p, "uri", "url"))),
-    flaw!("open-uri-decoded" BOTH "open-uri/client-sent" "The URI of `openURI` is sent decoded."
+    flaw!("open-uri-decoded" "open-uri/client-sent" "The URI of `openURI` is sent decoded."
     AgentEffect::Params(OPEN, |p| if let Some(Value::String(uri)) = p.get_mut("uri") {
         *uri = crate::uri::decode(&uri);
     })),
-    flaw!("open-uri-success-hidden" BOTH "open-uri/client-result" "An `openURI` that succeeded is told as one that did not."
+    flaw!("open-uri-success-hidden" "open-uri/client-result" "An `openURI` that succeeded is told as one that did not."
         AgentEffect::Result(OPEN, fail)),
-    flaw!("open-uri-failure-hidden" BOTH "open-uri/client-failure"
+    flaw!("open-uri-failure-hidden" "open-uri/client-failure"
         "An `openURI` that failed is told as a success." AgentEffect::Switch(Switch::SuccessAnyway(Method::OpenUri))),
     flaw!("ping-without-message" CLI "ping/client-params" "`ping` has no message."
         AgentEffect::Params(PING, |p| *p = json!({}))),
@@ -182,14 +181,6 @@ pub const METHODS_FLAWS: &[AgentFlaw] = &[
     flaw!("authenticate-failure-hidden" CLI "authenticate/client-failure"
         "An `authenticate` that failed is told as a success." AgentEffect::Switch(Switch::SuccessAnyway(Method::Authenticate))),
 ];
-
-fn rename(params: &mut Value, from: &str, to: &str) {
-    if let Value::Object(keys) = params
-        && let Some(value) = keys.remove(from)
-    {
-        keys.insert(to.to_owned(), value);
-    }
-}
 
 fn relative(params: &mut Value) {
     if let Some(Value::String(path)) = params.get_mut("path")
@@ -235,10 +226,10 @@ fn first_only(result: &mut Value) {
     }
 }
 
-pub const NOTIFICATIONS_FLAWS: &[AgentFlaw] = &[
-    flaw!("selection-lost" BOTH "notifications/client-selection"
+pub const NOTIFICATIONS_FLAWS: &[FlawRow<AgentEffect>] = &[
+    flaw!("selection-lost" "notifications/client-selection"
         "Selections are not told." AgentEffect::Reported(|name, data| (!is_selection(name)).then_some(data))),
-    flaw!("selection-without-place" BOTH "notifications/client-selection"
+    flaw!("selection-without-place" "notifications/client-selection"
     "Of a selection only the file is told." AgentEffect::Reported(|name, data| Some(match is_selection(name) {
         true => data.get("uri").or_else(|| data.get("path")).map_or(Value::Null, |file| json!({"file": file})),
         false => data,
@@ -250,12 +241,12 @@ pub const NOTIFICATIONS_FLAWS: &[AgentFlaw] = &[
         }
         Some(data)
     })),
-    flaw!("carets-lost" BOTH "notifications/client-caret" "A selection that ends where it begins is not told."
+    flaw!("carets-lost" "notifications/client-caret" "A selection that ends where it begins is not told."
         AgentEffect::Reported(|_, data| (!is_caret(&data)).then_some(data))),
-    flaw!("visible-files-lost" BOTH "notifications/client-visible-files"
+    flaw!("visible-files-lost" "notifications/client-visible-files"
         "The visible files are not told."
         AgentEffect::Reported(|name, data| (!name.starts_with("visibleFiles")).then_some(data))),
-    flaw!("visible-files-plain" BOTH "notifications/client-visible-files"
+    flaw!("visible-files-plain" "notifications/client-visible-files"
     "Visible files with characters beyond the plainest in their paths are not told."
     AgentEffect::Reported(|_, mut data| {
         for key in ["uris", "files"] {
@@ -266,7 +257,7 @@ pub const NOTIFICATIONS_FLAWS: &[AgentFlaw] = &[
         }
         Some(data)
     })),
-    flaw!("no-files-not-told" BOTH "notifications/client-empty-files" "That no file is visible any more is not told."
+    flaw!("no-files-not-told" "notifications/client-empty-files" "That no file is visible any more is not told."
     AgentEffect::Reported(|_, data| {
         let empty = |key: &str| data.get(key) == Some(&json!([]));
         (!empty("uris") && !empty("files")).then_some(data)
@@ -275,9 +266,9 @@ pub const NOTIFICATIONS_FLAWS: &[AgentFlaw] = &[
         AgentEffect::Reported(|name, data| Some(if name == "userSentMessage" { first_line(data) } else { data }))),
     flaw!("prompt-first-line" CLI "notifications/client-prompt" "Of a text for the prompt the first line is told."
         AgentEffect::Reported(|name, data| Some(if name == "appendToPrompt" { first_line(data) } else { data }))),
-    flaw!("holds-while-open" BOTH "notifications/client-while-open"
+    flaw!("holds-while-open" "notifications/client-while-open"
         "Notifications are told when no request waits for its answer any more." AgentEffect::Switch(Switch::HoldsWhileOpen)),
-    flaw!("swaps-notifications" BOTH "notifications/client-in-order" "Of two notifications the second is told first."
+    flaw!("swaps-notifications" "notifications/client-in-order" "Of two notifications the second is told first."
         AgentEffect::Switch(Switch::SwapsNotifications)),
 ];
 
@@ -300,37 +291,37 @@ fn first_line(mut data: Value) -> Value {
     data
 }
 
-pub const ROBUSTNESS_FLAWS: &[AgentFlaw] = &[
-    flaw!("dies-at-bad-json" BOTH "robustness/client-alive"
+pub const ROBUSTNESS_FLAWS: &[FlawRow<AgentEffect>] = &[
+    flaw!("dies-at-bad-json" "robustness/client-alive"
         "A message that is no JSON makes it end." AgentEffect::Switch(Switch::DiesAfter(Trigger::BadJson))),
-    flaw!("dies-at-bad-frame" BOTH "robustness/client-alive"
+    flaw!("dies-at-bad-frame" "robustness/client-alive"
         "A frame that breaks the RFC makes it end." AgentEffect::Switch(Switch::DiesAfter(Trigger::BadFrame))),
-    flaw!("dies-at-deep-json" BOTH "robustness/client-alive"
+    flaw!("dies-at-deep-json" "robustness/client-alive"
         "JSON that is nested deeply makes it end." AgentEffect::Switch(Switch::DiesAfter(Trigger::DeepJson))),
-    flaw!("hangs-at-bad-json" BOTH "robustness/client-after-bad-json" "A message that is no JSON makes it hang."
+    flaw!("hangs-at-bad-json" "robustness/client-after-bad-json" "A message that is no JSON makes it hang."
         AgentEffect::Switch(Switch::HangsAfter(Trigger::BadJson))),
-    flaw!("hangs-at-bad-envelope" BOTH "robustness/client-after-bad-envelope"
+    flaw!("hangs-at-bad-envelope" "robustness/client-after-bad-envelope"
         "JSON that is neither a response nor a notification makes it hang."
         AgentEffect::Switch(Switch::HangsAfter(Trigger::BadEnvelope))),
-    flaw!("hangs-at-wrong-types" BOTH "robustness/client-after-wrong-types"
+    flaw!("hangs-at-wrong-types" "robustness/client-after-wrong-types"
         "A message in which something has the wrong type makes it hang."
         AgentEffect::Switch(Switch::HangsAfter(Trigger::WrongTypes))),
-    flaw!("hangs-at-binary" BOTH "robustness/client-after-binary" "A binary message makes it hang."
+    flaw!("hangs-at-binary" "robustness/client-after-binary" "A binary message makes it hang."
         AgentEffect::Switch(Switch::HangsAfter(Trigger::Binary))),
-    flaw!("hangs-at-deep-json" BOTH "robustness/client-after-deep-json" "JSON that is nested deeply makes it hang."
+    flaw!("hangs-at-deep-json" "robustness/client-after-deep-json" "JSON that is nested deeply makes it hang."
         AgentEffect::Switch(Switch::HangsAfter(Trigger::DeepJson))),
-    flaw!("hangs-at-flood" BOTH "robustness/client-after-flood" "Very many messages make it hang."
+    flaw!("hangs-at-flood" "robustness/client-after-flood" "Very many messages make it hang."
         AgentEffect::Switch(Switch::HangsAfter(Trigger::Flood))),
-    flaw!("hangs-at-huge-message" BOTH "robustness/client-after-huge"
+    flaw!("hangs-at-huge-message" "robustness/client-after-huge"
         "A message of more than a mebibyte makes it hang." AgentEffect::Switch(Switch::HangsAfter(Trigger::HugeMessage))),
-    flaw!("hangs-at-bad-frame" BOTH "robustness/client-after-bad-frame" "A frame that breaks the RFC makes it hang."
+    flaw!("hangs-at-bad-frame" "robustness/client-after-bad-frame" "A frame that breaks the RFC makes it hang."
         AgentEffect::Switch(Switch::HangsAfter(Trigger::BadFrame))),
-    flaw!("hangs-at-huge-length" BOTH "robustness/client-after-huge-length"
+    flaw!("hangs-at-huge-length" "robustness/client-after-huge-length"
         "A frame that announces an absurd length makes it hang." AgentEffect::Switch(Switch::HangsAfter(Trigger::HugeLength))),
-    flaw!("hangs-in-half-frame" BOTH "robustness/client-after-half-frame"
+    flaw!("hangs-in-half-frame" "robustness/client-after-half-frame"
         "A frame that is not whole makes it hang." AgentEffect::Switch(Switch::HangsAfter(Trigger::HalfFrame))),
-    flaw!("hangs-at-cut" BOTH "robustness/client-after-cut"
+    flaw!("hangs-at-cut" "robustness/client-after-cut"
         "A connection that is cut makes it hang." AgentEffect::Switch(Switch::HangsAfter(Trigger::Cut))),
-    flaw!("hangs-at-huge-head" BOTH "robustness/client-after-huge-head"
+    flaw!("hangs-at-huge-head" "robustness/client-after-huge-head"
         "An endless answer to the handshake makes it hang." AgentEffect::Switch(Switch::HangsAfter(Trigger::HugeHead))),
 ];

@@ -2,8 +2,5 @@
 //!
 //! They are what real clients get wrong, or might: the tables follow the areas of the requirements.
 
-mod connection;
-mod messages;
-mod table;
-
-pub use table::{all, find};
+pub mod connection;
+pub mod messages;

@@ -2,53 +2,55 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::peer::amp::editor::deviations::{EditorEffect, MessageFilter, Switch};
 use crate::peer::amp::editor::disk;
 use crate::peer::amp::editor::files::PIECE;
-use crate::peer::amp::editor::quirks::{EditorEffect, EditorFrameKind, MessageFilter, Switch};
+use crate::peer::amp::{CLI, GUIDE};
+use crate::peer::deviation::value::{everywhere, remove, set};
+use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::protocol::amp::names::Method;
 use crate::wire::websocket::FrameSpec;
 
-use super::table::{BOTH, CLI, EditorFlaw, GUIDE, each, flaw, remove, set};
-
-pub const ENVELOPE_FLAWS: &[EditorFlaw] = &[
-    flaw!("wrapper-renamed" BOTH "envelope/top-level" "Responses are wrapped in `response`."
+pub const ENVELOPE_FLAWS: &[FlawRow<EditorEffect>] = &[
+    flaw!("wrapper-renamed" "envelope/top-level" "Responses are wrapped in `response`."
         EditorEffect::Message(MessageFilter::Response, |m| *m = json!({"response": remove(m, "serverResponse")}))),
-    flaw!("wrapper-missing" BOTH "envelope/top-level" "Responses come without a wrapper."
+    flaw!("wrapper-missing" "envelope/top-level" "Responses come without a wrapper."
         EditorEffect::Message(MessageFilter::Response, |m| *m = remove(m, "serverResponse"))),
-    flaw!("messages-in-array" BOTH "envelope/top-level" "Each message is the only item of an array."
+    flaw!("messages-in-array" "envelope/top-level" "Each message is the only item of an array."
         EditorEffect::Message(MessageFilter::Any, |m| *m = json!([m.take()]))),
-    flaw!("null-messages" BOTH "envelope/top-level" "Before each message goes the message `null`."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| vec![FrameSpec::text("null"), f])),
-    flaw!("wrapper-null" BOTH "envelope/top-level" "Before each message goes one whose wrapper is null."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| vec![FrameSpec::text(r#"{"serverResponse":null}"#), f])),
-    flaw!("failures-unanswered" BOTH "envelope/answered"
+    flaw!("null-messages" "envelope/top-level" "Before each message goes the message `null`."
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text("null"), f]))),
+    flaw!("wrapper-null" "envelope/top-level" "Before each message goes one whose wrapper is null."
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(r#"{"serverResponse":null}"#), f]))),
+    flaw!("failures-unanswered" "envelope/answered"
         "What cannot be done is not answered." EditorEffect::Switch(Switch::FailuresUnanswered)),
-    flaw!("answers-twice" BOTH "envelope/answered-once" "Every answer is sent twice." EditorEffect::Switch(Switch::AnswersTwice)),
-    flaw!("answers-everybody" BOTH "envelope/unasked"
+    flaw!("answers-twice" "envelope/answered-once" "Every answer is sent twice." EditorEffect::Switch(Switch::AnswersTwice)),
+    flaw!("answers-everybody" "envelope/unasked"
         ["envelope/answered-once": "A client that has used the id as well is answered twice.",
          "envelope/ids-per-connection": "What it takes for its answer may be that of another."]
         "Answers go to every client." EditorEffect::Switch(Switch::AnswersEverybody)),
-    flaw!("answers-nobody" BOTH "envelope/unasked" "Before each message goes a response to a request that nobody made."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| vec![FrameSpec::text(UNASKED), f])),
-    flaw!("id-cleaned" BOTH "envelope/unasked"
-    "Of an id only letters, digits and dashes come back." EditorEffect::Message(MessageFilter::Response, |m| each(m, "id", |id| {
+    flaw!("answers-nobody" "envelope/unasked" "Before each message goes a response to a request that nobody made."
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(UNASKED), f]))),
+    flaw!("id-cleaned" "envelope/unasked"
+    "Of an id only letters, digits and dashes come back." EditorEffect::Message(MessageFilter::Response, |m| everywhere(m, "id", |id| {
         if let Value::String(text) = id {
             text.retain(|c| c.is_ascii_alphanumeric() || c == '-');
         }
     }))),
     flaw!("id-as-number" CLI "envelope/id-string"
-    "An id of digits comes back as a number." EditorEffect::Message(MessageFilter::Response, |m| each(m, "id", |id| {
+    "An id of digits comes back as a number." EditorEffect::Message(MessageFilter::Response, |m| everywhere(m, "id", |id| {
         if let Some(number) = id.as_str().and_then(|text| text.parse::<i64>().ok()) {
             *id = number.into();
         }
     }))),
     flaw!("id-null" CLI "envelope/id-string"
-        "The id of every response is null." EditorEffect::Message(MessageFilter::Response, |m| each(m, "id", |id| *id = Value::Null))),
+        "The id of every response is null." EditorEffect::Message(MessageFilter::Response, |m| everywhere(m, "id", |id| *id = Value::Null))),
     flaw!("id-nothing" GUIDE "envelope/id"
-        "The id of every response is null." EditorEffect::Message(MessageFilter::Response, |m| each(m, "id", |id| *id = Value::Null))),
-    flaw!("id-missing" BOTH "envelope/id"
+        "The id of every response is null." EditorEffect::Message(MessageFilter::Response, |m| everywhere(m, "id", |id| *id = Value::Null))),
+    flaw!("id-missing" "envelope/id"
         "Responses have no id." EditorEffect::Message(MessageFilter::Response, |m| { remove(&mut m["serverResponse"], "id"); })),
-    flaw!("ids-shared" BOTH "envelope/ids-per-connection"
+    flaw!("ids-shared" "envelope/ids-per-connection"
         ["envelope/answered-once": "The client that used it first is answered twice."]
         "An id is taken for unique: the answer goes to the client that used it first."
         EditorEffect::Switch(Switch::IdsAcrossConnections)),
@@ -67,7 +69,7 @@ pub const ENVELOPE_FLAWS: &[EditorFlaw] = &[
         EditorEffect::Body(MessageFilter::Success(None), |b| if b.get("success").is_some() && b.get("content").is_none() { *b = Value::Null })),
     flaw!("method-as-key" GUIDE "envelope/result-key" "The result is under the name `data`."
         EditorEffect::Message(MessageFilter::Response, |m| rename(&mut m["serverResponse"], |_| "data".to_owned()))),
-    flaw!("result-and-error" BOTH "envelope/result-or-error"
+    flaw!("result-and-error" "envelope/result-or-error"
     "Every result comes with an error that is null." EditorEffect::Message(MessageFilter::Success(None), |m| {
         set(&mut m["serverResponse"], "error", json!({"code": 0, "message": "ok"}));
     })),
@@ -75,39 +77,39 @@ pub const ENVELOPE_FLAWS: &[EditorFlaw] = &[
         EditorEffect::Body(MessageFilter::Error, |b| set(b, "code", "ERROR"))),
     flaw!("error-as-text" CLI "envelope/error-shape" "An error is a string."
         EditorEffect::Body(MessageFilter::Error, |b| *b = remove(b, "message"))),
-    flaw!("notification-flat" BOTH "envelope/notification-shape"
+    flaw!("notification-flat" "envelope/notification-shape"
         "A notification holds its data beside its name." EditorEffect::Message(MessageFilter::Notification(None), flatten)),
-    flaw!("notification-with-id" BOTH "envelope/notification-without-id"
+    flaw!("notification-with-id" "envelope/notification-without-id"
         "A notification has an id." EditorEffect::Message(MessageFilter::Notification(None), |m| set(&mut m["serverNotification"], "id", "n"))),
     flaw!("slow-answers" CLI "envelope/timely" "Every answer takes more than two seconds."
         EditorEffect::Switch(Switch::SlowAnswers)),
-    flaw!("last-of-pipelined" BOTH "envelope/pipelined"
+    flaw!("last-of-pipelined" "envelope/pipelined"
         ["framing/joined-segments": "What comes at once comes in one segment."]
         "Of requests that come at once only the last is answered." EditorEffect::Switch(Switch::LastOfPipelined)),
-    flaw!("ascii-requests" BOTH "envelope/unicode"
+    flaw!("ascii-requests" "envelope/unicode"
         ["read-file/special-names": "Names lose them.", "cli/edit-file/special-names": "Names lose them.",
          "edit-file/unicode": "Texts lose them.", "envelope/unasked": "Ids lose them."]
         "Characters beyond ASCII in requests are lost." EditorEffect::Switch(Switch::AsciiRequests)),
-    flaw!("escapes-kept" BOTH "envelope/escapes" 
+    flaw!("escapes-kept" "envelope/escapes" 
         ["ping/any-text": "A text comes back with its escapes in it.",
          "envelope/parse-error": "What cannot be read is passed over."]
         "Escaped characters in requests are taken as they stand." EditorEffect::Switch(Switch::EscapesKept)),
-    flaw!("compact-requests-only" BOTH "envelope/whitespace"
+    flaw!("compact-requests-only" "envelope/whitespace"
         ["envelope/parse-error": "What cannot be read is passed over."]
         "Requests are understood only without white space, the id first." EditorEffect::Switch(Switch::OnlyCompactRequests)),
-    flaw!("extra-keys-refused" BOTH "envelope/extra-keys" "A parameter that is not known makes a request fail."
+    flaw!("extra-keys-refused" "envelope/extra-keys" "A parameter that is not known makes a request fail."
         EditorEffect::Switch(Switch::RefusesExtraKeys)),
-    flaw!("unknown-method-succeeds" BOTH "envelope/unknown-method"
+    flaw!("unknown-method-succeeds" "envelope/unknown-method"
         "A method that does not exist succeeds." EditorEffect::Switch(Switch::UnknownSucceeds)),
-    flaw!("unknown-method-unanswered" BOTH "envelope/unknown-method"
+    flaw!("unknown-method-unanswered" "envelope/unknown-method"
         "A method that does not exist is not answered." EditorEffect::Switch(Switch::UnknownUnanswered)),
-    flaw!("missing-param-succeeds" BOTH "envelope/missing-param"
+    flaw!("missing-param-succeeds" "envelope/missing-param"
         "A request without a parameter succeeds." EditorEffect::Switch(Switch::MissingParamSucceeds)),
-    flaw!("wrong-param-succeeds" BOTH "envelope/wrong-param"
+    flaw!("wrong-param-succeeds" "envelope/wrong-param"
         "A request with a parameter of the wrong type succeeds." EditorEffect::Switch(Switch::WrongParamSucceeds)),
-    flaw!("no-method-succeeds" BOTH "envelope/no-method"
+    flaw!("no-method-succeeds" "envelope/no-method"
         "A request without a method succeeds." EditorEffect::Switch(Switch::NoMethodSucceeds)),
-    flaw!("no-method-unanswered" BOTH "envelope/no-method"
+    flaw!("no-method-unanswered" "envelope/no-method"
         "A request without a method is not answered." EditorEffect::Switch(Switch::NoMethodUnanswered)),
     flaw!("error-code-one" CLI "envelope/error-codes" "The code of every error is 1."
         EditorEffect::Body(MessageFilter::Error, |b| set(b, "code", 1))),
@@ -141,7 +143,7 @@ const AUTHENTICATE: MessageFilter = MessageFilter::Success(Some(Method::Authenti
 const DIAGNOSTICS: MessageFilter = MessageFilter::Success(Some(Method::GetDiagnostics));
 const OPEN_URI: MessageFilter = MessageFilter::Success(Some(Method::OpenUri));
 
-pub const METHODS_FLAWS: &[EditorFlaw] = &[
+pub const METHODS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("ping-renamed" CLI "ping/result" "The answer to a ping calls the message `pong`."
         EditorEffect::Body(PING, |b| *b = json!({"pong": remove(b, "message")}))),
     flaw!("ping-says-pong" CLI "ping/echo" ["ping/any-text": "No other text comes back either."]
@@ -161,7 +163,7 @@ pub const METHODS_FLAWS: &[EditorFlaw] = &[
         "`getDiagnostics` gives a list, as in the quick reference."
         EditorEffect::Body(DIAGNOSTICS, |b| *b = remove(b, "entries"))),
     flaw!("diagnostics-incomplete" CLI "diagnostics/result"
-    "Diagnostics have no `lineContent` and no offsets." EditorEffect::Body(DIAGNOSTICS, |b| each(b, "diagnostics", |list| {
+    "Diagnostics have no `lineContent` and no offsets." EditorEffect::Body(DIAGNOSTICS, |b| everywhere(b, "diagnostics", |list| {
         for item in list.as_array_mut().into_iter().flatten() {
             for key in ["lineContent", "startOffset", "endOffset"] {
                 remove(item, key);
@@ -170,11 +172,11 @@ pub const METHODS_FLAWS: &[EditorFlaw] = &[
     }))),
     flaw!("diagnostics-as-object" GUIDE "diagnostics/result"
         "`getDiagnostics` gives an object." EditorEffect::Body(DIAGNOSTICS, |b| *b = json!({"items": b.take()}))),
-    flaw!("no-diagnostics-fails" BOTH "diagnostics/empty"
+    flaw!("no-diagnostics-fails" "diagnostics/empty"
         "`getDiagnostics` fails where there are none." EditorEffect::Switch(Switch::ErrorWhenNoDiagnostics)),
-    flaw!("diagnostics-unreported" BOTH "diagnostics/reported"
+    flaw!("diagnostics-unreported" "diagnostics/reported"
         "`getDiagnostics` reports none." EditorEffect::Switch(Switch::NoDiagnostics)),
-    flaw!("one-diagnostic-a-file" BOTH "diagnostics/several"
+    flaw!("one-diagnostic-a-file" "diagnostics/several"
         "`getDiagnostics` reports one diagnostic of each file." EditorEffect::Switch(Switch::FirstDiagnosticOnly)),
     flaw!("diagnostics-of-current" GUIDE "diagnostics/project"
         "`getDiagnostics` reports those of the file with the caret." EditorEffect::Switch(Switch::DiagnosticsOfCurrentOnly)),
@@ -183,48 +185,48 @@ pub const METHODS_FLAWS: &[EditorFlaw] = &[
     flaw!("diagnostics-of-everything" CLI "diagnostics/scope"
         "`getDiagnostics` reports those of every file, whatever the path." EditorEffect::Switch(Switch::DiagnosticsOfEverything)),
     flaw!("diagnostics-path" CLI "diagnostics/uri" "The `uri` of an entry is a path."
-        EditorEffect::Body(DIAGNOSTICS, |b| each(b, "uri", without_scheme))),
+        EditorEffect::Body(DIAGNOSTICS, |b| everywhere(b, "uri", without_scheme))),
     flaw!("diagnostics-uri-unencoded" CLI "diagnostics/uri" "The `uri` of an entry is not percent-encoded."
-    EditorEffect::Body(DIAGNOSTICS, |b| each(b, "uri", unencoded))),
+    EditorEffect::Body(DIAGNOSTICS, |b| everywhere(b, "uri", unencoded))),
     flaw!("severity-upper-case" CLI "diagnostics/severity"
-    "Severities are written in capitals." EditorEffect::Body(DIAGNOSTICS, |b| each(b, "severity", |s| {
+    "Severities are written in capitals." EditorEffect::Body(DIAGNOSTICS, |b| everywhere(b, "severity", |s| {
         *s = s.as_str().unwrap_or_default().to_uppercase().into();
     }))),
     flaw!("severity-number" CLI "diagnostics/severity"
-    "Severities are numbers, as in LSP." EditorEffect::Body(DIAGNOSTICS, |b| each(b, "severity", |s| {
+    "Severities are numbers, as in LSP." EditorEffect::Body(DIAGNOSTICS, |b| everywhere(b, "severity", |s| {
         let names = ["error", "warning", "info", "hint"];
         *s = names.iter().position(|n| s == n).map_or(1, |n| n + 1).into();
     }))),
     flaw!("severity-always-error" CLI "diagnostics/severity-kept" "Every diagnostic is an error."
-        EditorEffect::Body(DIAGNOSTICS, |b| each(b, "severity", |s| *s = "error".into()))),
+        EditorEffect::Body(DIAGNOSTICS, |b| everywhere(b, "severity", |s| *s = "error".into()))),
     flaw!("diagnostics-from-one" CLI "diagnostics/range" "Lines and characters of diagnostics are counted from 1."
-        EditorEffect::Body(DIAGNOSTICS, |b| each(b, "range", from_one))),
+        EditorEffect::Body(DIAGNOSTICS, |b| everywhere(b, "range", from_one))),
     flaw!("diagnostics-range-swapped" CLI "diagnostics/range" "The range of a diagnostic has line and character swapped."
-    EditorEffect::Body(DIAGNOSTICS, |b| each(b, "range", |r| {
+    EditorEffect::Body(DIAGNOSTICS, |b| everywhere(b, "range", |r| {
         let (line, character) = (r["startLine"].take(), r["startCharacter"].take());
         set(r, "startLine", character);
         set(r, "startCharacter", line);
     }))),
     flaw!("line-content-empty" CLI "diagnostics/line-content" "The `lineContent` of a diagnostic is empty."
-        EditorEffect::Body(DIAGNOSTICS, |b| each(b, "lineContent", |l| *l = "".into()))),
+        EditorEffect::Body(DIAGNOSTICS, |b| everywhere(b, "lineContent", |l| *l = "".into()))),
     flaw!("offsets-unknown" CLI "diagnostics/offsets" "The offsets of a diagnostic are -1."
     EditorEffect::Body(DIAGNOSTICS, |b| {
-        each(b, "startOffset", |n| *n = (-1).into());
-        each(b, "endOffset", |n| *n = (-1).into());
+        everywhere(b, "startOffset", |n| *n = (-1).into());
+        everywhere(b, "endOffset", |n| *n = (-1).into());
     })),
-    flaw!("open-uri-as-text" BOTH "open-uri/result"
+    flaw!("open-uri-as-text" "open-uri/result"
         "The `success` of `openURI` is a string." EditorEffect::Body(OPEN_URI, |b| set(b, "success", "true"))),
-    flaw!("open-uri-fails" BOTH "open-uri/opens" "`openURI` opens nothing."
+    flaw!("open-uri-fails" "open-uri/opens" "`openURI` opens nothing."
         EditorEffect::Switch(Switch::RefusesUris)),
-    flaw!("open-uri-hidden" BOTH "open-uri/shown" "A file that `openURI` opened is not visible."
+    flaw!("open-uri-hidden" "open-uri/shown" "A file that `openURI` opened is not visible."
         EditorEffect::Switch(Switch::OpensHidden)),
-    flaw!("open-uri-raw" BOTH "open-uri/percent-encoded" "`openURI` takes the rest of the URI for the path, undecoded."
+    flaw!("open-uri-raw" "open-uri/percent-encoded" "`openURI` takes the rest of the URI for the path, undecoded."
         EditorEffect::Switch(Switch::OpensRawUri)),
-    flaw!("open-uri-opens-missing" BOTH "open-uri/missing-file" "`openURI` succeeds for a file that does not exist."
+    flaw!("open-uri-opens-missing" "open-uri/missing-file" "`openURI` succeeds for a file that does not exist."
         EditorEffect::Switch(Switch::OpensMissing)),
-    flaw!("open-uri-any-scheme" BOTH "open-uri/unsupported-scheme" "`openURI` succeeds for any scheme."
+    flaw!("open-uri-any-scheme" "open-uri/unsupported-scheme" "`openURI` succeeds for any scheme."
         EditorEffect::Switch(Switch::OpensAnyScheme)),
-    flaw!("open-uri-anything" BOTH "open-uri/invalid" "`openURI` succeeds for what is no URI."
+    flaw!("open-uri-anything" "open-uri/invalid" "`openURI` succeeds for what is no URI."
         EditorEffect::Switch(Switch::OpensAnything)),
 ];
 
@@ -252,9 +254,9 @@ pub(super) fn from_one(value: &mut Value) {
 
 const READ: MessageFilter = MessageFilter::Success(Some(Method::ReadFile));
 
-pub const READ_FILE_FLAWS: &[EditorFlaw] = &[
-    flaw!("content-as-lines" BOTH "read-file/result"
-    "The content is a list of lines." EditorEffect::Body(READ, |b| each(b, "content", |c| {
+pub const READ_FILE_FLAWS: &[FlawRow<EditorEffect>] = &[
+    flaw!("content-as-lines" "read-file/result"
+    "The content is a list of lines." EditorEffect::Body(READ, |b| everywhere(b, "content", |c| {
         *c = c.as_str().unwrap_or_default().lines().map(Value::from).collect();
     }))),
     flaw!("content-as-result" GUIDE "read-file/result"
@@ -263,84 +265,84 @@ pub const READ_FILE_FLAWS: &[EditorFlaw] = &[
         EditorEffect::Body(READ, |b| { remove(b, "success"); })),
     flaw!("dirty-as-text" CLI "read-file/result" "The `isDirty` of `readFile` is a string."
         EditorEffect::Body(READ, |b| set(b, "isDirty", b["isDirty"].to_string()))),
-    flaw!("last-line-lost" BOTH "read-file/content"
-    "The last line of a file is lost." EditorEffect::Body(READ, |b| each(b, "content", |c| {
+    flaw!("last-line-lost" "read-file/content"
+    "The last line of a file is lost." EditorEffect::Body(READ, |b| everywhere(b, "content", |c| {
         let text = c.as_str().unwrap_or_default();
         let end = text.trim_end_matches('\n').rfind('\n').unwrap_or(0);
         *c = text[..end].into();
     }))),
-    flaw!("open-files-only" BOTH "read-file/not-open"
+    flaw!("open-files-only" "read-file/not-open"
         "`readFile` fails for a file that is not open." EditorEffect::Switch(Switch::OpenOnly)),
-    flaw!("open-files-fail" BOTH "read-file/open-file"
+    flaw!("open-files-fail" "read-file/open-file"
         "`readFile` fails for a file that is open: it is locked." EditorEffect::Switch(Switch::OpenFails)),
-    flaw!("empty-file-fails" BOTH "read-file/empty" "`readFile` takes an empty content for none."
+    flaw!("empty-file-fails" "read-file/empty" "`readFile` takes an empty content for none."
         EditorEffect::Switch(Switch::RefusesEmptyFile)),
-    flaw!("no-unicode" BOTH "read-file/unicode"
-    "`readFile` replaces characters beyond the Basic Multilingual Plane." EditorEffect::Body(READ, |b| each(b, "content", |c| {
+    flaw!("no-unicode" "read-file/unicode"
+    "`readFile` replaces characters beyond the Basic Multilingual Plane." EditorEffect::Body(READ, |b| everywhere(b, "content", |c| {
         let text = c.as_str().unwrap_or_default();
         *c = text.chars().map(|c| if u32::from(c) > 0xffff { '\u{fffd}' } else { c }).collect::<String>().into();
     }))),
-    flaw!("backslashes-doubled" BOTH "read-file/escapes" "`readFile` escapes backslashes twice."
-        EditorEffect::Body(READ, |b| each(b, "content", |c| *c = c.as_str().unwrap_or_default().replace('\\', "\\\\").into()))),
-    flaw!("cut-at-64k" BOTH "read-file/large" "`readFile` gives the first 64 KiB."
+    flaw!("backslashes-doubled" "read-file/escapes" "`readFile` escapes backslashes twice."
+        EditorEffect::Body(READ, |b| everywhere(b, "content", |c| *c = c.as_str().unwrap_or_default().replace('\\', "\\\\").into()))),
+    flaw!("cut-at-64k" "read-file/large" "`readFile` gives the first 64 KiB."
         EditorEffect::Switch(Switch::CutsAt(PIECE))),
-    flaw!("cut-at-1m" BOTH "read-file/huge" "`readFile` gives the first mebibyte." EditorEffect::Switch(Switch::CutsAt(1 << 20))),
-    flaw!("crlf-read-as-lf" BOTH "read-file/crlf" "`readFile` turns CRLF into LF."
-        EditorEffect::Body(READ, |b| each(b, "content", |c| *c = c.as_str().unwrap_or_default().replace("\r\n", "\n").into()))),
-    flaw!("read-decodes-names" BOTH "read-file/special-names"
+    flaw!("cut-at-1m" "read-file/huge" "`readFile` gives the first mebibyte." EditorEffect::Switch(Switch::CutsAt(1 << 20))),
+    flaw!("crlf-read-as-lf" "read-file/crlf" "`readFile` turns CRLF into LF."
+        EditorEffect::Body(READ, |b| everywhere(b, "content", |c| *c = c.as_str().unwrap_or_default().replace("\r\n", "\n").into()))),
+    flaw!("read-decodes-names" "read-file/special-names"
         ["read-file/exact-name": "The file of the name that is read into the path is taken for it."]
         "`readFile` takes `%`, `#` and brackets in a path for something else." EditorEffect::Switch(Switch::DecodesNames(Method::ReadFile))),
-    flaw!("read-partial-names" BOTH "read-file/exact-name"
+    flaw!("read-partial-names" "read-file/exact-name"
         "`readFile` takes an open file whose path contains the one asked for, as Neovim's `bufnr` does."
         EditorEffect::Switch(Switch::PartialName(Method::ReadFile))),
-    flaw!("missing-file-empty" BOTH "read-file/missing-file"
+    flaw!("missing-file-empty" "read-file/missing-file"
         "`readFile` of a file that does not exist succeeds with an empty content." EditorEffect::Switch(Switch::MissingIsEmpty)),
-    flaw!("directory-empty" BOTH "read-file/directory"
+    flaw!("directory-empty" "read-file/directory"
         "`readFile` of a directory succeeds with an empty content." EditorEffect::Switch(Switch::DirectoryIsListed)),
     flaw!("read-fails-silently" CLI "read-file/failure-message" "A `readFile` that did not succeed does not say why."
         EditorEffect::Body(MessageFilter::Failure(Method::ReadFile), |b| *b = json!({"success": false}))),
-    flaw!("not-utf8-unanswered" BOTH "read-file/not-utf8"
+    flaw!("not-utf8-unanswered" "read-file/not-utf8"
         "`readFile` of a file that is not UTF-8 is not answered." EditorEffect::Switch(Switch::BadBytesUnanswered)),
-    flaw!("read-leaves-backup" BOTH "read-file/side-effects"
+    flaw!("read-leaves-backup" "read-file/side-effects"
         "`readFile` leaves a backup file beside the one it read." EditorEffect::Switch(Switch::ReadTouches)),
-    flaw!("disk-not-buffer" BOTH "read-file/unsaved" "`readFile` reads the disk, not the editor's unsaved text."
+    flaw!("disk-not-buffer" "read-file/unsaved" "`readFile` reads the disk, not the editor's unsaved text."
         EditorEffect::Switch(Switch::DiskOnly)),
     flaw!("dirty-negated" CLI "read-file/dirty-flag" "`isDirty` says the opposite."
-        EditorEffect::Body(READ, |b| each(b, "isDirty", |d| *d = (!d.as_bool().unwrap_or_default()).into()))),
+        EditorEffect::Body(READ, |b| everywhere(b, "isDirty", |d| *d = (!d.as_bool().unwrap_or_default()).into()))),
 ];
 
 const EDIT: MessageFilter = MessageFilter::Success(Some(Method::EditFile));
 
-pub const EDIT_FILE_FLAWS: &[EditorFlaw] = &[
-    flaw!("edit-success-as-text" BOTH "edit-file/result" "The `success` of `editFile` is a string."
+pub const EDIT_FILE_FLAWS: &[FlawRow<EditorEffect>] = &[
+    flaw!("edit-success-as-text" "edit-file/result" "The `success` of `editFile` is a string."
         EditorEffect::Body(EDIT, |b| set(b, "success", "true"))),
-    flaw!("edit-success-missing" BOTH "edit-file/result"
+    flaw!("edit-success-missing" "edit-file/result"
         "The result of `editFile` is empty." EditorEffect::Body(EDIT, |b| { remove(b, "success"); })),
-    flaw!("edit-refused" BOTH "edit-file/succeeds"
+    flaw!("edit-refused" "edit-file/succeeds"
         "`editFile` never succeeds." EditorEffect::Switch(Switch::RefusesEdits)),
-    flaw!("edit-not-saved" BOTH "edit-file/disk"
+    flaw!("edit-not-saved" "edit-file/disk"
         "`editFile` changes the editor's text and does not save it." EditorEffect::Switch(Switch::BufferOnly)),
-    flaw!("edit-does-nothing" BOTH "edit-file/read-back" ["cli/edit-file/disk": "Nothing is written either."]
+    flaw!("edit-does-nothing" "edit-file/read-back" ["cli/edit-file/disk": "Nothing is written either."]
         "`editFile` of a file succeeds and does not change it." EditorEffect::Switch(Switch::EditsNothing)),
-    flaw!("edit-behind-editor" BOTH "edit-file/open-file"
+    flaw!("edit-behind-editor" "edit-file/open-file"
         "`editFile` writes the file and leaves the editor's text as it was." EditorEffect::Switch(Switch::DiskButNotBuffer)),
-    flaw!("edit-loses-unicode" BOTH "edit-file/unicode" "`editFile` writes `?` for what is beyond ASCII."
+    flaw!("edit-loses-unicode" "edit-file/unicode" "`editFile` writes `?` for what is beyond ASCII."
         EditorEffect::Switch(Switch::LosesUnicodeOnWrite)),
-    flaw!("edit-cut-at-64k" BOTH "edit-file/large" "`editFile` writes the first 64 KiB." EditorEffect::Switch(Switch::CutsWrites)),
-    flaw!("edit-crlf-to-lf" BOTH "edit-file/crlf" "`editFile` turns CRLF into LF." EditorEffect::Switch(Switch::CrlfToLf)),
-    flaw!("first-edit-only" BOTH "edit-file/again"
+    flaw!("edit-cut-at-64k" "edit-file/large" "`editFile` writes the first 64 KiB." EditorEffect::Switch(Switch::CutsWrites)),
+    flaw!("edit-crlf-to-lf" "edit-file/crlf" "`editFile` turns CRLF into LF." EditorEffect::Switch(Switch::CrlfToLf)),
+    flaw!("first-edit-only" "edit-file/again"
         "`editFile` of a file that was edited before does nothing." EditorEffect::Switch(Switch::FirstEditOnly)),
-    flaw!("edit-decodes-names" BOTH "edit-file/special-names"
+    flaw!("edit-decodes-names" "edit-file/special-names"
         ["edit-file/other-files": "The file of the name that is read into the path is changed."]
         "`editFile` takes `%`, `#` and brackets in a path for something else." EditorEffect::Switch(Switch::DecodesNames(Method::EditFile))),
-    flaw!("edit-partial-names" BOTH "edit-file/other-files"
+    flaw!("edit-partial-names" "edit-file/other-files"
         "`editFile` takes an open file whose path contains the one asked for, as Neovim's `bufnr` does."
         EditorEffect::Switch(Switch::PartialName(Method::EditFile))),
-    flaw!("edit-every-match" BOTH "edit-file/other-files"
+    flaw!("edit-every-match" "edit-file/other-files"
         "`editFile` also changes open files whose paths begin alike." EditorEffect::Switch(Switch::EditsEveryMatch)),
-    flaw!("edit-leaves-folders" BOTH "edit-file/missing-directory"
+    flaw!("edit-leaves-folders" "edit-file/missing-directory"
         "`editFile` makes folders that are missing, and then fails." EditorEffect::Switch(Switch::LeavesFolders)),
-    flaw!("edit-directory-succeeds" BOTH "edit-file/directory" "`editFile` of a directory succeeds."
+    flaw!("edit-directory-succeeds" "edit-file/directory" "`editFile` of a directory succeeds."
         EditorEffect::Switch(Switch::EditsFoldersGladly)),
     flaw!("edit-empty-refused" CLI "edit-file/empty" "`editFile` takes an empty text for none."
         EditorEffect::Switch(Switch::RefusesEmptyText)),

@@ -2,9 +2,6 @@
 //!
 //! They are what real editors get wrong, or might: the tables follow the areas of the requirements.
 
-mod connection;
-mod methods;
-mod notifications;
-mod table;
-
-pub use table::{all, find};
+pub mod connection;
+pub mod methods;
+pub mod notifications;

@@ -2,13 +2,16 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::amp::editor::deviations::{EditorEffect, MessageFilter, Switch, Trigger};
 use crate::peer::amp::editor::disk;
-use crate::peer::amp::editor::quirks::{EditorEffect, EditorFrameKind, MessageFilter, Switch, Trigger};
+use crate::peer::amp::{CLI, GUIDE};
+use crate::peer::deviation::value::{everywhere, remove, set};
+use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::protocol::amp::names::NotificationKind;
 use crate::wire::websocket::FrameSpec;
 
 use super::methods::{from_one, unencoded, without_scheme};
-use super::table::{BOTH, CLI, EditorFlaw, GUIDE, each, flaw, remove, set};
 
 const SELECTION: MessageFilter = MessageFilter::Notification(Some(NotificationKind::Selection));
 const VISIBLE: MessageFilter = MessageFilter::Notification(Some(NotificationKind::VisibleFiles));
@@ -16,7 +19,7 @@ const MESSAGE: MessageFilter = MessageFilter::Notification(Some(NotificationKind
 const PROMPT: MessageFilter = MessageFilter::Notification(Some(NotificationKind::Prompt));
 const METADATA: MessageFilter = MessageFilter::Notification(Some(NotificationKind::Metadata));
 
-pub const NOTIFICATIONS_FLAWS: &[EditorFlaw] = &[
+pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("selection-as-in-the-guide" CLI "selection/data"
         "`selectionDidChange` has one selection, not a list."
         EditorEffect::Body(SELECTION, |b| { let one = b["selections"][0].take(); remove(b, "selections"); set(b, "selection", one); })),
@@ -26,44 +29,44 @@ pub const NOTIFICATIONS_FLAWS: &[EditorFlaw] = &[
         let pair = json!([b[key]["line"], b[key]["col"]]);
         set(b, key, pair);
     })),
-    flaw!("selection-silent" BOTH "selection/notified"
+    flaw!("selection-silent" "selection/notified"
         "Clients are not told of selections." EditorEffect::Switch(Switch::Silent(NotificationKind::Selection))),
     flaw!("selection-path" CLI "selection/uri" "The `uri` of a selection is a path."
-        EditorEffect::Body(SELECTION, |b| each(b, "uri", without_scheme))),
+        EditorEffect::Body(SELECTION, |b| everywhere(b, "uri", without_scheme))),
     flaw!("uris-unencoded" CLI "selection/uri"
-        "The `uri` of a selection is not percent-encoded." EditorEffect::Body(SELECTION, |b| each(b, "uri", unencoded))),
+        "The `uri` of a selection is not percent-encoded." EditorEffect::Body(SELECTION, |b| everywhere(b, "uri", unencoded))),
     flaw!("paths-for-uris" CLI "visible-files/uri"
         "The visible files are told as paths."
         EditorEffect::Body(VISIBLE, |b| for uri in b["uris"].as_array_mut().into_iter().flatten() { without_scheme(uri) })),
     flaw!("selection-path-encoded" GUIDE "selection/path"
     "The `path` of a selection is percent-encoded as in URIs."
-    EditorEffect::Body(SELECTION, |b| each(b, "path", |path| {
+    EditorEffect::Body(SELECTION, |b| everywhere(b, "path", |path| {
         as_uri(path);
         without_scheme(path);
     }))),
     flaw!("selection-uri" GUIDE "selection/path" "The `path` of a selection is a URI."
-        EditorEffect::Body(SELECTION, |b| each(b, "path", as_uri))),
+        EditorEffect::Body(SELECTION, |b| everywhere(b, "path", as_uri))),
     flaw!("selection-from-one" CLI "selection/range"
         "Lines and columns of selections are counted from 1." EditorEffect::Body(SELECTION, from_one)),
-    flaw!("selection-as-caret" BOTH "selection/range"
+    flaw!("selection-as-caret" "selection/range"
         "A selection is told as the place where it ends." EditorEffect::Body(SELECTION, end_only)),
     flaw!("selection-columns-first" GUIDE "selection/range"
         ["selection/ordered": "The end of one that ends in an earlier column comes first."]
         "Lines and columns of selections are swapped." EditorEffect::Body(SELECTION, swap_axes)),
-    flaw!("selection-first-line" BOTH "selection/multi-line"
+    flaw!("selection-first-line" "selection/multi-line"
         "The range of a selection over several lines ends with the first one." EditorEffect::Switch(Switch::FirstLineOnly)),
     flaw!("selection-without-content" CLI "selection/content" "The `content` of a selection is empty."
-        EditorEffect::Body(SELECTION, |b| each(b, "content", |c| *c = "".into()))),
+        EditorEffect::Body(SELECTION, |b| everywhere(b, "content", |c| *c = "".into()))),
     flaw!("selection-content-of-disk" CLI "selection/content" "The `content` of a selection is what the disk has there."
         EditorEffect::Switch(Switch::DiskContent)),
-    flaw!("caret-as-character" BOTH "selection/caret"
+    flaw!("caret-as-character" "selection/caret"
         "A caret is told as the character under it." EditorEffect::Body(SELECTION, widen)),
-    flaw!("selection-then-start" BOTH "selection/latest"
+    flaw!("selection-then-start" "selection/latest"
         "After each selection goes another one, of nothing at the beginning of the file."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| followed(f, to_start))),
-    flaw!("selection-end-first" BOTH "selection/ordered"
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| followed(f, to_start)))),
+    flaw!("selection-end-first" "selection/ordered"
         "A selection is told with its end first, as when it was made backwards." EditorEffect::Body(SELECTION, swap_ends)),
-    flaw!("selection-first-client-only" BOTH "selection/every-client" "The first client alone is told of selections."
+    flaw!("selection-first-client-only" "selection/every-client" "The first client alone is told of selections."
         EditorEffect::Switch(Switch::FirstClientOnly(NotificationKind::Selection))),
     flaw!("selection-in-closed-file" CLI "selection/closed"
         "When the file with the selection is closed, clients are not told where the user is then."
@@ -72,36 +75,36 @@ pub const NOTIFICATIONS_FLAWS: &[EditorFlaw] = &[
         "A client that has just connected is not told of the selection." EditorEffect::Switch(Switch::NoSelectionAtFirst)),
     flaw!("no-files-at-first" CLI "visible-files/initial"
         "A client that has just connected is not told which files are visible." EditorEffect::Switch(Switch::NoFilesAtFirst)),
-    flaw!("visible-files-as-objects" BOTH "visible-files/data"
+    flaw!("visible-files-as-objects" "visible-files/data"
     "Visible files are told as objects." EditorEffect::Body(VISIBLE, |b| for key in ["uris", "files"] {
         for file in b.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
             *file = json!({"path": file.take()});
         }
     })),
-    flaw!("visible-files-silent" BOTH "visible-files/opened"
+    flaw!("visible-files-silent" "visible-files/opened"
         "Clients are not told of visible files." EditorEffect::Switch(Switch::Silent(NotificationKind::VisibleFiles))),
-    flaw!("closing-not-told" BOTH "visible-files/closed"
+    flaw!("closing-not-told" "visible-files/closed"
         "Clients are not told that a file was closed." EditorEffect::Switch(Switch::OnlyOpenings)),
-    flaw!("no-empty-list" BOTH "visible-files/empty"
+    flaw!("no-empty-list" "visible-files/empty"
         "Clients are not told that no file is visible any more." EditorEffect::Switch(Switch::NeverEmpty)),
     flaw!("visible-files-uris" GUIDE "visible-files/path" "The visible files are told as URIs."
         EditorEffect::Body(VISIBLE, |b| for file in b["files"].as_array_mut().into_iter().flatten() { as_uri(file) })),
-    flaw!("visible-files-then-none" BOTH "visible-files/latest" "After each list of visible files goes an empty one."
-        EditorEffect::Frame(EditorFrameKind::Message, |f| followed(f, to_none))),
-    flaw!("visible-files-twice" BOTH "visible-files/no-duplicates" "Visible files are listed twice."
+    flaw!("visible-files-then-none" "visible-files/latest" "After each list of visible files goes an empty one."
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| followed(f, to_none)))),
+    flaw!("visible-files-twice" "visible-files/no-duplicates" "Visible files are listed twice."
     EditorEffect::Body(VISIBLE, |b| for key in ["uris", "files"] {
         if let Some(list) = b.get_mut(key).and_then(Value::as_array_mut) {
             list.extend_from_within(..);
         }
     })),
-    flaw!("visible-files-first-client-only" BOTH "visible-files/every-client"
+    flaw!("visible-files-first-client-only" "visible-files/every-client"
         "The first client alone is told of visible files." EditorEffect::Switch(Switch::FirstClientOnly(NotificationKind::VisibleFiles))),
     flaw!("message-renamed" CLI "message/data"
         "`userSentMessage` calls the message `text`." EditorEffect::Body(MESSAGE, |b| *b = json!({"text": remove(b, "message")}))),
     flaw!("message-silent" CLI "message/sent"
         "The user's messages do not reach clients." EditorEffect::Switch(Switch::Silent(NotificationKind::Message))),
     flaw!("message-one-line" CLI "message/any-text" "The user's messages arrive with their first line only."
-    EditorEffect::Body(MESSAGE, |b| each(b, "message", |m| {
+    EditorEffect::Body(MESSAGE, |b| everywhere(b, "message", |m| {
         *m = m.as_str().unwrap_or_default().lines().next().unwrap_or_default().into();
     }))),
     flaw!("message-first-client-only" CLI "message/every-client" "The first client alone is sent the user's messages."
@@ -111,7 +114,7 @@ pub const NOTIFICATIONS_FLAWS: &[EditorFlaw] = &[
     flaw!("prompt-silent" CLI "prompt/sent"
         "What is added to the prompt does not reach clients." EditorEffect::Switch(Switch::Silent(NotificationKind::Prompt))),
     flaw!("prompt-trimmed" CLI "prompt/any-text" "White space at the ends of what is added to the prompt is lost, and lines are joined."
-    EditorEffect::Body(PROMPT, |b| each(b, "message", |m| {
+    EditorEffect::Body(PROMPT, |b| everywhere(b, "message", |m| {
         *m = m.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ").into();
     }))),
     flaw!("prompt-first-client-only" CLI "prompt/every-client" "The first client alone is sent what is added to the prompt."
@@ -168,19 +171,19 @@ fn as_uri(path: &mut Value) {
 
 /// Makes an empty range one character wide.
 fn widen(data: &mut Value) {
-    each(data, "range", |range| {
+    everywhere(data, "range", |range| {
         if range["startLine"] == range["endLine"] && range["startCharacter"] == range["endCharacter"] {
-            each(range, "endCharacter", from_one);
+            everywhere(range, "endCharacter", from_one);
         }
     });
     if data.get("start").is_some() && data["start"] == data["end"] {
-        each(&mut data["end"], "col", from_one);
+        everywhere(&mut data["end"], "col", from_one);
     }
 }
 
 /// Makes a range begin where it ends.
 fn end_only(data: &mut Value) {
-    each(data, "range", |r| {
+    everywhere(data, "range", |r| {
         for (start, end) in [("startLine", "endLine"), ("startCharacter", "endCharacter")] {
             set(r, start, r[end].clone());
         }
@@ -192,12 +195,12 @@ fn end_only(data: &mut Value) {
 
 fn swap_axes(data: &mut Value) {
     for place in ["start", "end"] {
-        each(data, place, |p| *p = json!({"line": p["col"], "col": p["line"]}));
+        everywhere(data, place, |p| *p = json!({"line": p["col"], "col": p["line"]}));
     }
 }
 
 fn swap_ends(data: &mut Value) {
-    each(data, "range", |r| {
+    everywhere(data, "range", |r| {
         let old = r.clone();
         for (to, from) in [("startLine", "endLine"), ("startCharacter", "endCharacter")] {
             set(r, to, old[from].clone());
@@ -216,46 +219,46 @@ const fn hangs(trigger: Trigger) -> EditorEffect {
     EditorEffect::Switch(Switch::HangsAfter(trigger))
 }
 
-pub const ROBUSTNESS_FLAWS: &[EditorFlaw] = &[
-    flaw!("dies-of-bad-json" BOTH "robustness/alive"
+pub const ROBUSTNESS_FLAWS: &[FlawRow<EditorEffect>] = &[
+    flaw!("dies-of-bad-json" "robustness/alive"
         "A message that is no JSON makes the editor exit." EditorEffect::Switch(Switch::Dies)),
-    flaw!("hangs-after-bad-json" BOTH "robustness/bad-json"
+    flaw!("hangs-after-bad-json" "robustness/bad-json"
         "After a message that is no JSON nobody is served." hangs(Trigger::BadJson)),
-    flaw!("hangs-after-bad-envelope" BOTH "robustness/bad-envelope"
+    flaw!("hangs-after-bad-envelope" "robustness/bad-envelope"
         "After JSON that is no request nobody is served." hangs(Trigger::BadEnvelope)),
-    flaw!("hangs-after-bad-params" BOTH "robustness/bad-params"
+    flaw!("hangs-after-bad-params" "robustness/bad-params"
         "After a request with bad parameters nobody is served." hangs(Trigger::BadParams)),
-    flaw!("hangs-after-binary" BOTH "robustness/binary" "After a binary message nobody is served." hangs(Trigger::Binary)),
-    flaw!("hangs-after-deep-json" BOTH "robustness/deep-json" "After deeply nested JSON nobody is served."
+    flaw!("hangs-after-binary" "robustness/binary" "After a binary message nobody is served." hangs(Trigger::Binary)),
+    flaw!("hangs-after-deep-json" "robustness/deep-json" "After deeply nested JSON nobody is served."
         hangs(Trigger::DeepJson)),
-    flaw!("hangs-after-huge-message" BOTH "robustness/huge-message"
+    flaw!("hangs-after-huge-message" "robustness/huge-message"
         "After a message of more than a mebibyte nobody is served." hangs(Trigger::HugeMessage)),
-    flaw!("hangs-after-bad-frame" BOTH "robustness/bad-frame"
+    flaw!("hangs-after-bad-frame" "robustness/bad-frame"
         "After a frame that breaks the RFC nobody is served." hangs(Trigger::BadFrame)),
-    flaw!("hangs-after-huge-length" BOTH "robustness/huge-length"
+    flaw!("hangs-after-huge-length" "robustness/huge-length"
         "A frame that announces an absurd length makes the editor stop serving anybody." hangs(Trigger::HugeLength)),
-    flaw!("hangs-in-half-frame" BOTH "robustness/half-frame"
+    flaw!("hangs-in-half-frame" "robustness/half-frame"
         "While a frame is not whole nobody else is served." hangs(Trigger::HalfFrame)),
-    flaw!("hangs-after-reset" BOTH "robustness/reset" "After a connection was cut nobody is served."
+    flaw!("hangs-after-reset" "robustness/reset" "After a connection was cut nobody is served."
         hangs(Trigger::Reset)),
-    flaw!("hangs-after-bad-handshake" BOTH "robustness/bad-handshake"
+    flaw!("hangs-after-bad-handshake" "robustness/bad-handshake"
         "After a handshake that is no right one nobody is served." hangs(Trigger::BadHandshake)),
-    flaw!("hangs-in-handshake" BOTH "robustness/slow-handshake"
+    flaw!("hangs-in-handshake" "robustness/slow-handshake"
         "While one client makes its handshake no other can." EditorEffect::Switch(Switch::HandshakeBlocksOthers)),
-    flaw!("hangs-after-huge-head" BOTH "robustness/huge-head" "After a handshake with an endless head nobody is served."
+    flaw!("hangs-after-huge-head" "robustness/huge-head" "After a handshake with an endless head nobody is served."
         hangs(Trigger::HugeHead)),
-    flaw!("hangs-after-thirty" BOTH "robustness/connection-flood"
+    flaw!("hangs-after-thirty" "robustness/connection-flood"
         "After thirty connections nobody is served." hangs(Trigger::Flood)),
-    flaw!("hangs-on-silent-client" BOTH "robustness/silent-client"
+    flaw!("hangs-on-silent-client" "robustness/silent-client"
         "While a client does not read what it asked for, nobody else is answered."
         EditorEffect::Switch(Switch::AnswersOneAtATime)),
-    flaw!("closes-on-bad-json" BOTH "robustness/same-after-bad-json" "A message that is no JSON ends the connection."
+    flaw!("closes-on-bad-json" "robustness/same-after-bad-json" "A message that is no JSON ends the connection."
         EditorEffect::Switch(Switch::ClosesOnBadJson)),
-    flaw!("closes-on-bad-envelope" BOTH "robustness/same-after-bad-envelope" "JSON that is no request ends the connection."
+    flaw!("closes-on-bad-envelope" "robustness/same-after-bad-envelope" "JSON that is no request ends the connection."
         EditorEffect::Switch(Switch::ClosesOnBadEnvelope)),
-    flaw!("closes-on-bad-params" BOTH "robustness/same-after-bad-params"
+    flaw!("closes-on-bad-params" "robustness/same-after-bad-params"
         "A request with bad parameters ends the connection." EditorEffect::Switch(Switch::ClosesOnBadParams)),
-    flaw!("hundred-requests" BOTH "robustness/request-flood"
+    flaw!("hundred-requests" "robustness/request-flood"
         "On each connection a hundred requests are answered." EditorEffect::Switch(Switch::HundredRequests)),
-    flaw!("eight-clients" BOTH "robustness/many-clients" "A ninth client is refused." EditorEffect::Switch(Switch::EightClients)),
+    flaw!("eight-clients" "robustness/many-clients" "A ninth client is refused." EditorEffect::Switch(Switch::EightClients)),
 ];

@@ -2,16 +2,18 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::http::client::RequestEffect::{Fails, Line};
+use crate::peer::deviation::value::{at, listed, text, without};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::fetch::FetchedResponse;
 
-use super::super::quirks::{AmplifierClientEffect, Switch};
-use super::table::{AmplifierClientFlaw, at, flaw, text, without};
+use super::super::deviations::{AmplifierClientEffect, Switch};
 
 const CREATE: &str = "createSession";
 const PROMPT: &str = "submitPrompt";
 const DECIDE: &str = "submitApproval";
 
-pub const REQUESTS: &[AmplifierClientFlaw] = &[
+pub const REQUESTS: &[FlawRow<AmplifierClientEffect>] = &[
     // A new session.
     flaw!("profile-list" "create/client-profile" "The profile is sent as a list."
         AmplifierClientEffect::Body(CREATE, |body| at(body, "/profile", listed))),
@@ -121,37 +123,32 @@ pub const REQUESTS: &[AmplifierClientFlaw] = &[
         AmplifierClientEffect::Switch(Switch::KeyInOutput)),
 ];
 
-/// What stands there, in a list.
-fn listed(value: &mut Value) {
-    *value = json!([value.take()]);
-}
-
-pub const RESULTS: &[AmplifierClientFlaw] = &[
+pub const RESULTS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("create-silent" "create/client-result" "The caller does not get the id of a new session."
         AmplifierClientEffect::Result("createSession", |result| without(result, "", "session_id"))),
     flaw!("needs-idle" "create/client-status-created" "A new session has to be idle."
-        AmplifierClientEffect::Fails(|response| response.of == "createSession" && is_result(response) && status(response) != Some("idle"))),
+        AmplifierClientEffect::Http(Fails(|response| response.of == "createSession" && is_result(response) && status(response) != Some("idle")))),
     flaw!("status-silent" "create/client-status-result" "The caller does not get the status of a session."
         AmplifierClientEffect::Result("getSession", |result| without(result, "", "status"))),
     flaw!("status-of-five-less-one" "create/client-status-result" "A session that awaits an approval is not taken."
-        AmplifierClientEffect::Fails(|response| response.of == "getSession" && status(response) == Some("awaiting_approval"))),
+        AmplifierClientEffect::Http(Fails(|response| response.of == "getSession" && status(response) == Some("awaiting_approval")))),
     flaw!("stop-needs-204" "create/client-stop-result" "Stopping a session has to give the status 204."
-        AmplifierClientEffect::Fails(|response| response.of == "deleteSession" && response.status == 200)),
+        AmplifierClientEffect::Http(Fails(|response| response.of == "deleteSession" && response.status == 200))),
     flaw!("prompt-needs-200" "prompt/client-result" "A prompt has to be answered with the status 200."
-        AmplifierClientEffect::Fails(|response| response.of == "submitPrompt" && response.status == 202)),
+        AmplifierClientEffect::Http(Fails(|response| response.of == "submitPrompt" && response.status == 202))),
     flaw!("prompt-silent" "prompt/client-result" "The caller does not get the id of a request."
         AmplifierClientEffect::Result("submitPrompt", |result| *result = json!({"ok": result.get("request_id").is_some()}))),
     flaw!("approval-needs-approved" "approval/client-result" "A decision has to be `approved`."
-        AmplifierClientEffect::Fails(|response| response.of == "submitApproval" && is_result(response) && status(response) != Some("approved"))),
+        AmplifierClientEffect::Http(Fails(|response| response.of == "submitApproval" && is_result(response) && status(response) != Some("approved")))),
     flaw!("first-session" "list/client-result" "The caller gets the first session of a list."
     AmplifierClientEffect::Result("listSessions", |result| if let Some(Value::Array(sessions)) = result.get_mut("sessions") {
         sessions.truncate(1);
     })),
     flaw!("needs-one" "list/client-empty" "An empty list makes a call fail."
-    AmplifierClientEffect::Fails(|response| {
+    AmplifierClientEffect::Http(Fails(|response| {
         let is_empty = |key| response.member(key).and_then(Value::as_array).is_some_and(Vec::is_empty);
         response.of == "listSessions" && is_empty("sessions")
-    })),
+    }))),
     flaw!("profiles-of-collections" "catalogs/client-profiles" "Profiles without a collection do not reach the caller."
     AmplifierClientEffect::Result("listProfiles", |result| if let Some(Value::Array(profiles)) = result.get_mut("profiles") {
         profiles.retain(|profile| !profile["collection"].is_null());
@@ -160,7 +157,7 @@ pub const RESULTS: &[AmplifierClientFlaw] = &[
         "Of a profile the name reaches the caller."
         AmplifierClientEffect::Result("getProfile", |result| *result = json!({"name": result["name"]}))),
     flaw!("profile-needs-tools" "catalogs/client-profile-minimal" "A profile without tools is not taken."
-        AmplifierClientEffect::Fails(|response| response.of == "getProfile" && is_result(response) && response.member("tools").is_none())),
+        AmplifierClientEffect::Http(Fails(|response| response.of == "getProfile" && is_result(response) && response.member("tools").is_none()))),
     flaw!("first-collection" "catalogs/client-collections" "The caller gets the first collection."
     AmplifierClientEffect::Result("listCollections", |result| if let Some(Value::Array(list)) = result.get_mut("collections") {
         list.truncate(1);
@@ -201,20 +198,18 @@ const KNOWN_CODES: &[&str] = &[
     "PROVIDER_UNAVAILABLE",
 ];
 
-pub const ERRORS: &[AmplifierClientFlaw] = &[
+pub const ERRORS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("errors-as-results" "errors/client-error" "An error gives the caller a result." AmplifierClientEffect::Takes(|response| response.json.is_some())),
     flaw!("errors-without-code" "errors/client-code" "The caller does not get the code of an error."
-    AmplifierClientEffect::Line(|line| {
+    AmplifierClientEffect::Http(Line(|line| {
         let code = line.pointer("/error/code").and_then(Value::as_str).unwrap_or_default().to_owned();
         let message = line.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
         let message = if code.is_empty() { message.to_owned() } else { message.replace(&code, "an error") };
         set_message(line, &message);
         without(line, "/error", "code");
-    })),
-    flaw!("errors-without-words" "errors/client-message" "The caller is told that something failed, and not what."
-        AmplifierClientEffect::Line(|line| set_message(line, "the request failed"))),
+    }))),
     flaw!("errors-without-status" "errors/client-status" "The caller does not get the status of an error."
-        AmplifierClientEffect::Line(|line| without(line, "/error", "status"))),
+        AmplifierClientEffect::Http(Line(|line| without(line, "/error", "status")))),
     flaw!("waits-for-better-times" "errors/client-codes"
         "A call that was too much at the moment never comes to its end."
         AmplifierClientEffect::Hangs(|response| error_code(response) == Some("RATE_LIMITED"))),

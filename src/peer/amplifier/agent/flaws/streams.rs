@@ -2,22 +2,22 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::deviation::http::client::set_header;
+use crate::peer::deviation::value::text;
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::fetch::has_others;
-use crate::wire::http::Request;
-use crate::wire::websocket::{Mask, opcode};
 
-use super::super::quirks::{AmplifierClientEffect, Switch};
-use super::table::{AmplifierClientFlaw, flaw, text};
+use super::super::deviations::{AmplifierClientEffect, Switch};
 
 /// An event beyond this, in bytes, is too large for a flaw.
 const LARGE: usize = 64 << 10;
 
-pub const READING: &[AmplifierClientFlaw] = &[
+pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
     // Subscribing.
     flaw!("accepts-json" "stream/client-accept" "A subscription accepts JSON."
-        AmplifierClientEffect::Subscription(|request| set(request, "Accept", Some("application/json")))),
+        AmplifierClientEffect::Subscription(|request| set_header(request, "Accept", Some("application/json")))),
     flaw!("cached-streams" "stream/client-cache-control" "A subscription may be answered from a cache."
-        AmplifierClientEffect::Subscription(|request| set(request, "Cache-Control", None))),
+        AmplifierClientEffect::Subscription(|request| set_header(request, "Cache-Control", None))),
     flaw!("exact-stream-type" "stream/client-content-type" "A stream with parameters in its content type is not taken."
         AmplifierClientEffect::Switch(Switch::ExactStreamType)),
     flaw!("stream-type-by-case" "stream/client-content-type-case" "A stream whose content type is written in upper case is not taken."
@@ -78,11 +78,6 @@ pub const READING: &[AmplifierClientFlaw] = &[
         AmplifierClientEffect::Switch(Switch::NoSilence)),
 ];
 
-fn set(request: &mut Request, name: &str, value: Option<&str>) {
-    request.headers.retain(|(given, _)| !given.eq_ignore_ascii_case(name));
-    request.headers.push((name.to_owned(), value.map(str::to_owned)));
-}
-
 /// The members of each event, beside `session_id`.
 const EVENT_MEMBERS: &[(&str, &[&str])] = &[
     ("session:start", &["session_id", "profile", "timestamp"]),
@@ -105,7 +100,7 @@ const EVENT_MEMBERS: &[(&str, &[&str])] = &[
     ("status:update", &["session_id", "status", "message", "progress"]),
 ];
 
-pub const EVENTS: &[AmplifierClientFlaw] = &[
+pub const EVENTS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("swaps-events" "events/client-order" "Of two events the later one is told first."
         AmplifierClientEffect::Switch(Switch::Swaps)),
     flaw!("tells-at-the-end" "events/client-at-once"
@@ -148,7 +143,7 @@ fn members(message: &Value) -> Option<&'static [&'static str]> {
     EVENT_MEMBERS.iter().find(|(event, _)| *event == name(message)).map(|(_, members)| *members)
 }
 
-pub const RECONNECTING: &[AmplifierClientFlaw] = &[
+pub const RECONNECTING: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("never-reconnects" "stream/client-reconnect" "A stream that was cut is not subscribed to again."
         AmplifierClientEffect::Switch(Switch::NoReconnection)),
     flaw!("ended-is-ended" "stream/client-reconnect-ended"
@@ -167,19 +162,7 @@ pub const RECONNECTING: &[AmplifierClientFlaw] = &[
         AmplifierClientEffect::Switch(Switch::TellsLastAgain)),
 ];
 
-pub const WEBSOCKET: &[AmplifierClientFlaw] = &[
-    flaw!("old-handshake" "websocket/client-handshake" "The handshake is that of a version before the standard."
-    AmplifierClientEffect::Handshake(|request| {
-        request.headers.push(("Sec-WebSocket-Version".to_owned(), Some("8".to_owned())));
-    })),
-    flaw!("unmasked" "websocket/client-masked" "Frames are not masked." AmplifierClientEffect::Frame(|frame| frame.mask = Mask::Off)),
-    flaw!("reserved-bits" "websocket/client-frames" "Frames have a reserved bit set." AmplifierClientEffect::Frame(|frame| frame.rsv = 4)),
-    flaw!("no-pong" "websocket/client-pong" "Pings are not answered."
-        AmplifierClientEffect::Handshake(|request| request.options.pong = false)),
-    flaw!("no-close-answer" "websocket/client-close-answer"
-        "A close frame is not answered." AmplifierClientEffect::Handshake(|request| request.options.close = false)),
-    flaw!("control-binary" "websocket/client-text" "Control messages are binary."
-        AmplifierClientEffect::Frame(|frame| frame.opcode = opcode::BINARY)),
+pub const WEBSOCKET: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("control-type" "websocket/client-action" "The action of a control message is called its type."
     AmplifierClientEffect::Control(|message| if let Value::Object(members) = message {
         let action = members.remove("action").unwrap_or_default();
@@ -192,8 +175,6 @@ pub const WEBSOCKET: &[AmplifierClientFlaw] = &[
         AmplifierClientEffect::Control(|message| text(message, "decision", |decision| json!(decision.starts_with("Allow"))))),
     flaw!("control-ids" "websocket/client-extra" "Control messages have ids."
         AmplifierClientEffect::Control(|message| message["id"] = 1.into())),
-    flaw!("whole-frames-only" "websocket/client-fragmented" "An event that comes in several frames is not told."
-        AmplifierClientEffect::Switch(Switch::WholeFramesOnly)),
     flaw!("needs-block-index" "websocket/client-no-block-index" "A delta without a `block_index` is not told."
     AmplifierClientEffect::Drops(|message| {
         message["event"] == "content_block:delta" && message["data"].get("block_index").is_none()

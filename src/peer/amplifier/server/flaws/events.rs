@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::wire::websocket::{FrameSpec, Mask, opcode};
+use crate::peer::deviation::http::response::content_type;
+use crate::peer::deviation::value::{each, naive, remove, rename, set};
+use crate::peer::deviation::{FlawRow, flaw};
 
+use super::super::deviations::{AmplifierServerEffect, Switch};
 use super::super::format::{EventTypeChoice, HeadTiming, StreamEnd};
-use super::super::quirks::{AmplifierServerEffect, Switch};
-use super::http::content_type;
-use super::table::{AmplifierServerFlaw, data, each, flaw, naive, remove, rename, set, switch};
+use super::effects::{data, switch};
 
-pub const STREAMS: &[AmplifierServerFlaw] = &[
+pub const STREAMS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("stream-202" "stream/status" "A subscription is answered with the status 202." AmplifierServerEffect::Stream(|f| f.head.status = "202 Accepted".to_owned())),
     flaw!("stream-as-json" "stream/content-type" "An event stream has the content type of JSON." AmplifierServerEffect::Stream(|f| content_type(&mut f.head, "application/json"))),
     flaw!("stream-as-text" "stream/content-type" "An event stream has the content type of a text." AmplifierServerEffect::Stream(|f| content_type(&mut f.head, "text/plain"))),
@@ -66,28 +67,10 @@ pub const STREAMS: &[AmplifierServerFlaw] = &[
     flaw!("events-of-other-session" "stream/own-session" "Events say another session." AmplifierServerEffect::Data("", |d| set(d, "session_id", "00000000-0000-4000-8000-000000000000"))),
 ];
 
-pub const WEBSOCKETS: &[AmplifierServerFlaw] = &[
-    flaw!("socket-accept-wrong" "websocket/handshake" "The handshake has a wrong accept value." AmplifierServerEffect::Frames(|f| f.reply = Some(|r| {
-        for (name, value) in &mut r.head.headers {
-            if name == "Sec-WebSocket-Accept" {
-                "AAAAAAAAAAAAAAAAAAAAAAAAAAA=".clone_into(value);
-            }
-        }
-    }))),
+pub const WEBSOCKETS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("socket-refused" "websocket/handshake" "An upgrade is refused with the status 403."
-        AmplifierServerEffect::Frames(|f| f.reply = Some(|r| *r = crate::wire::websocket::Reply::refusing("403 Forbidden", "no")))),
+        AmplifierServerEffect::Frames(|f| f.refused = true)),
     flaw!("socket-for-nobody" "websocket/not-found" "A session that never existed has a WebSocket, which tells of its start." switch(Switch::SocketsForNobody)),
-    flaw!("socket-binary" "websocket/text" "Messages are binary." AmplifierServerEffect::Frames(|f| f.frames = Some(|frames| changed(frames, |frame| frame.opcode = opcode::BINARY)))),
-    flaw!("socket-two-in-one" "websocket/text" "A message has its JSON twice." AmplifierServerEffect::Frames(|f| f.text = Some(|text| *text = format!("{text}\n{text}")))),
-    flaw!("socket-masked" "websocket/unmasked" "Frames are masked." AmplifierServerEffect::Frames(|f| f.frames = Some(|frames| changed(frames, |frame| frame.mask = Mask::Fresh)))),
-    flaw!("socket-reserved-bit" "websocket/frames" "Frames have a reserved bit." AmplifierServerEffect::Frames(|f| f.frames = Some(|frames| changed(frames, |frame| frame.rsv = 4)))),
-    flaw!("socket-odd-opcode" "websocket/frames" "Before each message comes a frame with an opcode that does not exist."
-    AmplifierServerEffect::Frames(|f| f.frames = Some(|mut frames| {
-        frames.insert(0, FrameSpec::new(11, *b"?"));
-        frames
-    }))),
-    flaw!("socket-no-pong" "websocket/pong" "A ping is not answered." AmplifierServerEffect::Frames(|f| f.pong = false)),
-    flaw!("socket-close-ignored" "websocket/close-answer" "A close frame is not answered." AmplifierServerEffect::Frames(|f| f.close = false)),
     flaw!("socket-without-deltas" "websocket/events" "A WebSocket gets no deltas." AmplifierServerEffect::Frames(|f| f.skips = ":delta")),
     flaw!("socket-without-completion" "websocket/events" "A WebSocket is not told of completion." AmplifierServerEffect::Frames(|f| f.skips = "prompt:complete")),
     flaw!("socket-ignores-prompts" "websocket/submit-prompt" "The action `submit_prompt` is ignored." switch(Switch::Ignores("submit_prompt"))),
@@ -96,16 +79,10 @@ pub const WEBSOCKETS: &[AmplifierServerFlaw] = &[
     flaw!("socket-busy-replaces" "websocket/busy" "A prompt by WebSocket ends the one under way." switch(Switch::SocketBusyReplaces)),
     flaw!("socket-unknown-stops" "websocket/unknown-action" "An action that does not exist stops the session." switch(Switch::UnknownActionStops)),
     flaw!("socket-bad-json-stops" "websocket/bad-json" "A message that is no JSON stops the session." switch(Switch::BadMessageStops)),
-    flaw!("socket-fragments-ignored" "websocket/fragmented" "A control message in several frames is ignored." AmplifierServerEffect::Frames(|f| f.unfragmented_only = true)),
     flaw!("socket-takes-over" "websocket/both" "A WebSocket takes the events away from event streams." switch(Switch::SocketTakesOver)),
 ];
 
-fn changed(mut frames: Vec<FrameSpec>, change: fn(&mut FrameSpec)) -> Vec<FrameSpec> {
-    frames.iter_mut().for_each(change);
-    frames
-}
-
-pub const EVENTS: &[AmplifierServerFlaw] = &[
+pub const EVENTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("start-without-profile" "events/session-start-profile" "`session:start` has no profile." data("session:start", |d| drop(remove(d, "profile")))),
     flaw!("start-naive" "events/session-start-timestamp" "The `timestamp` of `session:start` has no offset." data("session:start", |d| naive(d, "timestamp"))),
     flaw!("end-without-reason" "events/session-end-reason" "`session:end` has no reason." data("session:end", |d| drop(remove(d, "reason")))),
@@ -211,7 +188,7 @@ const fn of_each(change: fn(&mut Value)) -> AmplifierServerEffect {
     AmplifierServerEffect::DataEach("diagnostic:add", "diagnostics", change)
 }
 
-pub const LIFECYCLES: &[AmplifierServerFlaw] = &[
+pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("submit-untold" "life/submitted" "A prompt is not told." drop_it("prompt:submit")),
     flaw!("submit-twice" "life/submitted-once" "A prompt is told twice." twice("prompt:submit")),
     flaw!("submit-other" "life/submitted-prompt" "The prompt that is told is another one." data("prompt:submit", |d| set(d, "prompt", "something else"))),

@@ -1,10 +1,8 @@
 //! Ways in which the mock server can be wrong, each with the requirement that it breaks: what real servers get wrong,
-//! or might. The tables follow the areas of the requirements; [`find`] gives a flaw by its name.
+//! or might. The tables follow the areas of the requirements.
 
-mod events;
-mod http;
-mod prompts;
-mod sessions;
-mod table;
-
-pub use table::{all, find};
+mod effects;
+pub mod events;
+pub mod http;
+pub mod prompts;
+pub mod sessions;

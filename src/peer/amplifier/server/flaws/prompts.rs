@@ -2,16 +2,17 @@
 
 use serde_json::json;
 
+use crate::peer::deviation::http::response::Instead;
+use crate::peer::deviation::value::{remove, rename, set};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::protocol::amplifier::Endpoint::{SubmitApproval, SubmitPrompt};
 
+use super::super::deviations::{AmplifierServerEffect, Switch, UnusualDecision};
 use super::super::model::{Refusal, Reply};
-use super::super::quirks::{AmplifierServerEffect, Instead, Switch, UnusualDecision};
+use super::effects::{data, lenient, pretend, refuse, reply, result, status, switch};
 use super::sessions::fails;
-use super::table::{
-    AmplifierServerFlaw, data, flaw, lenient, pretend, refuse, remove, rename, reply, result, set, status, switch,
-};
 
-pub const PROMPTS: &[AmplifierServerFlaw] = &[
+pub const PROMPTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("prompt-200" "prompt/status" "A prompt is answered with the status 200." status(SubmitPrompt, 200)),
     flaw!("prompt-201" "prompt/status" "A prompt is answered with the status 201." status(SubmitPrompt, 201)),
     flaw!("prompt-as-text" "prompt/object" "The answer to a prompt is its id." result(SubmitPrompt, |b| *b = b["request_id"].clone())),
@@ -66,7 +67,7 @@ pub const PROMPTS: &[AmplifierServerFlaw] = &[
     })),
 ];
 
-pub const APPROVALS: &[AmplifierServerFlaw] = &[
+pub const APPROVALS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("approval-unasked" "approval/required" "An approval that is waited for is told by the status alone."
         AmplifierServerEffect::Messages("approval:required", Vec::clear)),
     flaw!("decision-202" "approval/status" "A decision is answered with the status 202." status(SubmitApproval, 202)),
@@ -101,7 +102,7 @@ pub const APPROVALS: &[AmplifierServerFlaw] = &[
     })),
 ];
 
-pub const SAFETY: &[AmplifierServerFlaw] = &[
+pub const SAFETY: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("runs-while-pending" "safety/pending" "What needs an approval runs before it is asked for." switch(Switch::RunsPending)),
     flaw!("runs-denied" "safety/denied" "What was denied runs." switch(Switch::RunsDenied)),
     flaw!("runs-never" "safety/allowed" "What was allowed does not run, but is told as if it had." switch(Switch::RunsNever)),

@@ -2,18 +2,18 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::peer::deviation::value::{naive, remove, rename, set};
+use crate::peer::deviation::{FlawRow, flaw};
 use crate::protocol::amplifier::Endpoint::{
     self, CreateSession, DeleteSession, GetProfile, GetSession, Health, Info, ListAgents, ListCollections,
     ListProfiles, ListSessions,
 };
 
+use super::super::deviations::{AmplifierServerEffect, Switch};
 use super::super::model::{EndpointRequest, Refusal, Reply};
-use super::super::quirks::{AmplifierServerEffect, Switch};
-use super::table::{
-    AmplifierServerFlaw, flaw, lenient, naive, pretend, refuse, remove, rename, reply, result, set, status, switch,
-};
+use super::effects::{lenient, pretend, refuse, reply, result, status, switch};
 
-pub const SESSIONS: &[AmplifierServerFlaw] = &[
+pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("created-200" "create/status" "A new session is answered with the status 200." status(CreateSession, 200)),
     flaw!("created-in-list" "create/object" "The answer to a new session is a list." result(CreateSession, |b| *b = json!([b.clone()]))),
     flaw!("created-without-id" "create/session-id" "The id of a new session is its `id`."
@@ -228,7 +228,7 @@ pub fn fails(reply: &mut Reply, words: &str) {
     }
 }
 
-pub const CATALOGS: &[AmplifierServerFlaw] = &[
+pub const CATALOGS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("profiles-206" "profiles/status" "The list of profiles has the status 206." status(ListProfiles, 206)),
     flaw!("profiles-bare" "profiles/list" "The list of profiles is not in an object." result(ListProfiles, |b| *b = b["profiles"].clone())),
     flaw!("profiles-as-names" "profiles/list" "The profiles are their names."

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::peer::fill::{Groups, fill, fill_text};
 
-use super::super::quirks::{Switch, UnusualDecision};
+use super::super::deviations::{Switch, UnusualDecision};
 use super::super::script::{ApprovalSpec, ScriptedTool};
 use super::feed::EventEmitter;
 use super::session::{Session, Status};
@@ -67,7 +67,7 @@ impl Model {
         let unusual = unusual(session, body);
         let decision = body.as_ref().ok().and_then(|body| body.get("decision")).and_then(Value::as_str);
         let decision = decision.unwrap_or_default();
-        if self.quirks.on(Switch::RunsElsewhere) {
+        if self.deviations.has(Switch::RunsElsewhere) {
             let waits = |session: &&mut Session| {
                 session.pending.as_ref().is_some_and(|p| p.spec.allows.iter().any(|a| a == decision))
             };
@@ -76,18 +76,18 @@ impl Model {
         }
         let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
         if let Some(unusual) = unusual {
-            if self.quirks.on(Switch::Accepts(unusual)) {
+            if self.deviations.has(Switch::Accepts(unusual)) {
                 let body = json!({"status": "approved", "message": "Approval decision recorded"});
-                return Ok(Reply { why: self.quirks.why(Switch::Accepts(unusual)), ..Reply::new(200, body) });
+                return Ok(Reply { why: self.deviations.why(Switch::Accepts(unusual)), ..Reply::new(200, body) });
             }
             let allows = session.guarded.as_ref().is_some_and(|(_, allows)| allows.iter().any(|word| word == decision));
-            if self.quirks.on(Switch::Runs(unusual)) && (unusual != UnusualDecision::Repeated || allows) {
+            if self.deviations.has(Switch::Runs(unusual)) && (unusual != UnusualDecision::Repeated || allows) {
                 run_guarded(session, &*self.workspace);
             }
-            if self.quirks.on(Switch::UnknownDenies)
+            if self.deviations.has(Switch::UnknownDenies)
                 && matches!(unusual, UnusualDecision::Unknown | UnusualDecision::Case)
             {
-                let emitter = EventEmitter { quirks: &self.quirks, now };
+                let emitter = EventEmitter { deviations: &self.deviations, now };
                 resolve(session, &emitter, false, "Deny", "invalid", ApprovalResolution::Decided);
                 return Err(Refusal::new("APPROVAL_INVALID", "The decision is none of the options"));
             }
@@ -110,7 +110,7 @@ impl Model {
             return Err(about(refusal).about("options", json!(pending.spec.options)));
         }
         let granted = pending.spec.allows.iter().any(|option| option == decision);
-        let emitter = EventEmitter { quirks: &self.quirks, now };
+        let emitter = EventEmitter { deviations: &self.deviations, now };
         resolve(session, &emitter, granted, decision, "user_denied", ApprovalResolution::Decided);
         let status = if granted { "approved" } else { "denied" };
         Ok(Reply::new(200, json!({"status": status, "message": "Approval decision recorded"})))
@@ -125,7 +125,7 @@ pub fn deny(session: &mut Session, emitter: &EventEmitter<'_>) {
 /// Decides by the default what is pending, where its time is up.
 pub fn expire(session: &mut Session, emitter: &EventEmitter<'_>) {
     if let Some(pending) = session.pending.as_ref().filter(|pending| pending.deadline <= emitter.now) {
-        let granted = pending.spec.default_allows || emitter.quirks.on(Switch::DefaultAllows);
+        let granted = pending.spec.default_allows || emitter.deviations.has(Switch::DefaultAllows);
         let decision = if granted { "allow" } else { "deny" };
         resolve(session, emitter, granted, decision, "timeout", ApprovalResolution::TimedOut);
     }
@@ -148,7 +148,7 @@ fn resolve(
         work.granted = Some(granted);
     }
     session.wake.notify_one();
-    if resolution == ApprovalResolution::TimedOut && emitter.quirks.on(Switch::TimesOutSilently) {
+    if resolution == ApprovalResolution::TimedOut && emitter.deviations.has(Switch::TimesOutSilently) {
         return;
     }
     let mut data = json!({"approval_id": pending.id, "decision": decision});
@@ -187,7 +187,7 @@ pub fn use_tool(session: &mut Session, context: &mut AgentContext<'_>, tool: &Sc
     let now = context.emitter.now;
     let Some(work) = &mut session.work else { return StepOutcome::Finished };
     let named = || json!({"tool_name": tool.name, "operation": tool.operation});
-    if context.emitter.quirks.on(Switch::BlocksAnew) {
+    if context.emitter.deviations.has(Switch::BlocksAnew) {
         work.blocks = 0;
     }
     match work.phase {
@@ -199,14 +199,14 @@ pub fn use_tool(session: &mut Session, context: &mut AgentContext<'_>, tool: &Sc
         StepPhase::AwaitingDecision => {
             work.next();
             let mut data = named();
-            if context.emitter.quirks.on(Switch::RunsDenied) {
+            if context.emitter.deviations.has(Switch::RunsDenied) {
                 // What comes of it is seen in the workspace.
                 let _ = run(session, context, tool);
             }
-            if context.emitter.quirks.on(Switch::DeniedSilent) {
+            if context.emitter.deviations.has(Switch::DeniedSilent) {
                 return StepOutcome::More;
             }
-            if context.emitter.quirks.on(Switch::DeniedPost) {
+            if context.emitter.deviations.has(Switch::DeniedPost) {
                 data["result"] = json!({"success": false, "output": null});
                 data["duration_ms"] = 0.into();
                 session.emit(&context.emitter, "tool:post", data);
@@ -248,10 +248,10 @@ pub fn use_tool(session: &mut Session, context: &mut AgentContext<'_>, tool: &Sc
                     let spec = spec.filled(&work.groups);
                     let effect = tool.effect.clone().unwrap_or_default();
                     session.guarded = Some((effect, spec.allows.clone()));
-                    if context.emitter.quirks.on(Switch::RunsPending) {
+                    if context.emitter.deviations.has(Switch::RunsPending) {
                         run_guarded(session, context.workspace);
                     }
-                    if context.emitter.quirks.on(Switch::ApprovalFirst) {
+                    if context.emitter.deviations.has(Switch::ApprovalFirst) {
                         require(session, context, spec);
                         session.emit(&context.emitter, "tool:pre", data);
                     } else {
@@ -270,7 +270,7 @@ fn run(session: &Session, context: &AgentContext<'_>, tool: &ScriptedTool) -> Re
     if let Some(error) = &tool.error {
         return Err(error.clone());
     }
-    let never = tool.approval.is_some() && context.emitter.quirks.on(Switch::RunsNever);
+    let never = tool.approval.is_some() && context.emitter.deviations.has(Switch::RunsNever);
     match tool.effect.as_ref().filter(|_| !never) {
         Some(effect) => context.workspace.append(session.root.as_deref(), &effect.file, &effect.text),
         None => Ok(()),
@@ -289,7 +289,7 @@ pub fn run_guarded(session: &mut Session, workspace: &dyn Workspace) {
 fn require(session: &mut Session, context: &mut AgentContext<'_>, spec: ApprovalSpec) {
     *context.approval_count += 1;
     let deadline = context.emitter.now + spec.timeout;
-    let number = if context.emitter.quirks.on(Switch::SameApprovalId) { 1 } else { *context.approval_count };
+    let number = if context.emitter.deviations.has(Switch::SameApprovalId) { 1 } else { *context.approval_count };
     let pending = PendingApproval { id: format!("appr-{number}"), spec, deadline };
     let data = pending.describe();
     session.pending = Some(pending);

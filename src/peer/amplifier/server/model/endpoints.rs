@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::amplifier::{Endpoint, STATUSES};
 
-use super::super::quirks::Switch;
+use super::super::deviations::Switch;
 use super::super::script::{ApiKeys, Script};
 use super::feed::{EventEmitter, FeedSender};
 use super::state::Model;
@@ -35,15 +35,15 @@ impl Model {
         }
         let (key, late) = match api_key(&self.script.keys, body) {
             Ok(key) => (key, None),
-            Err(refusal) if self.quirks.on(Switch::KeysLate) => (String::new(), Some(refusal)),
-            Err(refusal) if self.quirks.on(Switch::LeaksInErrors) => {
-                let why = self.quirks.why(Switch::LeaksInErrors);
+            Err(refusal) if self.deviations.has(Switch::KeysLate) => (String::new(), Some(refusal)),
+            Err(refusal) if self.deviations.has(Switch::LeaksInErrors) => {
+                let why = self.deviations.why(Switch::LeaksInErrors);
                 let given = body.get("credentials").cloned().unwrap_or_default();
                 return Err(Refusal { why, ..refusal.about("credentials", given) });
             }
             Err(refusal) => return Err(refusal),
         };
-        if let (true, Some(first)) = (self.quirks.on(Switch::SharesSession), self.sessions.values().next()) {
+        if let (true, Some(first)) = (self.deviations.has(Switch::SharesSession), self.sessions.values().next()) {
             return Ok(Reply::new(201, first.brief(self.started, "created")));
         }
         if self.sessions.len() >= MAX_SESSIONS {
@@ -53,10 +53,10 @@ impl Model {
         self.created += 1;
         let mut session = Session::new(profile, key, root.map(str::to_owned), now);
         session.refusal = late;
-        if self.quirks.on(Switch::ShortIds) {
+        if self.deviations.has(Switch::ShortIds) {
             session.id = format!("session-{}", self.created);
         }
-        if self.quirks.on(Switch::OddIds) {
+        if self.deviations.has(Switch::OddIds) {
             session.id = format!("dev/{}?#%", self.created);
         }
         let reply = session.brief(self.started, "created");
@@ -67,23 +67,23 @@ impl Model {
 
     pub(super) fn list(&self, request: &EndpointRequest) -> Result<Reply, Refusal> {
         let limit = match request.route.param("limit").map(str::parse::<i64>) {
-            None if self.quirks.on(Switch::ListsAll) => usize::MAX,
+            None if self.deviations.has(Switch::ListsAll) => usize::MAX,
             None => DEFAULT_LIMIT,
             Some(Ok(limit)) if limit > 0 => usize::try_from(limit).unwrap_or(usize::MAX),
-            Some(Ok(_)) if self.quirks.on(Switch::LimitOddEmpty) => 0,
+            Some(Ok(_)) if self.deviations.has(Switch::LimitOddEmpty) => 0,
             Some(_) => return Err(Refusal::invalid("`limit` must be a whole number from 1 on")),
         };
         let status = request.route.param("status");
         if let Some(status) = status
             && !STATUSES.contains(&status)
-            && !self.quirks.on(Switch::FilterUnknownEmpty)
+            && !self.deviations.has(Switch::FilterUnknownEmpty)
         {
             return Err(Refusal::invalid(format!("`status` must be one of {}", STATUSES.join(", "))));
         }
         let wanted =
             |session: &&Session| !session.hidden && status.is_none_or(|status| session.status.name() == status);
         let mut all: Vec<&Session> = self.sessions.values().filter(wanted).collect();
-        if self.quirks.on(Switch::ListsLate) || (status.is_some() && self.quirks.on(Switch::FiltersTooMuch)) {
+        if self.deviations.has(Switch::ListsLate) || (status.is_some() && self.deviations.has(Switch::FiltersTooMuch)) {
             all.pop();
         }
         let listed = all.iter().take(limit).map(|session| session.brief(self.started, session.status.name()));
@@ -134,13 +134,13 @@ impl Model {
         let busy_elsewhere = self.busy_elsewhere(number);
         let all_senders = self.all_senders();
         let other_senders = self.senders_of_busy_session(number);
-        let request_id = match self.quirks.on(Switch::SameRequestId) {
+        let request_id = match self.deviations.has(Switch::SameRequestId) {
             true => "req-1".to_owned(),
             false => format!("req-{}", self.prompts + 1),
         };
-        let emitter = EventEmitter { quirks: &self.quirks, now };
+        let emitter = EventEmitter { deviations: &self.deviations, now };
         let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
-        if session.status == Status::Stopped && !self.quirks.on(Switch::StoppedTakesPrompts) {
+        if session.status == Status::Stopped && !self.deviations.has(Switch::StoppedTakesPrompts) {
             return Err(Refusal::no_session(&session.id));
         }
         if let Some(refusal) = &session.refusal {
@@ -148,13 +148,13 @@ impl Model {
         }
         let data = json!({"request_id": request_id, "prompt": prompt});
         if session.is_busy() || busy_elsewhere.is_some() {
-            if self.quirks.on(Switch::AcceptsBusy) {
+            if self.deviations.has(Switch::AcceptsBusy) {
                 return Ok(accepted_reply(&request_id));
             }
-            if self.quirks.on(Switch::BusyReplaces) {
+            if self.deviations.has(Switch::BusyReplaces) {
                 session.abandon();
             }
-            if self.quirks.on(Switch::WorksOnRefused) {
+            if self.deviations.has(Switch::WorksOnRefused) {
                 session.emit(&emitter, "prompt:submit", data);
             }
             let refusal = Refusal::new("SESSION_BUSY", "Session is processing another request");
@@ -177,7 +177,7 @@ impl Model {
 
     /// What a session other than this one works on, where a flaw wants to know.
     fn busy_elsewhere(&self, number: u64) -> Option<String> {
-        if !self.quirks.on(Switch::OneAtATime) {
+        if !self.deviations.has(Switch::OneAtATime) {
             return None;
         }
         let others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
@@ -186,7 +186,7 @@ impl Model {
 
     /// The subscribers of another session that works, where a flaw sends them the events of this one.
     fn senders_of_busy_session(&self, number: u64) -> Option<Vec<FeedSender>> {
-        if !self.quirks.on(Switch::MixesSessions) {
+        if !self.deviations.has(Switch::MixesSessions) {
             return None;
         }
         let mut others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
@@ -195,7 +195,7 @@ impl Model {
 
     /// All subscribers, where a flaw sends them all events.
     fn all_senders(&self) -> Vec<FeedSender> {
-        match self.quirks.on(Switch::LeaksEvents) {
+        match self.deviations.has(Switch::LeaksEvents) {
             true => self.sessions.values().flat_map(|session| session.senders.clone()).collect(),
             false => vec![],
         }

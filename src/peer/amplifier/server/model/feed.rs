@@ -7,7 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::super::quirks::{Quirks, Why};
+use crate::peer::deviation::Why;
+
+use super::super::deviations::Deviations;
 use super::state::marked;
 
 /// So many events may wait for a subscriber before the agent waits for it, too.
@@ -168,8 +170,8 @@ impl Drop for Feed {
 /// Emits events at a moment.
 #[derive(Clone, Copy)]
 pub struct EventEmitter<'a> {
-    /// The quirks that are on.
-    pub quirks: &'a Quirks,
+    /// The deviations that are on.
+    pub deviations: &'a Deviations,
     /// The present time of the model.
     pub now: Duration,
 }
@@ -193,7 +195,7 @@ impl EventEmitter<'_> {
             members.extend(data);
         }
         let mut messages = vec![json!({"event": event, "data": members})];
-        let changed = if self.quirks.is_empty() { None } else { self.quirks.messages(event, &mut messages) };
+        let changed = if self.deviations.is_empty() { None } else { self.deviations.messages(event, &mut messages) };
         for message in messages {
             let message = Arc::new(FeedMessage {
                 event: message["event"].as_str().unwrap_or_default().to_owned(),

@@ -5,13 +5,12 @@ use std::sync::LazyLock;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
+use crate::peer::deviation::Why;
 use crate::protocol::amplifier::{CODES, Endpoint, PROTOCOL, Route};
 use crate::trace::read_json;
 
-use super::super::quirks::Why;
-
 /// A request for an endpoint.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EndpointRequest {
     /// The endpoint, the name in its path, and its query.
     pub route: Route,

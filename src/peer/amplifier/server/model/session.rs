@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::super::quirks::Switch;
+use super::super::deviations::Switch;
 use super::super::script::FileEffect;
 use super::Refusal;
 use super::approvals::{ApprovalResolution, PendingApproval};
@@ -170,7 +170,7 @@ impl Session {
         self.subscription_count += 1;
         self.remove_left(emitter);
         let mut data = json!({"profile": self.profile, "timestamp": moment(started, self.created)});
-        if emitter.quirks.on(Switch::LeaksInEvents) {
+        if emitter.deviations.has(Switch::LeaksInEvents) {
             data["api_key"] = self.key.as_str().into();
         }
         emitter.emit(&self.id, std::slice::from_ref(&sender), "session:start", data);
@@ -180,12 +180,12 @@ impl Session {
 
     /// Emits an event to the subscribers.
     pub(super) fn emit(&mut self, emitter: &EventEmitter<'_>, event: &str, data: Value) {
-        if emitter.quirks.is_empty() {
+        if emitter.deviations.is_empty() {
             self.senders.retain(FeedSender::is_live);
             return emitter.emit(&self.id, &self.senders, event, data);
         }
         self.remove_left(emitter);
-        self.emit_with_quirks(emitter, event, data);
+        self.emit_with_deviations(emitter, event, data);
     }
 
     /// Sends the subscribers a message as it is.
@@ -203,17 +203,17 @@ impl Session {
         if self.senders.len() == before {
             return;
         }
-        if emitter.quirks.on(Switch::LeavingEndsOthers) {
+        if emitter.deviations.has(Switch::LeavingEndsOthers) {
             self.cut(FeedEnd::Over);
         }
-        if emitter.quirks.on(Switch::LeavingEndsPrompt) && self.is_busy() {
+        if emitter.deviations.has(Switch::LeavingEndsPrompt) && self.is_busy() {
             self.abandon();
         }
     }
 
     /// Emits an event as flaws have it: to other subscribers, or at another time.
-    fn emit_with_quirks(&mut self, emitter: &EventEmitter<'_>, event: &str, mut data: Value) {
-        let on = |switch| emitter.quirks.on(switch);
+    fn emit_with_deviations(&mut self, emitter: &EventEmitter<'_>, event: &str, mut data: Value) {
+        let on = |switch| emitter.deviations.has(switch);
         if on(Switch::LeaksInEvents) && event == "prompt:complete" {
             data["api_key"] = self.key.as_str().into();
         }

@@ -8,9 +8,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use crate::peer::deviation::Why;
 use crate::protocol::amplifier::Endpoint;
 
-use super::super::quirks::{Quirks, Switch, Why};
+use super::super::deviations::{Deviations, Switch};
 use super::super::script::{Script, ScriptedError};
 use super::approvals::run_guarded;
 use super::feed::{EventEmitter, FeedEnd};
@@ -29,8 +30,8 @@ pub trait Workspace: Send {
 
 /// The state of a server.
 pub struct Model {
-    /// The quirks of the server.
-    pub quirks: Quirks,
+    /// The deviations of the server.
+    pub deviations: Deviations,
     pub(super) script: Arc<Script>,
     pub(super) workspace: Box<dyn Workspace>,
     pub(super) started: Timestamp,
@@ -52,13 +53,13 @@ impl Model {
     /// One without sessions. `started` is the moment from which times are counted.
     pub fn new(
         script: Arc<Script>,
-        quirks: Quirks,
+        deviations: Deviations,
         workspace: Box<dyn Workspace>,
         started: Timestamp,
         port: u16,
     ) -> Self {
         Self {
-            quirks,
+            deviations,
             script,
             workspace,
             started,
@@ -115,16 +116,16 @@ impl Model {
     /// Handles a request for one of the twelve endpoints. Its events go to the feeds at once, or when the
     /// session [advances](Self::advance).
     pub fn handle(&mut self, mut request: EndpointRequest, now: Duration) -> Reply {
-        let why = self.quirks.request(&mut request);
+        let why = self.deviations.request(&mut request);
         let endpoint = request.route.endpoint;
         let mut reply = self.dispatch(&request, now).unwrap_or_else(Reply::from);
         reply.why = reply.why.or(why);
-        self.quirks.reply(Some(endpoint), &mut reply);
+        self.deviations.reply(Some(endpoint), &mut reply);
         reply
     }
 
     fn dispatch(&mut self, request: &EndpointRequest, now: Duration) -> Result<Reply, Refusal> {
-        if let Some(refusal) = self.quirks.refuse(request, self) {
+        if let Some(refusal) = self.deviations.refuse(request, self) {
             return Err(refusal);
         }
         let wanted = self.refuse.iter().position(|(of, _)| of.is_none_or(|of| of == request.route.endpoint));
@@ -147,7 +148,7 @@ impl Model {
                 self.expire(number, now);
                 let session = &self.sessions[&number];
                 let mut body = session.describe(self.started);
-                if self.quirks.on(Switch::LeaksInStatus) {
+                if self.deviations.has(Switch::LeaksInStatus) {
                     body["credentials"] = json!({"anthropic_api_key": session.key});
                 }
                 Ok(Reply::new(200, body))
@@ -183,17 +184,19 @@ impl Model {
     /// Where there is no such session.
     pub fn subscribe(&mut self, id: &str, now: Duration) -> Result<Feed, Refusal> {
         let number = self.number_of(id).ok_or_else(|| Refusal::no_session(id))?;
-        if self.quirks.on(Switch::FewStreams) && self.sessions.values().map(Session::subscribers).sum::<usize>() >= 49 {
+        if self.deviations.has(Switch::FewStreams)
+            && self.sessions.values().map(Session::subscribers).sum::<usize>() >= 49
+        {
             return Err(Refusal::new("SERVER_ERROR", "too many streams"));
         }
         let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session(id)) };
         if session.status == Status::Stopped {
             return Err(Refusal::no_session(id));
         }
-        if self.quirks.on(Switch::SubscribedOnce) && session.subscription_count > 0 && session.subscribers() == 0 {
+        if self.deviations.has(Switch::SubscribedOnce) && session.subscription_count > 0 && session.subscribers() == 0 {
             return Err(Refusal::new("SESSION_BUSY", "Session was subscribed to before"));
         }
-        Ok(session.subscribe(&EventEmitter { quirks: &self.quirks, now }, self.started))
+        Ok(session.subscribe(&EventEmitter { deviations: &self.deviations, now }, self.started))
     }
 
     /// Subscribes to the events of a session by a WebSocket.
@@ -202,7 +205,7 @@ impl Model {
     /// Where there is no such session.
     pub fn follow(&mut self, id: &str, now: Duration) -> Result<Feed, Refusal> {
         let feed = self.subscribe(id, now)?;
-        if let (true, Some(session)) = (self.quirks.on(Switch::SocketTakesOver), self.session_mut(id)) {
+        if let (true, Some(session)) = (self.deviations.has(Switch::SocketTakesOver), self.session_mut(id)) {
             session.senders.retain(|sender| sender.is_of(&feed));
         }
         Ok(feed)
@@ -214,7 +217,7 @@ impl Model {
         let Some(session) = self.numbers.get(id).and_then(|number| self.sessions.get_mut(number)) else {
             return NextAdvance::Done;
         };
-        let emitter = EventEmitter { quirks: &self.quirks, now };
+        let emitter = EventEmitter { deviations: &self.deviations, now };
         work::advance(
             session,
             &mut AgentContext { emitter, workspace: &*self.workspace, approval_count: &mut self.approval_count },
@@ -224,7 +227,7 @@ impl Model {
     /// Lets an approval time out whose time is up.
     pub(super) fn expire(&mut self, number: u64, now: Duration) {
         let Some(session) = self.sessions.get_mut(&number) else { return };
-        approvals::expire(session, &EventEmitter { quirks: &self.quirks, now });
+        approvals::expire(session, &EventEmitter { deviations: &self.deviations, now });
     }
 
     /// The state of the server, for whoever controls the mock.
@@ -238,7 +241,7 @@ impl Model {
             "sessions": sessions.collect::<Vec<_>>(),
             "created": self.created,
             "prompts": self.prompts,
-            "switched_on": self.quirks.names(),
+            "switched_on": self.deviations.names(),
         })
     }
 }
@@ -273,17 +276,17 @@ const RESTART_DELAY: Duration = Duration::from_millis(2200);
 impl Model {
     /// Ends a session.
     pub(super) fn stop(&mut self, number: u64, reason: &str, now: Duration) {
-        if self.quirks.is_empty() {
+        if self.deviations.is_empty() {
             return self.remove(number, reason, now);
         }
-        if self.quirks.on(Switch::StaysAlive) {
+        if self.deviations.has(Switch::StaysAlive) {
             return;
         }
         let Some(session) = self.sessions.get_mut(&number) else { return };
-        if self.quirks.on(Switch::RunsOnStop) {
+        if self.deviations.has(Switch::RunsOnStop) {
             run_guarded(session, &*self.workspace);
         }
-        let works_on = self.quirks.on(Switch::WorksOn) || self.quirks.on(Switch::ToolsAfterStop);
+        let works_on = self.deviations.has(Switch::WorksOn) || self.deviations.has(Switch::ToolsAfterStop);
         if let (true, Some(prompt)) = (works_on, session.prompt.clone()) {
             let case = self.script.case(&prompt);
             let later = now + RESTART_DELAY;
@@ -293,14 +296,14 @@ impl Model {
             self.begun.push(session.id.clone());
             return;
         }
-        if self.quirks.on(Switch::StoppedShown) || self.quirks.on(Switch::StoppedTakesPrompts) {
+        if self.deviations.has(Switch::StoppedShown) || self.deviations.has(Switch::StoppedTakesPrompts) {
             if session.status != Status::Stopped {
-                session.end(&EventEmitter { quirks: &self.quirks, now }, reason);
+                session.end(&EventEmitter { deviations: &self.deviations, now }, reason);
             }
             return;
         }
         self.remove(number, reason, now);
-        if self.quirks.on(Switch::StopsAll) {
+        if self.deviations.has(Switch::StopsAll) {
             let others: Vec<u64> = self.sessions.keys().copied().collect();
             others.into_iter().for_each(|other| self.remove(other, reason, now));
         }
@@ -309,7 +312,7 @@ impl Model {
     fn remove(&mut self, number: u64, reason: &str, now: Duration) {
         let Some(mut session) = self.sessions.remove(&number) else { return };
         self.numbers.remove(&session.id);
-        session.end(&EventEmitter { quirks: &self.quirks, now }, reason);
+        session.end(&EventEmitter { deviations: &self.deviations, now }, reason);
     }
 
     /// Does what a message of a client over a WebSocket says. A refusal is for that client alone.
@@ -319,7 +322,7 @@ impl Model {
     pub fn control(&mut self, id: &str, message: &str, now: Duration) -> Result<(), Refusal> {
         let number = self.number_of(id).ok_or_else(|| Refusal::no_session(id))?;
         let Ok(message) = serde_json::from_str::<Value>(message) else {
-            if self.quirks.on(Switch::BadMessageStops) {
+            if self.deviations.has(Switch::BadMessageStops) {
                 self.stop(number, "error", now);
             }
             return Err(Refusal::invalid("the message is not JSON"));
@@ -329,7 +332,7 @@ impl Model {
             Some("submit_prompt") => match message["prompt"].as_str() {
                 Some(prompt) => {
                     if let (true, Some(session)) =
-                        (self.quirks.on(Switch::SocketBusyReplaces), self.sessions.get_mut(&number))
+                        (self.deviations.has(Switch::SocketBusyReplaces), self.sessions.get_mut(&number))
                     {
                         session.abandon();
                     }
@@ -342,7 +345,8 @@ impl Model {
                     let options = session.pending.iter().flat_map(|pending| &pending.spec.options);
                     options.into_iter().any(|option| message["decision"] == *option)
                 };
-                if let (true, Some(session)) = (self.quirks.on(Switch::RunsBySocket), self.sessions.get_mut(&number))
+                if let (true, Some(session)) =
+                    (self.deviations.has(Switch::RunsBySocket), self.sessions.get_mut(&number))
                     && !offered(session)
                 {
                     run_guarded(session, &*self.workspace);
@@ -355,13 +359,15 @@ impl Model {
                 self.decide(number, &body, now).map(drop)
             }
             Some("stop") => {
-                match (self.quirks.on(Switch::StopEndsPrompt), self.sessions.get_mut(&number)) {
-                    (true, Some(session)) => work::end_early(session, &EventEmitter { quirks: &self.quirks, now }),
+                match (self.deviations.has(Switch::StopEndsPrompt), self.sessions.get_mut(&number)) {
+                    (true, Some(session)) => {
+                        work::end_early(session, &EventEmitter { deviations: &self.deviations, now })
+                    }
                     _ => self.stop(number, "user_stopped", now),
                 }
                 Ok(())
             }
-            _ if self.quirks.on(Switch::UnknownActionStops) => {
+            _ if self.deviations.has(Switch::UnknownActionStops) => {
                 self.stop(number, "error", now);
                 Ok(())
             }
@@ -373,7 +379,7 @@ impl Model {
     fn ignores(&self, action: &str) -> bool {
         ["submit_prompt", "submit_approval", "stop"]
             .into_iter()
-            .any(|known| known == action && self.quirks.on(Switch::Ignores(known)))
+            .any(|known| known == action && self.deviations.has(Switch::Ignores(known)))
     }
 
     /// Emits an event that whoever controls the mock wants, to the subscribers of a session, or of all. Gives how many
@@ -381,7 +387,7 @@ impl Model {
     pub fn emit(&mut self, id: Option<&str>, event: &str, data: &Value, now: Duration) -> usize {
         let mut count = 0;
         for session in self.sessions.values_mut().filter(|session| id.is_none_or(|id| id == session.id)) {
-            session.emit(&EventEmitter { quirks: &Quirks::default(), now }, event, data.clone());
+            session.emit(&EventEmitter { deviations: &Deviations::default(), now }, event, data.clone());
             count += 1;
         }
         count

@@ -6,6 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::super::EDITION;
+use super::super::deviations::TABLE;
 use super::super::script::{KEYS, Script, ScriptedError, example};
 use super::*;
 use crate::protocol::amplifier::Route;
@@ -32,12 +34,12 @@ impl ModelFixture {
         Self::with(example().clone(), &[])
     }
 
-    fn with(script: Script, quirks: &[&str]) -> Self {
+    fn with(script: Script, deviations: &[&str]) -> Self {
         let written = MemoryWorkspace::default();
-        let find = |name: &&str| super::super::mock::KNOWN.either(name).unwrap();
-        let quirks = quirks.iter().map(find).collect();
+        let find = |name: &&str| TABLE.either(EDITION, name).unwrap();
+        let deviations = deviations.iter().map(find).collect();
         let started: Timestamp = "2025-12-09T10:30:00Z".parse().unwrap();
-        let model = Model::new(Arc::new(script), quirks, Box::new(written.clone()), started, 8765);
+        let model = Model::new(Arc::new(script), deviations, Box::new(written.clone()), started, 8765);
         Self { model, now: Duration::ZERO, written }
     }
 

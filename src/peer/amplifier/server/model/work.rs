@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::peer::fill::{Groups, fill, fill_text, note};
 
-use super::super::quirks::{FailsBy, Switch};
+use super::super::deviations::{FailsBy, Switch};
 use super::super::script::{AgentStep, PromptCase, SayStep, Script, ScriptedAct, ScriptedError};
 use super::approvals::{deny, expire, run_guarded, use_tool};
 use super::feed::{EventEmitter, FeedEnd, FeedSender};
@@ -161,7 +161,7 @@ pub fn advance(session: &mut Session, context: &mut AgentContext<'_>) -> NextAdv
         expire(session, &context.emitter);
         let Some(work) = &session.work else { return NextAdvance::Done };
         if let Some(pending) = &session.pending {
-            if context.emitter.quirks.on(Switch::RunsUnwatched) {
+            if context.emitter.deviations.has(Switch::RunsUnwatched) {
                 if session.subscribers() == 0 {
                     run_guarded(session, context.workspace);
                     return NextAdvance::Done;
@@ -245,7 +245,7 @@ fn say_piece(session: &mut Session, context: &AgentContext<'_>, text_step: &SayS
     let now = context.emitter.now;
     let Some(work) = &mut session.work else { return StepOutcome::Finished };
     let index = work.blocks;
-    let anew = context.emitter.quirks.on(Switch::LastResponse);
+    let anew = context.emitter.deviations.has(Switch::LastResponse);
     let StepPhase::Saying { text, at } = &mut work.phase else {
         let text = fill_text(&text_step.text, &work.groups).repeat(text_step.times);
         work.phase = StepPhase::Saying { text, at: 0 };
@@ -309,7 +309,7 @@ pub fn end_early(session: &mut Session, emitter: &EventEmitter<'_>) {
     deny(session, emitter);
     let Some(work) = session.work.take() else { return };
     work.close(session, emitter);
-    if emitter.quirks.on(Switch::NeverCompletes) {
+    if emitter.deviations.has(Switch::NeverCompletes) {
         return;
     }
     let tokens = add_tokens(session, &work);
@@ -330,7 +330,7 @@ fn fail(session: &mut Session, context: &AgentContext<'_>, failure: &ScriptedErr
     let text = fill_text(&failure.text(), &work.groups);
     let message = format!("{}: {text}", failure.code);
     let emitter = &context.emitter;
-    match emitter.quirks.fails_by() {
+    match emitter.deviations.choose(|switch| if let Switch::FailsBy(how) = switch { Some(how) } else { None }) {
         None => session.emit(emitter, "status:update", json!({"status": "error", "message": message})),
         Some(FailsBy::Status) => {}
         Some(FailsBy::Completion) => {

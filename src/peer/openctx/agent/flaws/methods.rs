@@ -2,13 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::super::quirks::{FetchedResponse, OpenctxClientEffect, Results as _, Switch, has_others};
-use super::{OpenctxClientFlaw, each, flaw, text, without};
+use crate::peer::deviation::http::client::RequestEffect::Fails;
+use crate::peer::deviation::value::{each, remove_each, text};
+use crate::peer::deviation::{FlawRow, flaw};
+
+use super::super::deviations::{FetchedResponse, OpenctxClientEffect, Results as _, Switch, has_others};
 
 const MENTION: &[&str] = &["title", "description", "uri", "data"];
 const ITEM: &[&str] = &["title", "url", "ui", "ai"];
 
-pub const METHODS: &[OpenctxClientFlaw] = &[
+pub const METHODS: &[FlawRow<OpenctxClientEffect>] = &[
     // Metadata.
     flaw!("meta-params-list" "meta/client-params" "The parameters of `meta` are a list."
         OpenctxClientEffect::Params("meta", |params| *params = json!([]))),
@@ -19,9 +22,9 @@ pub const METHODS: &[OpenctxClientFlaw] = &[
         members.remove("name");
     })),
     flaw!("meta-needs-features" "meta/client-minimal" "Metadata without features is not taken."
-        OpenctxClientEffect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| !has_others(meta, &["name"])))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.result_of("meta").is_some_and(|meta| !has_others(meta, &["name"]))))),
     flaw!("meta-auto-include-text" "meta/client-auto-include" "Metadata with a boolean as `autoInclude` is not taken."
-        OpenctxClientEffect::Fails(|seen| seen.result_of("meta").is_some_and(|meta| meta["mentions"]["autoInclude"].is_boolean()))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.result_of("meta").is_some_and(|meta| meta["mentions"]["autoInclude"].is_boolean())))),
     flaw!("meta-patterns-anchored" "meta/client-patterns" "Patterns reach the caller with anchors."
     OpenctxClientEffect::Result("meta", |meta| {
         if let Some(selectors) = meta.pointer_mut("/items/messageSelectors") {
@@ -29,9 +32,9 @@ pub const METHODS: &[OpenctxClientFlaw] = &[
         }
     })),
     flaw!("meta-refuses-extra" "meta/client-extra-members" "Metadata with members that it does not know is not taken."
-    OpenctxClientEffect::Fails(|seen| {
+    OpenctxClientEffect::Http(Fails(|seen| {
         seen.result_of("meta").is_some_and(|meta| has_others(meta, &["name", "items", "mentions", "annotations"]))
-    })),
+    }))),
     // Mentions.
     flaw!("mentions-query-list" "mentions/client-params" "The query is sent as a list."
         OpenctxClientEffect::Params("mentions", |params| text(params, "query", |query| json!([query])))),
@@ -48,18 +51,18 @@ pub const METHODS: &[OpenctxClientFlaw] = &[
     flaw!("mentions-need-query" "mentions/client-no-query" "Without a query no request is made."
         OpenctxClientEffect::Switch(Switch::NeedsQuery)),
     flaw!("mentions-without-data" "mentions/client-result" "Of mentions only title and URI reach the caller."
-        OpenctxClientEffect::Result("mentions", |list| without(list, &["data", "description"]))),
+        OpenctxClientEffect::Result("mentions", |list| remove_each(list, &["data", "description"]))),
     flaw!("mentions-need-description" "mentions/client-minimal" "Mentions without a description are not taken."
-        OpenctxClientEffect::Fails(|seen| lacks(seen, "mentions", "description"))),
+        OpenctxClientEffect::Http(Fails(|seen| lacks(seen, "mentions", "description")))),
     flaw!("mentions-need-one" "mentions/client-empty" "An empty list makes the call fail."
-        OpenctxClientEffect::Fails(|seen| seen.is_empty("mentions"))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.is_empty("mentions")))),
     flaw!("mentions-first-hundred" "mentions/client-many" "The first hundred mentions reach the caller."
     OpenctxClientEffect::Result("mentions", |list| if let Value::Array(list) = list {
         list.truncate(100);
     })),
     flaw!("mentions-refuse-extra" "mentions/client-extra-members"
         "Mentions with members that it does not know are not taken."
-        OpenctxClientEffect::Fails(|seen| seen.entries("mentions").iter().any(|mention| has_others(mention, MENTION)))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.entries("mentions").iter().any(|mention| has_others(mention, MENTION))))),
     // Items.
     flaw!("items-message-list" "items/client-params" "The message is sent as a list."
         OpenctxClientEffect::Params("items", |params| text(params, "message", |message| json!([message])))),
@@ -81,17 +84,17 @@ pub const METHODS: &[OpenctxClientFlaw] = &[
     flaw!("items-for-no-message" "items/client-message-selector-matches" "Items are never asked for a message."
         OpenctxClientEffect::Switch(Switch::NeverForMessages)),
     flaw!("items-for-humans" "items/client-result" "What is for AI does not reach the caller."
-        OpenctxClientEffect::Result("items", |list| without(list, &["ai"]))),
+        OpenctxClientEffect::Result("items", |list| remove_each(list, &["ai"]))),
     flaw!("items-need-content" "items/client-minimal" "Items without content are not taken."
-        OpenctxClientEffect::Fails(|seen| lacks(seen, "items", "ai"))),
+        OpenctxClientEffect::Http(Fails(|seen| lacks(seen, "items", "ai")))),
     flaw!("items-need-one" "items/client-empty" "An empty list makes the call fail."
-        OpenctxClientEffect::Fails(|seen| seen.is_empty("items"))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.is_empty("items")))),
     flaw!("items-cut" "items/client-huge" "Of the content of an item the first mebibyte reaches the caller."
     OpenctxClientEffect::Result("items", |list| each(list, |item| if let Some(ai) = item.get_mut("ai") {
         text(ai, "content", |content| json!(content.chars().take(1 << 20).collect::<String>()));
     }))),
     flaw!("items-refuse-extra" "items/client-extra-members" "Items with members that it does not know are not taken."
-        OpenctxClientEffect::Fails(|seen| seen.entries("items").iter().any(|item| has_others(item, ITEM)))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.entries("items").iter().any(|item| has_others(item, ITEM))))),
 ];
 
 /// Whether an entry of the list that an answer to this method gives has no such member.
@@ -101,7 +104,7 @@ fn lacks(seen: &FetchedResponse, method: &str, key: &str) -> bool {
 
 const ANNOTATION: &[&str] = &["uri", "range", "item", "presentationHints"];
 
-pub const ANNOTATIONS: &[OpenctxClientFlaw] = &[
+pub const ANNOTATIONS: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("annotations-content-lines" "annotations/client-params"
     "The content is sent as a list of lines."
     OpenctxClientEffect::Params("annotations", |params| {
@@ -118,7 +121,7 @@ pub const ANNOTATIONS: &[OpenctxClientFlaw] = &[
         OpenctxClientEffect::Params("annotations", |params| text(params, "content", |content| json!(content.trim())))),
     flaw!("annotations-without-item" "annotations/client-result"
         "Annotations reach the caller without their items."
-        OpenctxClientEffect::Result("annotations", |list| without(list, &["item"]))),
+        OpenctxClientEffect::Result("annotations", |list| remove_each(list, &["item"]))),
     flaw!("annotations-from-one" "annotations/client-range" "Lines reach the caller counted from 1."
     OpenctxClientEffect::Result("annotations", |list| each(list, |annotation| {
         for end in ["/range/start/line", "/range/end/line"] {
@@ -132,15 +135,15 @@ pub const ANNOTATIONS: &[OpenctxClientFlaw] = &[
         list.retain(|annotation| annotation.get("range").is_some());
     })),
     flaw!("annotations-need-one" "annotations/client-empty" "An empty list makes the call fail."
-        OpenctxClientEffect::Fails(|seen| seen.is_empty("annotations"))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.is_empty("annotations")))),
     flaw!("annotations-refuse-hints" "annotations/client-hints" "Annotations with presentation hints are not taken."
-        OpenctxClientEffect::Fails(|seen| seen.entries("annotations").iter().any(|a| a.get("presentationHints").is_some()))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.entries("annotations").iter().any(|a| a.get("presentationHints").is_some())))),
     flaw!("annotations-refuse-extra" "annotations/client-extra-members"
         "Annotations with members that it does not know are not taken."
-        OpenctxClientEffect::Fails(|seen| seen.entries("annotations").iter().any(|a| has_others(a, ANNOTATION)))),
+        OpenctxClientEffect::Http(Fails(|seen| seen.entries("annotations").iter().any(|a| has_others(a, ANNOTATION))))),
 ];
 
-pub const SELECTORS: &[OpenctxClientFlaw] = &[
+pub const SELECTORS: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("needs-selectors" "selectors/client-none" "A provider without selectors is never asked."
         OpenctxClientEffect::Switch(Switch::NeedsSelectors)),
     flaw!("needs-condition" "selectors/client-no-condition" "A selector without conditions matches nothing."

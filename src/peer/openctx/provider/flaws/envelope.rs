@@ -2,35 +2,37 @@
 
 use serde_json::{Value, json};
 
-use super::super::quirks::{Instead, ProviderEffect};
-use super::super::request::{Method, RequestFault};
-use super::{ProviderFlaw, flaw, remove, set};
+use crate::peer::deviation::http::response::{Instead, change_body, content_type};
+use crate::peer::deviation::value::{remove, set};
+use crate::peer::deviation::{FlawRow, flaw};
+use crate::wire::http::{Content, Response};
 
-pub const ENVELOPE: &[ProviderFlaw] = &[
+use super::super::deviations::{ProviderAnswer, ProviderEffect, body, response};
+use super::super::request::{Method, RequestFault};
+
+pub const ENVELOPE: &[FlawRow<ProviderEffect>] = &[
     flaw!("unanswered" "envelope/answered"
         "Requests other than the first are not answered, and the connection is held."
-        ProviderEffect::Instead(|s| (s.memory.requests > 0).then_some(Instead::Never))),
+        ProviderEffect::Instead(|s| (s.history.requests > 0).then_some(Instead::Never))),
     flaw!("closes-without-answer" "envelope/answered" "Connections are closed in answer to a request for `mentions`, `items` or `annotations`."
         ProviderEffect::Instead(|s| (!s.is(Method::Meta)).then_some(Instead::Close))),
     flaw!("resets-without-answer" "envelope/answered" "Connections are cut in answer to a request for `mentions`, `items` or `annotations`."
         ProviderEffect::Instead(|s| (!s.is(Method::Meta)).then_some(Instead::Reset))),
-    flaw!("json-cut-short" "envelope/json" "The JSON ends before it is whole." ProviderEffect::Body(|b| b.truncate(b.len().saturating_sub(1)))),
+    flaw!("json-cut-short" "envelope/json" "The JSON ends before it is whole." body(|b| b.truncate(b.len().saturating_sub(1)))),
     flaw!("json-as-javascript" "envelope/json" "Keys have no quotes, as in JavaScript."
-    ProviderEffect::Body(|b| {
+    body(|b| {
         let text = String::from_utf8_lossy(b);
         *b = text.replace("\"result\":", "result:").replace("\"error\":", "error:").into_bytes();
     })),
     flaw!("json-with-nan" "envelope/json" "A number is NaN."
-        ProviderEffect::Body(|b| replace_last(b, b"}", b",\"took\":NaN}"))),
+        body(|b| replace_last(b, b"}", b",\"took\":NaN}"))),
     flaw!("json-with-prefix" "envelope/json" "Before the JSON goes `)]}'`, against hijacking."
-        ProviderEffect::Body(|b| drop(b.splice(..0, *b")]}'\n")))),
-    flaw!("json-twice" "envelope/json" "The answer comes twice in one body." ProviderEffect::Body(|b| *b = b.repeat(2))),
-    flaw!("body-empty" "envelope/json" "The body is empty." ProviderEffect::Body(Vec::clear)),
+        body(|b| drop(b.splice(..0, *b")]}'\n")))),
+    flaw!("body-empty" "envelope/json" "The body is empty." body(Vec::clear)),
     flaw!("page-instead-of-json" "envelope/json" "The body is an HTML page."
-    ProviderEffect::Carried(|r| {
-        r.headers.retain(|(name, _)| name != "Content-Type");
-        r.headers.push(("Content-Type".to_owned(), Some("text/html; charset=utf-8".to_owned())));
-        r.content = crate::wire::http::Content::Whole(b"<!doctype html><title>Sign in</title>".to_vec());
+    response(|r| {
+        content_type(r, "text/html; charset=utf-8");
+        change_body(r, |_| b"<!doctype html><title>Sign in</title>".to_vec());
     })),
     flaw!("json-in-json" "envelope/object" "The answer is JSON in a JSON text."
         ProviderEffect::Envelope(|a| *a = Value::String(a.to_string()))),
@@ -93,22 +95,22 @@ pub const ENVELOPE: &[ProviderFlaw] = &[
         ProviderEffect::Error(|e| set(e, "message", json!({"en": "no"})))),
     flaw!("error-message-null" "envelope/error-message" "The message of errors is null." ProviderEffect::Error(|e| set(e, "message", Value::Null))),
     flaw!("unknown-method-as-meta" "envelope/unknown-method" "Unknown methods are answered as `meta` is."
-        ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoMethod)).then(|| Instead::Result(json!({"name": "Any method"}))))),
+        ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoMethod)).then(|| Instead::result(json!({"name": "Any method"}))))),
     flaw!("unknown-method-empty" "envelope/unknown-method" "Unknown methods are answered with an empty list."
-        ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoMethod)).then(|| Instead::Result(json!([]))))),
+        ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoMethod)).then(|| Instead::result(json!([]))))),
     flaw!("malformed-as-empty" "envelope/malformed" "A body that is no JSON counts as an empty request for `mentions`."
     ProviderEffect::Instead(|s| {
         let posted = s.received.head.method() == "POST";
-        (posted && *s.request == Err(RequestFault::NoJson)).then(|| Instead::Result(json!([])))
+        (posted && *s.request == Err(RequestFault::NoJson)).then(|| Instead::result(json!([])))
     })),
     flaw!("malformed-fails" "envelope/malformed" "A body that is no JSON is answered with the status 500 and a page."
         ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoJson)).then(failed))),
     flaw!("no-request-as-meta" "envelope/no-request" "JSON that is no request is answered as `meta` is."
-        ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoRequest)).then(|| Instead::Result(json!({"name": "Any request"}))))),
+        ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoRequest)).then(|| Instead::result(json!({"name": "Any request"}))))),
     flaw!("no-request-fails" "envelope/no-request" "JSON that is no request is answered with the status 500 and a page."
         ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoRequest)).then(failed))),
     flaw!("bad-params-as-none" "envelope/bad-params" "Wrong parameters are answered with an empty list."
-        ProviderEffect::Instead(|s| wrong_params(s.request).then(|| Instead::Result(json!([]))))),
+        ProviderEffect::Instead(|s| wrong_params(s.request).then(|| Instead::result(json!([]))))),
     flaw!("bad-params-fail" "envelope/bad-params" "Wrong parameters are answered with the status 500 and a page."
         ProviderEffect::Instead(|s| wrong_params(s.request).then(failed))),
 ];
@@ -118,11 +120,11 @@ fn wrong_params(request: &Result<super::super::request::Request, RequestFault>) 
 }
 
 /// The response of common frameworks when an exception was thrown.
-fn failed() -> Instead {
+fn failed() -> Instead<ProviderAnswer> {
     let page = "<!DOCTYPE html>\n<html><body><pre>TypeError: Cannot read properties of undefined</pre></body></html>\n";
-    let response = crate::wire::http::Response::new("500 Internal Server Error");
-    let page = crate::wire::http::Content::Whole(page.into());
-    Instead::Respond(Box::new(response.header("Content-Type", "text/html; charset=utf-8").content(page)))
+    let response = Response::new("500 Internal Server Error");
+    let page = Content::Whole(page.into());
+    Instead::respond(response.header("Content-Type", "text/html; charset=utf-8").content(page))
 }
 
 fn nothing_as(answer: &mut Value, nothing: Value) {

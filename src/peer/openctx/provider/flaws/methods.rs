@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::super::quirks::{Instead, ProviderEffect, RequestInContext};
-use super::super::request::{Method, Request};
-use super::{ProviderFlaw, each, feature, flaw, remove, set, set_each, without};
+use crate::peer::deviation::http::response::Instead;
+use crate::peer::deviation::value::{each, remove, set, set_each};
+use crate::peer::deviation::{FlawRow, flaw};
 
-pub const META: &[ProviderFlaw] = &[
+use super::super::deviations::{ProviderAnswer, ProviderEffect, RequestInContext};
+use super::super::request::{METHODS, Method, Request};
+
+pub const META: &[FlawRow<ProviderEffect>] = &[
     flaw!("meta-fails" "meta/offered" "`meta` is answered with an error."
         ProviderEffect::Instead(|s| s.is(Method::Meta).then(|| Instead::error(-32603, "something went wrong")))),
     flaw!("meta-as-list" "meta/result" "The result of `meta` is a list with one object."
@@ -56,7 +59,30 @@ const fn meta(change: fn(&mut serde_json::Value)) -> ProviderEffect {
     ProviderEffect::Result(Some(Method::Meta), change)
 }
 
-pub const MENTIONS: &[ProviderFlaw] = &[
+/// Sets a member of a feature in the result of `meta`, which has it from then on.
+fn feature(meta: &mut Value, feature: &str, key: &str, value: impl Into<Value>) {
+    if !meta[feature].is_object() {
+        set(meta, feature, json!({}));
+    }
+    set(&mut meta[feature], key, value);
+}
+
+/// Behaves as a provider without the feature of this method, which answers the method in this way.
+fn without(
+    seen: &RequestInContext<'_>,
+    method: Method,
+    instead: Instead<ProviderAnswer>,
+) -> Option<Instead<ProviderAnswer>> {
+    if seen.is(method) {
+        return Some(instead);
+    }
+    let features = METHODS.iter().skip(1).filter(|feature| **feature != method);
+    let mut meta = json!({"name": format!("No {}", method.name())});
+    features.for_each(|feature| set(&mut meta, feature.name(), json!({})));
+    seen.is(Method::Meta).then_some(Instead::result(meta))
+}
+
+pub const MENTIONS: &[FlawRow<ProviderEffect>] = &[
     flaw!("mentions-fail" "mentions/offered" "`mentions` is answered with an error, though the feature is there."
         ProviderEffect::Instead(|s| s.is(Method::Mentions).then(|| Instead::error(-32603, "something went wrong")))),
     flaw!("mentions-in-object" "mentions/result" "The mentions are the member `mentions` of an object."
@@ -121,7 +147,7 @@ pub const MENTIONS: &[ProviderFlaw] = &[
     flaw!("mentions-missing-empty-object" "envelope/method-not-offered"
         ["mentions/result": "An object is no list."]
         "There is no mentions feature, and `mentions` is answered with an empty object."
-        ProviderEffect::Instead(|s| without(s, Method::Mentions, Instead::Result(json!({}))))),
+        ProviderEffect::Instead(|s| without(s, Method::Mentions, Instead::result(json!({}))))),
     flaw!("mentions-missing-unanswered" "envelope/answered"
         "There is no mentions feature, and `mentions` is not answered."
     ProviderEffect::Instead(|s| without(s, Method::Mentions, Instead::Close))),
@@ -132,12 +158,12 @@ const fn mentions(change: fn(&mut Value)) -> ProviderEffect {
 }
 
 /// An error where `autoInclude` is what is not understood.
-fn include(seen: &RequestInContext<'_>, wrong: fn(&Value) -> bool) -> Option<Instead> {
+fn include(seen: &RequestInContext<'_>, wrong: fn(&Value) -> bool) -> Option<Instead<ProviderAnswer>> {
     let given = seen.request.as_ref().ok()?.params.get("autoInclude")?;
     (seen.is(Method::Mentions) && wrong(given)).then(|| Instead::error(-32602, "`autoInclude` is of a wrong type"))
 }
 
-pub const ITEMS: &[ProviderFlaw] = &[
+pub const ITEMS: &[FlawRow<ProviderEffect>] = &[
     flaw!("items-fail" "items/offered" "`items` is answered with an error, though the feature is there."
         ProviderEffect::Instead(|s| s.is(Method::Items).then(|| Instead::error(-32603, "something went wrong")))),
     flaw!("one-item-as-object" "items/result" "A single item is not put into a list."
@@ -193,7 +219,7 @@ pub const ITEMS: &[ProviderFlaw] = &[
     flaw!("items-missing-empty-object" "envelope/method-not-offered"
         ["items/result": "An object is no list."]
         "There is no items feature, and `items` is answered with an empty object."
-        ProviderEffect::Instead(|s| without(s, Method::Items, Instead::Result(json!({}))))),
+        ProviderEffect::Instead(|s| without(s, Method::Items, Instead::result(json!({}))))),
     flaw!("items-missing-unanswered" "envelope/answered"
         "There is no items feature, and `items` is not answered."
     ProviderEffect::Instead(|s| without(s, Method::Items, Instead::Close))),
@@ -222,7 +248,7 @@ macro_rules! ranges {
     };
 }
 
-pub const ANNOTATIONS: &[ProviderFlaw] = &[
+pub const ANNOTATIONS: &[FlawRow<ProviderEffect>] = &[
     flaw!("annotations-fail" "annotations/offered" "`annotations` is answered with an error, though the feature is there."
         ProviderEffect::Instead(|s| s.is(Method::Annotations).then(|| Instead::error(-32603, "something went wrong")))),
     flaw!("annotations-in-object" "annotations/result" "The annotations are the member `annotations` of an object."
@@ -322,7 +348,7 @@ pub const ANNOTATIONS: &[ProviderFlaw] = &[
         ["annotations/result": "An object is no list."]
        
         "There is no annotations feature, and `annotations` is answered with an empty object."
-        ProviderEffect::Instead(|s| without(s, Method::Annotations, Instead::Result(json!({}))))),
+        ProviderEffect::Instead(|s| without(s, Method::Annotations, Instead::result(json!({}))))),
     flaw!("annotations-missing-unanswered" "envelope/answered"
         "There is no annotations feature, and `annotations` is not answered."
         ProviderEffect::Instead(|s| without(s, Method::Annotations, Instead::Close))),

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::peer::mock;
 use crate::protocol::{Level, Requirement, role};
-
-use super::mock;
 
 /// Holds the flaws and freedoms of a role's mock to the catalogue: every requirement that can be violated has a flaw, in each
 /// edition, but for those (areas and slugs) that are `beyond` what a proof can wait for; what flaws break and freedoms forgo exists, and no freedom forgoes a must; names are words, and each is there
@@ -19,20 +18,17 @@ pub fn fits_the_catalogue(name: &str, beyond: &[&str]) {
         own().filter(|r| r.level != Level::May && !beyond.contains(&r.short()) && !has_flaw(r)).map(|r| r.id).collect();
     assert_eq!(missing, [""; 0]);
     for flaw in flaws {
-        for edition in flaw.editions {
+        for edition in &flaw.editions {
             assert!(of(edition, flaw.breaks).is_some(), "{} of {edition}: {}", flaw.name, flaw.breaks);
         }
-        for also in flaw.also {
-            let meant = |r: &Requirement| {
-                r.short() == also.requirement || format!("{}/{}", r.edition(), r.short()) == also.requirement
-            };
-            assert!(own().any(meant), "{}: {}", flaw.name, also.requirement);
+        for also in &flaw.also {
+            assert!(own().any(|r| also.means(r)), "{}: {}", flaw.name, also.requirement);
             assert_ne!(also.requirement, flaw.breaks, "{}", flaw.name);
             assert!(also.why.ends_with('.'), "{}: {}", flaw.name, also.requirement);
         }
     }
     for freedom in freedoms {
-        for short in freedom.forgoes {
+        for short in &freedom.forgoes {
             let found: Vec<_> = freedom.editions.iter().filter_map(|edition| of(edition, short)).collect();
             assert!(!found.is_empty(), "{}: {short}", freedom.name);
             assert!(found.iter().all(|r| r.level != Level::Must), "{}: {short}", freedom.name);

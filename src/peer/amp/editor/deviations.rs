@@ -1,19 +1,20 @@
 //! The hooks of an editor for flaws and freedoms: what each of them can change.
 //!
-//! A [`Quirk`] has a name and one [`EditorEffect`]. Most effects are data: a function that rewrites a body, a
+//! Most effects of a deviation are data: a function that rewrites a body, a
 //! message, a lockfile, a handshake's head or a frame on its way out. The rest are [`Switch`]es, queried at the one
 //! place where the behaviour is decided.
 
-use std::sync::{Mutex, PoisonError};
+use std::ops::{Deref, DerefMut};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::peer::amp::assembler::FrameFault;
-use crate::peer::modifier::MockHistory;
-use crate::peer::quirks::Quirks as Switched;
+use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
+use crate::peer::deviation::{DeviationTable, Deviations, Includes, includes};
 use crate::protocol::amp::names::{Method, NotificationKind};
-use crate::trace::Head;
-use crate::wire::websocket::FrameSpec;
+
+use super::flaws::{connection, methods, notifications};
+use super::freedoms::FREEDOMS;
 
 /// The unit in which columns are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,27 +28,24 @@ pub enum ColumnUnit {
     Utf16,
 }
 
-/// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<EditorEffect>;
-
-/// The effect of a quirk.
+/// The effect of a flaw or freedom.
 #[derive(Clone, Copy, Debug)]
 pub enum EditorEffect {
     /// Queried where the behaviour is decided.
     Switch(Switch),
+    /// Rewrites what goes over a WebSocket.
+    Socket(SocketEffect),
+    /// Queried where an end of a WebSocket decides.
+    SocketSwitch(SocketSwitch),
     /// Rewrites a result, an error or a notification's data.
     Body(MessageFilter, fn(&mut Value)),
     /// Rewrites a whole message.
     Message(MessageFilter, fn(&mut Value)),
-    /// Rewrites the text of a message.
-    Text(MessageFilter, fn(&mut Vec<u8>)),
     /// Rewrites the content of the lockfile.
     Lockfile(fn(&mut Value)),
-    /// Rewrites the head of the response to a handshake that is accepted.
-    Head(fn(&mut Head)),
-    /// Rewrites a frame to what is sent instead.
-    Frame(EditorFrameKind, fn(FrameSpec) -> Vec<FrameSpec>),
 }
+
+includes!(EditorEffect: Switch(Switch), Socket(SocketEffect), SocketSwitch(SocketSwitch));
 
 /// Which messages an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,17 +62,6 @@ pub enum MessageFilter {
     Error,
     /// Notifications of every topic or of one.
     Notification(Option<NotificationKind>),
-}
-
-/// Which frames an effect concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EditorFrameKind {
-    /// Frames that carry a message.
-    Message,
-    /// Pongs.
-    Pong,
-    /// Close frames.
-    Close,
 }
 
 /// A trigger that makes a fragile server stop serving everybody.
@@ -185,22 +172,9 @@ pub enum Switch {
     Refuse403,
     RefuseAfterAccept,
     // Frames.
-    NoPong,
-    CloseNotAnswered,
-    CloseIgnored,
     NeverReads,
     Breaks(Breakdown),
     KeepsTcpOpen,
-    DeafBeyond(u64),
-    LosesSplitFrames,
-    LosesJoinedFrames,
-    ClosesOnPong,
-    RefusesFragments,
-    ChecksFragmentsAlone,
-    ForgetsAtControl,
-    Tolerates(FrameFault),
-    WrongFailureCode,
-    AnswersCloseWith1000,
     // Requests.
     AnswersTwice,
     AnswersEverybody,
@@ -314,52 +288,59 @@ pub enum Switch {
     HomeOnly,
 }
 
-/// The quirks that are switched on.
+/// The deviations that are switched on, and the flaw that was last asked for.
 #[derive(Debug, Default)]
-pub struct Quirks {
-    on: Switched<EditorEffect>,
-    /// The flaw that was last asked for.
+pub struct EditorDeviations {
+    on: Deviations<EditorEffect>,
     last_flaw: Mutex<Option<&'static str>>,
 }
 
-impl Clone for Quirks {
+impl Clone for EditorDeviations {
     fn clone(&self) -> Self {
         self.on.clone().into()
     }
 }
 
-impl From<Switched<EditorEffect>> for Quirks {
-    fn from(on: Switched<EditorEffect>) -> Self {
+impl From<Deviations<EditorEffect>> for EditorDeviations {
+    fn from(on: Deviations<EditorEffect>) -> Self {
         Self { on, last_flaw: Mutex::default() }
     }
 }
 
-impl Quirks {
-    /// Whether a behaviour is switched on. If a flaw does that, [`Quirks::last_flaw`] gives its name until
-    /// [`Quirks::reset_last_flaw`].
-    pub fn has(&self, switch: Switch) -> bool {
-        let Some(quirk) = self.find(switch) else { return false };
-        if quirk.flaw {
-            self.note_flaw(Some(quirk.name));
+impl Deref for EditorDeviations {
+    type Target = Deviations<EditorEffect>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.on
+    }
+}
+
+impl DerefMut for EditorDeviations {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.on
+    }
+}
+
+impl EditorDeviations {
+    /// Whether a behaviour is switched on. If a flaw does that, [`EditorDeviations::last_flaw`] gives its name until
+    /// [`EditorDeviations::reset_last_flaw`].
+    pub fn has<K: PartialEq>(&self, switch: K) -> bool
+    where
+        EditorEffect: Includes<K>,
+    {
+        let Some(deviation) = self.find(switch) else { return false };
+        if deviation.flaw {
+            self.note_flaw(Some(deviation.name));
         }
         true
     }
 
-    /// The name of the flaw that switches a behaviour on, if one does: the reason to give in the trace.
-    pub fn why(&self, switch: Switch) -> Option<&'static str> {
-        self.find(switch).and_then(Quirk::why)
-    }
-
-    fn find(&self, switch: Switch) -> Option<&Quirk> {
-        self.on.find_effect(|effect| matches!(effect, EditorEffect::Switch(s) if s == switch))
-    }
-
-    /// The flaw that has been asked for and was on since the last [`Quirks::reset_last_flaw`].
+    /// The flaw that has been asked for and was on since the last [`EditorDeviations::reset_last_flaw`].
     pub fn last_flaw(&self) -> Option<&'static str> {
         *self.last_flaw.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Resets [`Quirks::last_flaw`].
+    /// Resets [`EditorDeviations::last_flaw`].
     pub fn reset_last_flaw(&self) {
         self.note_flaw(None);
     }
@@ -368,34 +349,34 @@ impl Quirks {
         *self.last_flaw.lock().unwrap_or_else(PoisonError::into_inner) = flaw;
     }
 
-    /// The first switch for which `choose` gives something.
-    pub fn choose<T>(&self, choose: impl Fn(Switch) -> Option<T>) -> Option<T> {
-        self.on.choose_effect(|effect| if let EditorEffect::Switch(switch) = effect { choose(switch) } else { None })
-    }
-
     /// The unit in which columns are counted.
     pub fn columns(&self) -> ColumnUnit {
         let unit = |switch| if let Switch::ColumnsIn(unit) = switch { Some(unit) } else { None };
         self.choose(unit).unwrap_or_default()
     }
+}
 
-    /// The quirks that show now.
-    pub fn iter(&self) -> impl Iterator<Item = &Quirk> {
-        self.on.iter()
-    }
+/// Every flaw and freedom of the mock editor, in the order of the areas.
+pub static TABLE: LazyLock<DeviationTable<EditorEffect>> = LazyLock::new(|| {
+    DeviationTable::new("amp-server")
+        .with_flaws(connection::DISCOVERY_FLAWS)
+        .with_flaws(connection::CONNECTION_FLAWS)
+        .with_shared_flaws(websocket::SENDING)
+        .with_shared_flaws(websocket::TAKING)
+        .with_flaws(connection::FRAMING_FLAWS)
+        .with_flaws(methods::ENVELOPE_FLAWS)
+        .with_flaws(methods::METHODS_FLAWS)
+        .with_flaws(methods::READ_FILE_FLAWS)
+        .with_flaws(methods::EDIT_FILE_FLAWS)
+        .with_flaws(notifications::NOTIFICATIONS_FLAWS)
+        .with_flaws(notifications::ROBUSTNESS_FLAWS)
+        .with_freedoms(FREEDOMS)
+});
 
-    /// The names of all of them, whether they show now or not.
-    pub fn names(&self) -> Vec<&'static str> {
-        self.on.names()
-    }
-
-    /// The history of the editor, on which it depends which quirks show.
-    pub fn course(&self) -> &MockHistory {
-        self.on.course()
-    }
-
-    /// Switches one on or off.
-    pub fn set(&mut self, quirk: Quirk, on: bool) {
-        self.on.set(quirk, on);
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        crate::peer::deviation::fits_the_catalogue("amp-server", &[]);
     }
 }

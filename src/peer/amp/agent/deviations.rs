@@ -4,30 +4,30 @@
 //! out, or what is reported to the user. The rest are [`Switch`]es, queried at the one place where the behaviour is
 //! decided.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
-use crate::peer::amp::assembler::FrameFault;
+use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
+use crate::peer::deviation::{DeviationTable, includes};
 use crate::protocol::amp::names::Method;
-use crate::wire::websocket::{ClientRequest, FrameSpec};
 
-/// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<AgentEffect>;
+use super::flaws::{connection, messages};
+use super::freedoms::FREEDOMS;
 
-/// The effect of a quirk.
+/// The effect of a flaw or freedom.
 #[derive(Clone, Copy, Debug)]
 pub enum AgentEffect {
     /// Queried where the behaviour is decided.
     Switch(Switch),
-    /// Rewrites the handshake's request.
-    Handshake(fn(&mut ClientRequest)),
+    /// Rewrites what goes over a WebSocket.
+    Socket(SocketEffect),
+    /// Queried where an end of a WebSocket decides.
+    SocketSwitch(SocketSwitch),
     /// Rewrites the parameters of requests, of every method or of one.
     Params(Option<Method>, fn(&mut Value)),
     /// Rewrites a whole request.
     Request(fn(&mut Value)),
-    /// Rewrites the text of a request.
-    Text(fn(&mut Vec<u8>)),
-    /// Rewrites a frame to what is sent instead.
-    Frame(AgentFrameKind, fn(FrameSpec) -> Vec<FrameSpec>),
     /// Rewrites what is reported of a result, of every method or of one.
     Result(Option<Method>, fn(&mut Value)),
     /// Rewrites what is reported of a notification, by its name; none is not reported.
@@ -38,16 +38,7 @@ pub enum AgentEffect {
     Line(fn(&mut Value)),
 }
 
-/// Which frames an effect concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgentFrameKind {
-    /// Frames that carry a request.
-    Request,
-    /// Pongs.
-    Pong,
-    /// Close frames.
-    Close,
-}
+includes!(AgentEffect: Switch(Switch), Socket(SocketEffect), SocketSwitch(SocketSwitch));
 
 /// A trigger that makes a fragile client hang or die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,20 +111,8 @@ pub enum Switch {
     ConnectsOnce,
     RemembersEditor,
     // Frames.
-    Tolerates(FrameFault),
-    DeafBeyond(u64),
-    RefusesFragments,
-    ChecksFragmentsAlone,
-    ForgetsAtControl,
-    LosesSplitFrames,
-    LosesJoinedFrames,
-    NoPong,
     NoPongWhileOpen,
-    ClosesOnPong,
-    CloseNotAnswered,
-    AnswersCloseWith1000,
     LeavesSilently,
-    WrongFailureCode,
     // Requests and responses.
     OneId,
     NumericIds,
@@ -182,22 +161,29 @@ pub enum Switch {
     FailuresAsErrors,
 }
 
-/// The quirks that are switched on.
-pub type Quirks = crate::peer::quirks::Quirks<AgentEffect>;
+/// The deviations that are switched on.
+pub type Deviations = crate::peer::deviation::Deviations<AgentEffect>;
 
-impl Quirks {
-    /// Whether a behaviour is switched on.
-    pub fn has(&self, switch: Switch) -> bool {
-        self.any(|effect| matches!(effect, AgentEffect::Switch(s) if s == switch))
-    }
+/// Every flaw and freedom of the reference client, in the order of the areas.
+pub static TABLE: LazyLock<DeviationTable<AgentEffect>> = LazyLock::new(|| {
+    DeviationTable::new("amp-client")
+        .with_flaws(connection::DISCOVERY_FLAWS)
+        .with_flaws(connection::CONNECTION_FLAWS)
+        .with_shared_flaws(websocket::SENDING)
+        .with_shared_flaws(websocket::TAKING)
+        .with_flaws(connection::FRAMING_FLAWS)
+        .with_flaws(connection::FRAME_FLAWS)
+        .with_flaws(messages::ENVELOPE_FLAWS)
+        .with_flaws(messages::METHODS_FLAWS)
+        .with_flaws(messages::NOTIFICATIONS_FLAWS)
+        .with_flaws(messages::ROBUSTNESS_FLAWS)
+        .with_freedoms(FREEDOMS)
+});
 
-    /// The name of the flaw that switches a behaviour on, if one does: the reason to give in our own trace.
-    pub fn why(&self, switch: Switch) -> Option<&'static str> {
-        self.iter().find(|q| q.flaw && matches!(q.effect, AgentEffect::Switch(s) if s == switch)).map(|q| q.name)
-    }
-
-    /// The first switch for which `choose` gives something.
-    pub fn choose<T>(&self, choose: impl Fn(Switch) -> Option<T>) -> Option<T> {
-        self.choose_effect(|effect| if let AgentEffect::Switch(switch) = effect { choose(switch) } else { None })
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        crate::peer::deviation::fits_the_catalogue("amp-client", &[]);
     }
 }

@@ -3,44 +3,67 @@
 //! Most effects are data: functions that rewrite what is requested, how it is sent, what comes in or what the caller
 //! gets. The rest are [`Switch`]es, which the code checks at the one place where the behaviour is decided.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::peer::fetch::{FetchedResponse, Kind};
+use crate::peer::deviation::http::client::{
+    CALL_FREEDOMS, CALLS, ClientSwitch, REQUEST_FREEDOMS, REQUESTS, RequestEffect,
+};
+use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
+use crate::peer::deviation::{DeviationTable, includes};
+use crate::peer::fetch::FetchedResponse;
 use crate::trace::StreamEvent;
 use crate::wire::http::Request;
-use crate::wire::websocket::{ClientRequest, FrameSpec};
 
-/// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<AmplifierClientEffect>;
+use super::flaws::{calls, http, streams};
+use super::freedoms::FREEDOMS;
 
-/// The quirks that are switched on.
-pub type Quirks = crate::peer::quirks::Quirks<AmplifierClientEffect>;
+/// The deviations that are switched on.
+pub type Deviations = crate::peer::deviation::Deviations<AmplifierClientEffect>;
 
-/// What a quirk does.
+/// Every flaw and freedom of the reference client, in the order of the areas.
+pub static TABLE: LazyLock<DeviationTable<AmplifierClientEffect>> = LazyLock::new(|| {
+    DeviationTable::new("amplifier-client")
+        .with_shared_flaws(REQUESTS)
+        .with_shared_flaws(CALLS)
+        .with_flaws(http::HTTP)
+        .with_flaws(calls::REQUESTS)
+        .with_flaws(calls::RESULTS)
+        .with_flaws(calls::ERRORS)
+        .with_flaws(streams::READING)
+        .with_flaws(streams::EVENTS)
+        .with_flaws(streams::RECONNECTING)
+        .with_shared_flaws(websocket::SENDING)
+        .with_shared_flaws(websocket::TAKING)
+        .with_flaws(streams::WEBSOCKET)
+        .with_flaws(http::ROBUSTNESS)
+        .with_shared_freedoms(REQUEST_FREEDOMS)
+        .with_shared_freedoms(CALL_FREEDOMS)
+        .with_freedoms(FREEDOMS)
+});
+
+/// What a flaw or freedom does.
 #[derive(Clone, Copy, Debug)]
 pub enum AmplifierClientEffect {
     /// Checked for where the behaviour is decided.
     Switch(Switch),
+    /// As any client over HTTP has it.
+    Http(RequestEffect),
+    /// Checked for where any client over HTTP decides.
+    Client(ClientSwitch),
+    /// Rewrites what goes over a WebSocket.
+    Socket(SocketEffect),
+    /// Checked for where any end of a WebSocket decides.
+    SocketSwitch(SocketSwitch),
     /// Rewrites the parameters of a call.
     Params(&'static str, fn(&mut Value)),
     /// Rewrites the body of the request for a call.
     Body(&'static str, fn(&mut Value)),
-    /// Rewrites the text of a request.
-    Text(fn(&mut Vec<u8>)),
-    /// Rewrites how a request is sent, a subscription among them.
-    Http(fn(&mut Request)),
     /// Rewrites how a subscription to an event stream is sent.
     Subscription(fn(&mut Request)),
-    /// Rewrites the handshake of a WebSocket.
-    Handshake(fn(&mut ClientRequest)),
     /// Rewrites a message over a WebSocket.
     Control(fn(&mut Value)),
-    /// Rewrites its frame.
-    Frame(fn(&mut FrameSpec)),
-    /// Fails at responses of this kind.
-    Fails(fn(&FetchedResponse) -> bool),
     /// Never comes back from responses of this kind.
     Hangs(fn(&FetchedResponse) -> bool),
     /// Takes failures of this kind for a result.
@@ -61,34 +84,25 @@ pub enum AmplifierClientEffect {
     EndsAtMessage(fn(&Value) -> bool),
     /// Rewrites the result that the caller gets of a call.
     Result(&'static str, fn(&mut Value)),
-    /// Rewrites a line on its way out.
-    Line(fn(&mut Value)),
 }
+
+includes!(AmplifierClientEffect: Switch(Switch), Http(RequestEffect), Client(ClientSwitch), Socket(SocketEffect), SocketSwitch(SocketSwitch));
 
 /// Behaviour that the code checks for where it decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     // Calls.
-    Serial,
-    Shares,
-    Impatient,
     CallsWaitForStreams,
     // Requests on the wire.
     RawPath,
     RawQuery,
     EncodesColon,
-    FreshConnections,
-    IgnoresClose,
-    OneBody,
     SendsRefusedPromptsAgain,
     DecidesTwice,
     DecidesAlone,
     KeyInHeaders,
     KeyInOutput,
     // Answers.
-    PiecesApart,
-    BadJsonAsResult,
-    IncompleteAsResult,
     // Subscribing.
     ExactStreamType,
     AnyStreamType,
@@ -127,31 +141,19 @@ pub enum Switch {
     PromptsAgain,
     TellsLastAgain,
     // WebSockets.
-    WholeFramesOnly,
     SilentClose,
     // Robustness.
-    DiesAfter(Kind),
-    DeafAfter(Kind),
-    NeverReturns(Kind),
     DeafAfterHuge,
     // Freedoms.
-    RetriesAfterStatus,
-    RetriesAfterCut,
-    Junk,
     NoStates,
     NamedSubscriptions,
     EndsWithSession,
 }
 
-impl Quirks {
-    /// Whether a behaviour is switched on.
-    pub fn has(&self, switch: Switch) -> bool {
-        self.any(|effect| matches!(effect, AmplifierClientEffect::Switch(s) if s == switch))
-    }
-
-    /// The name of a flaw that does not take this answer.
-    pub fn fails(&self, response: &FetchedResponse) -> Option<&'static str> {
-        self.named(|effect| matches!(effect, AmplifierClientEffect::Fails(fails) if fails(response)))
+impl Deviations {
+    /// Whether one has such an effect.
+    pub fn any(&self, is: impl Fn(AmplifierClientEffect) -> bool) -> bool {
+        self.effects().any(|(_, effect)| is(effect))
     }
 }
 
@@ -180,5 +182,13 @@ impl ClientMemory {
     /// To look into and to write.
     pub fn lock(&self) -> MutexGuard<'_, ClientMemoryState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        crate::peer::deviation::fits_the_catalogue("amplifier-client", &[]);
     }
 }

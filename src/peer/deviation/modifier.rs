@@ -116,22 +116,22 @@ mod tests {
 
     #[test]
     fn a_flaw_shows_when_its_modifier_says() {
-        let course = MockHistory::default();
+        let history = MockHistory::default();
         let showing = || -> Vec<&str> {
-            let shows = |modifier: &Modifier| course.shows(Some(*modifier));
+            let shows = |modifier: &Modifier| history.shows(Some(*modifier));
             Modifier::ALL.into_iter().filter(shows).map(Modifier::name).collect()
         };
-        assert!(course.shows(None));
+        assert!(history.shows(None));
         assert_eq!(showing(), [""; 0]);
-        course.message();
-        course.message();
+        history.message();
+        history.message();
         assert_eq!(showing(), ["second"]);
-        course.error();
-        course.message();
+        history.error();
+        history.message();
         assert_eq!(showing(), ["sometimes", "after-error"]);
         // Where there are connections, these count.
-        course.connection();
-        course.connection();
+        history.connection();
+        history.connection();
         assert_eq!(showing(), ["second", "after-error"]);
     }
 

@@ -3,40 +3,59 @@
 //! Most effects are data: functions that rewrite parameters, a request, its text, a response on its way in or what the
 //! caller is given. The rest are [`Switch`]es, asked for at the one place where the behaviour is decided.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
-use crate::peer::fetch::Kind;
+use crate::peer::deviation::{DeviationTable, includes};
+
+use crate::peer::deviation::http::client::{
+    CALL_FREEDOMS, CALLS, ClientSwitch, REQUEST_FREEDOMS, REQUESTS, RequestEffect,
+};
 pub use crate::peer::fetch::{FetchedResponse, has_others};
-use crate::wire::http::Request;
 
-/// A flaw or freedom that is switched on.
-pub type Quirk = crate::peer::quirks::Quirk<OpenctxClientEffect>;
+use super::flaws::{methods, transport};
+use super::freedoms::FREEDOMS;
 
-/// The quirks that are switched on.
-pub type Quirks = crate::peer::quirks::Quirks<OpenctxClientEffect>;
+/// The deviations that are switched on.
+pub type Deviations = crate::peer::deviation::Deviations<OpenctxClientEffect>;
 
-/// What a quirk does.
+/// Every flaw and freedom of the reference client, in the order of the areas.
+pub static TABLE: LazyLock<DeviationTable<OpenctxClientEffect>> = LazyLock::new(|| {
+    DeviationTable::new("openctx-client")
+        .with_shared_flaws(REQUESTS)
+        .with_shared_flaws(CALLS)
+        .with_flaws(transport::HTTP)
+        .with_flaws(transport::ENVELOPE)
+        .with_flaws(methods::METHODS)
+        .with_flaws(methods::ANNOTATIONS)
+        .with_flaws(methods::SELECTORS)
+        .with_flaws(transport::ROBUSTNESS)
+        .with_shared_freedoms(REQUEST_FREEDOMS)
+        .with_shared_freedoms(CALL_FREEDOMS)
+        .with_freedoms(FREEDOMS)
+});
+
+/// What a flaw or freedom does.
 #[derive(Clone, Copy, Debug)]
 pub enum OpenctxClientEffect {
     /// Asked for where the behaviour is decided.
     Switch(Switch),
+    /// As any client over HTTP has it.
+    Http(RequestEffect),
+    /// Asked for where any client over HTTP decides.
+    Client(ClientSwitch),
     /// Rewrites the parameters of requests for a method.
     Params(&'static str, fn(&mut Value)),
     /// Rewrites a whole request.
     Message(fn(&mut Value)),
-    /// Rewrites the text of a request.
-    Text(fn(&mut Vec<u8>)),
-    /// Rewrites how a request is sent.
-    Http(fn(&mut Request)),
     /// Rewrites the body of an answer.
     Incoming(fn(&mut Vec<u8>)),
-    /// Fails at answers of this kind.
-    Fails(fn(&FetchedResponse) -> bool),
     /// Rewrites what the caller is told of the result of a method.
     Result(&'static str, fn(&mut Value)),
-    /// Rewrites a line on its way out.
-    Line(fn(&mut Value)),
 }
+
+includes!(OpenctxClientEffect: Switch(Switch), Http(RequestEffect), Client(ClientSwitch));
 
 /// Behaviour that is decided by asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,25 +65,16 @@ pub enum Switch {
     AsksForAnyMessage,
     NeverForMessages,
     FirstSettings,
-    Serial,
-    Shares,
     // Requests on the wire.
     NoRedirects,
     RedirectsForever,
-    IgnoresClose,
-    Impatient,
-    OneBody,
-    FreshConnections,
     // Answers.
     ReadsFailures,
-    PiecesApart,
     ErrorsAsResults,
     ZeroIsNoError,
     DataAsResult,
     ResultFirst,
     NothingAsResult,
-    BadJsonAsResult,
-    IncompleteAsResult,
     BadCodingAsResult,
     // Selectors.
     NeedsSelectors,
@@ -85,31 +95,13 @@ pub enum Switch {
     RemembersMeta,
     ByHost,
     // Robustness.
-    DiesAfter(Kind),
-    DeafAfter(Kind),
-    NeverReturns(Kind),
     DiesAfterHuge,
     /// A call with a huge result never comes to its end.
     SilentAtHuge,
     // Freedoms.
-    RetriesAfterStatus,
-    RetriesAfterCut,
     OneAtATime,
     EmptyMatches,
-    Junk,
     Lists,
-}
-
-impl Quirks {
-    /// Whether a behaviour is switched on.
-    pub fn has(&self, switch: Switch) -> bool {
-        self.any(|effect| matches!(effect, OpenctxClientEffect::Switch(s) if s == switch))
-    }
-
-    /// The name of a flaw that does not take this answer.
-    pub fn fails(&self, seen: &FetchedResponse) -> Option<&'static str> {
-        self.named(|effect| matches!(effect, OpenctxClientEffect::Fails(fails) if fails(seen)))
-    }
 }
 
 /// The parts of a response that flaws look at.
@@ -131,5 +123,13 @@ pub trait Results {
 impl Results for FetchedResponse {
     fn result_of(&self, method: &str) -> Option<&Value> {
         self.member("result").filter(|_| self.of == method)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn flaws_and_freedoms_fit_the_catalogue() {
+        crate::peer::deviation::fits_the_catalogue("openctx-client", &[]);
     }
 }

@@ -1,0 +1,23 @@
+//! Flaws and freedoms: the one engine of all mocks.
+//!
+//! A mock has a [`DeviationTable`]: every [`Flaw`] and [`Freedom`] that it can be given, with its effects. The effects are an enum of
+//! the mock: whatever its code can do otherwise than usual. [`Deviations`] are those that are switched on; the mock asks
+//! them for effects where it decides or sends something. What several mocks have in common, such as the faults of a
+//! transport, is an effect type of its own, which the effects of each of these mocks include ([`Includes`]).
+
+mod active;
+#[cfg(test)]
+mod fitting;
+pub(crate) mod http;
+mod modifier;
+mod table;
+pub(crate) mod value;
+pub(crate) mod websocket;
+
+pub(crate) use active::includes;
+pub use active::{Deviation, Deviations, Includes, Why};
+#[cfg(test)]
+pub(crate) use fitting::fits_the_catalogue;
+pub use modifier::{LATE, MockHistory, Modifier};
+pub use table::{Also, DeviationTable, Flaw, FlawRow, Freedom, FreedomRow};
+pub(crate) use table::{flaw, freedom};
