@@ -19,13 +19,7 @@ pub fn deliver(report: &Report, targets: &[ReportTarget], terminal: &mut Termina
     let catalogue = catalogue();
     let verbose = terminal.output().verbosity > 0;
     let text = report::terminal(report, &catalogue, verbose);
-    let content = |kind| match kind {
-        ReportKind::Json => report::json(report),
-        ReportKind::Junit => report::junit(report),
-        ReportKind::Sarif => report::sarif(report, &catalogue),
-        ReportKind::Text => report::plain(&report::terminal(report, &catalogue, true)),
-    };
-    write_reports(&text, targets, content, terminal)
+    write_reports(&text, targets, |kind: ReportKind| kind.render(report, &catalogue), terminal)
 }
 
 /// Prints a text for people, and writes to every target what it asks for, as [`deliver`] does. Gives whether all could be

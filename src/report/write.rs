@@ -5,6 +5,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::atomic_file::{self, Readable};
+use crate::judge::Report;
+use crate::protocol::Requirement;
+
+use super::{json, junit, plain, sarif, terminal};
 
 /// A kind of report that can be written to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +27,16 @@ impl ReportKind {
     /// Every kind with its name.
     pub const ALL: [(&'static str, Self); 4] =
         [("json", Self::Json), ("junit", Self::Junit), ("sarif", Self::Sarif), ("text", Self::Text)];
+
+    /// The report of this kind. `catalogue`: every requirement that a finding may name.
+    pub fn render(self, report: &Report, catalogue: &[&Requirement]) -> String {
+        match self {
+            Self::Json => json(report),
+            Self::Junit => junit(report),
+            Self::Sarif => sarif(report, catalogue),
+            Self::Text => plain(&terminal(report, catalogue, true)),
+        }
+    }
 }
 
 /// A report file could not be written.
