@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 use wirecert::diagnostic::render;
-use wirecert::protocol::{Level, Requirement, amp, protocols, role};
+use wirecert::protocol::{Level, Requirement, amp, amplifier, protocols, role};
 use wirecert::scenario::{Expectation, Step, StepKind, load};
 
 fn load_all() -> wirecert::scenario::Loaded {
@@ -46,7 +46,10 @@ fn named_by_rules(protocol: &str) -> BTreeSet<String> {
     // The table of error codes, each with its requirement.
     texts.extend(fs::read_to_string(protocols.join(protocol).join("words.rs")));
     let literal = Regex::new(r#""([a-z0-9-]+/[a-z0-9-]+)""#).expect("a sound expression");
-    texts.iter().flat_map(|text| literal.captures_iter(text).map(|found| found[1].to_owned())).collect()
+    let named = texts.iter().flat_map(|text| literal.captures_iter(text).map(|found| found[1].to_owned()));
+    // The rule on the members of events goes by their table.
+    let members = amplifier::EVENTS.iter().flat_map(|event| event.members);
+    named.chain(members.map(|member| member.requirement.to_owned())).collect()
 }
 
 /// What rules say of every method or endpoint alike: they compose the name of its area and this end.
