@@ -6,6 +6,7 @@ use crate::peer::deviation::http::client::set_header;
 use crate::peer::deviation::value::text;
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::fetch::has_others;
+use crate::protocol::amplifier::find_event;
 
 use super::super::deviations::{AmplifierClientEffect, Switch};
 
@@ -78,28 +79,6 @@ pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
         AmplifierClientEffect::Switch(Switch::NoSilence)),
 ];
 
-/// The members of each event, beside `session_id`.
-const EVENT_MEMBERS: &[(&str, &[&str])] = &[
-    ("session:start", &["session_id", "profile", "timestamp"]),
-    ("session:end", &["session_id", "reason", "token_usage"]),
-    ("prompt:submit", &["session_id", "request_id", "prompt"]),
-    ("prompt:complete", &["session_id", "request_id", "response", "token_usage"]),
-    ("content_block:start", &["session_id", "block_type", "block_index"]),
-    ("content_block:delta", &["session_id", "block_index", "delta"]),
-    ("content_block:end", &["session_id", "block_index"]),
-    ("thinking:delta", &["session_id", "delta"]),
-    ("thinking:final", &["session_id", "thinking"]),
-    ("tool:pre", &["session_id", "tool_name", "operation", "input"]),
-    ("tool:post", &["session_id", "tool_name", "operation", "result", "duration_ms"]),
-    ("tool:error", &["session_id", "tool_name", "operation", "error"]),
-    ("approval:required", &["session_id", "approval_id", "prompt", "options", "timeout", "default", "context"]),
-    ("approval:granted", &["session_id", "approval_id", "decision"]),
-    ("approval:denied", &["session_id", "approval_id", "decision", "reason"]),
-    ("diagnostic:add", &["session_id", "path", "diagnostics"]),
-    ("diagnostic:clear", &["session_id", "path"]),
-    ("status:update", &["session_id", "status", "message", "progress"]),
-];
-
 pub const EVENTS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("swaps-events" "events/client-order" "Of two events the later one is told first."
         AmplifierClientEffect::Switch(Switch::Swaps)),
@@ -112,7 +91,7 @@ pub const EVENTS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("refuses-extra-in-events" "events/client-extra-members" "Events with members that it does not know are not told."
     AmplifierClientEffect::Drops(|message| {
         let extra = |known: &[&str]| has_others(&message["data"], known) || has_others(message, &["event", "data"]);
-        members(message).is_some_and(extra)
+        members(message).is_some_and(|known| extra(&known))
     })),
     flaw!("one-stream" "events/client-own-session" "The events of the newest subscription alone are told."
         AmplifierClientEffect::Switch(Switch::OneStream)),
@@ -139,8 +118,10 @@ fn name(message: &Value) -> &str {
     message.get("event").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn members(message: &Value) -> Option<&'static [&'static str]> {
-    EVENT_MEMBERS.iter().find(|(event, _)| *event == name(message)).map(|(_, members)| *members)
+/// The members of the data of an event that the document has.
+fn members(message: &Value) -> Option<Vec<&'static str>> {
+    let event = find_event(name(message))?;
+    Some(std::iter::once("session_id").chain(event.members.iter().map(|member| member.key)).collect())
 }
 
 pub const RECONNECTING: &[FlawRow<AmplifierClientEffect>] = &[
