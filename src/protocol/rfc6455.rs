@@ -65,39 +65,6 @@ fn name_of(extension: &str) -> &str {
     extension.split(';').next().unwrap_or(extension).trim()
 }
 
-/// The opcodes of frames (RFC 6455 section 5.2).
-pub mod opcode {
-    pub const CONTINUATION: u8 = 0;
-    pub const TEXT: u8 = 1;
-    pub const BINARY: u8 = 2;
-    pub const CLOSE: u8 = 8;
-    pub const PING: u8 = 9;
-    pub const PONG: u8 = 10;
-
-    /// Whether frames with this opcode carry parts of messages.
-    pub fn is_data(opcode: u8) -> bool {
-        opcode <= BINARY
-    }
-
-    /// Whether it is one of the control opcodes, reserved ones included.
-    pub fn is_control(opcode: u8) -> bool {
-        opcode >= CLOSE
-    }
-
-    /// The name of an opcode; none where it is reserved.
-    pub fn name(opcode: u8) -> Option<&'static str> {
-        Some(match opcode {
-            CONTINUATION => "continuation",
-            TEXT => "text",
-            BINARY => "binary",
-            CLOSE => "close",
-            PING => "ping",
-            PONG => "pong",
-            _ => return None,
-        })
-    }
-}
-
 /// Whether a close frame may carry this code (section 7.4, and the codes registered since).
 pub fn may_be_sent(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)

@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::trace::opcode;
 use crate::trace::{End, Frame, Head, Message, Payload};
 use crate::wire::http::{Content, Ending, Piece, Request};
 use crate::wire::http_head;
-use crate::wire::websocket::{FrameSpec, LengthForm, Mask, opcode};
+use crate::wire::websocket::{FrameSpec, LengthForm, Mask};
 
 use super::script::{self, Unit};
 use super::values::ReplayValues;

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::trace::opcode;
 use crate::trace::{Frame, Head, HttpRequest, HttpResponse, Message, Payload, Returned, StreamEvent};
 use crate::uri;
-use crate::wire::websocket::opcode;
 
 /// A message of an end: what is matched, and what is compared.
 #[derive(Clone, Debug, PartialEq)]

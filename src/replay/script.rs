@@ -5,11 +5,11 @@ mod steps;
 
 use serde_json::Value;
 
+use crate::trace::opcode;
 use crate::trace::{
     Body, Call, Closed, End, Frame, Head, HttpRequest, HttpResponse, Message, ReadError, Returned, Stimulus,
     StreamEvent,
 };
-use crate::wire::websocket::opcode;
 
 use super::Position;
 use super::recorded::without_id;

@@ -1,5 +1,6 @@
 //! One event as one line for people: [`describe`].
 
+use super::opcode;
 use super::{Body, Closed, Culprit, Direction, Event, EventKind, Finding, Frame, Head, Message, Payload, StreamEvent};
 
 /// How many characters of a text are shown.
@@ -119,15 +120,10 @@ fn stream_line(event: &StreamEvent) -> String {
 }
 
 fn frame_line(frame: &Frame) -> String {
-    let name = match frame.opcode {
-        0 => "continuation".to_owned(),
-        1 => "text".to_owned(),
-        2 => "binary".to_owned(),
-        8 => return close_line(frame),
-        9 => "ping".to_owned(),
-        10 => "pong".to_owned(),
-        other => format!("opcode {other}"),
-    };
+    if frame.opcode == opcode::CLOSE {
+        return close_line(frame);
+    }
+    let name = opcode::name(frame.opcode).map_or_else(|| format!("opcode {}", frame.opcode), str::to_owned);
     let more = if frame.fin { "" } else { " (more follows)" };
     let rsv = if frame.rsv == 0 { String::new() } else { format!(" rsv {}", frame.rsv) };
     format!("frame {name}{more}{rsv}, {} bytes {}", frame.length, payload_line(&frame.payload))

@@ -11,6 +11,7 @@ mod file;
 mod finding;
 mod lenient;
 mod normal;
+pub mod opcode;
 mod recorder;
 mod redact;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::peer::deviation::websocket::{FrameFault, SocketSwitch};
 use crate::peer::deviation::{Deviations, Includes};
 use crate::protocol::rfc6455::may_be_sent;
 use crate::trace::Frame;
-use crate::wire::websocket::opcode;
+use crate::trace::opcode;
 
 /// How an end takes frames; the default is as RFC 6455 has it.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,8 @@
 use crate::peer::deviation::value::latin_1;
 use crate::peer::deviation::{Deviations, FlawRow, Includes, Why, flaw};
 use crate::trace::Head;
-use crate::wire::websocket::{ClientRequest, FrameSpec, LengthForm, Mask, opcode};
+use crate::trace::opcode;
+use crate::wire::websocket::{ClientRequest, FrameSpec, LengthForm, Mask};
 
 use FrameKind::{Close, Message, Pong};
 use SocketEffect::{Accepts, Asks, Frame, Text};

@@ -12,7 +12,8 @@ use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Messag
 
 use super::editions::AmpEdition;
 use super::envelope::{self, PROBE, is_probe};
-use crate::protocol::rfc6455::{self, has_token, only, opcode};
+use crate::protocol::rfc6455::{self, has_token, only};
+use crate::trace::opcode;
 
 /// Payloads beyond this size are not shown as hexadecimal digits.
 const HEX_LIMIT: usize = 4096;

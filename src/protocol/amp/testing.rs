@@ -4,8 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value};
 
-use crate::protocol::rfc6455::{self, opcode};
+use crate::protocol::rfc6455::{self};
 use crate::protocol::{Edition as _, Judgements};
+use crate::trace::opcode;
 use crate::trace::{Closed, Direction, End, Event, EventKind, FileChange, Frame, Head, Message, Payload};
 
 use super::editions::{ALL, AmpEdition, DOCUMENTS};

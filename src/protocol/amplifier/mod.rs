@@ -5,6 +5,7 @@
 mod attribution;
 mod client_attribution;
 mod client_role;
+pub mod described;
 mod events;
 mod message_summary;
 mod observer;

@@ -7,8 +7,9 @@ use crate::protocol::words::{ENDED_HOW, HEADER_LINES};
 use crate::protocol::{ObservationKind, Pick, Reach, Role};
 use crate::trace::End;
 
+use super::described::Described;
 use super::events::EVENT_NAMES;
-use super::verbs::{ClientVerb, Described};
+use super::verbs::ClientVerb;
 
 /// A server with an agent behind it.
 pub const AMPLIFIER_SERVER: Role = Role {

@@ -7,8 +7,8 @@ use crate::protocol::{Edition, Lock};
 use crate::replay::Position;
 use crate::replay::client::compresses;
 use crate::replay::values::secrets_in;
+use crate::trace::opcode;
 use crate::trace::{End, Frame, Header, NormalisationFacts, TraceReader};
-use crate::wire::websocket::opcode;
 
 use super::{EndBehaviour, RecordedAct, ScriptError, Step, Steps};
 

@@ -8,8 +8,8 @@ use regex::Regex;
 
 use crate::protocol::Lock;
 use crate::replay::Position;
+use crate::trace::opcode;
 use crate::trace::{End, Event, EventKind, Frame, Message, Payload, TraceReader};
-use crate::wire::websocket::opcode;
 
 use super::{EndBehaviour, RecordedAct, Request, ScriptError, Step, Unit};
 

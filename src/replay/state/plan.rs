@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::replay::recorded::{RecordedMessage, id, without_id};
 use crate::replay::script::{LoadedTrace, RecordedAct, Step};
+use crate::trace::opcode;
 use crate::trace::{End, Message};
-use crate::wire::websocket::opcode;
 
 /// How many steps before a response are searched for others that were sent before it.
 pub const WINDOW: usize = 1000;

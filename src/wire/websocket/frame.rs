@@ -1,22 +1,6 @@
 //! [`FrameSpec`]: frames to be sent, valid or not (RFC 6455 section 5.2).
 
-use crate::trace::End;
-
-/// The numbers of the opcodes (RFC 6455 section 5.2).
-pub mod opcode {
-    /// A further part of a message.
-    pub const CONTINUATION: u8 = 0;
-    /// A text message, or its first part.
-    pub const TEXT: u8 = 1;
-    /// A binary message, or its first part.
-    pub const BINARY: u8 = 2;
-    /// The closing handshake.
-    pub const CLOSE: u8 = 8;
-    /// A ping.
-    pub const PING: u8 = 9;
-    /// A pong.
-    pub const PONG: u8 = 10;
-}
+use crate::trace::{End, opcode};
 
 /// A frame to be sent. Nothing is checked: every fault that the format can express can be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use flate2::write::DeflateDecoder;
 use crate::trace::{End, Frame, Head, Message, Payload};
 
 use super::decoder::payload_of;
-use super::frame::opcode;
+use crate::trace::opcode;
 
 /// Joins the frames of one direction to messages (RFC 6455 section 5.4).
 ///

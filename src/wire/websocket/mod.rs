@@ -17,6 +17,6 @@ mod socket;
 pub use accept::{AcceptError, Reply, Request, accept};
 pub use connect::{ClientRequest, HandshakeError, HandshakeOutcome, connect, open};
 pub use decoder::{Decoded, Decoder};
-pub use frame::{FrameSpec, LengthForm, Mask, opcode};
+pub use frame::{FrameSpec, LengthForm, Mask};
 pub use sender::{Piece, SendError, SendOptions, Sender};
 pub use socket::{Incoming, Options, Receiver, Socket};

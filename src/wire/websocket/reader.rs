@@ -12,10 +12,11 @@ use crate::trace::{Closed, End, EventKind, Head, Payload};
 use crate::wire::http_head::{self, HeadOutcome, NoHeadReason};
 
 use super::decoder::Decoder;
-use super::frame::{FrameSpec, opcode};
+use super::frame::FrameSpec;
 use super::joiner::Joiner;
 use super::sender::{CloseBehaviour, ConnectionState, SendOptions};
 use super::socket::{Incoming, Options};
+use crate::trace::opcode;
 
 /// What is read first.
 pub(super) enum ReadStart {

@@ -14,9 +14,10 @@ use crate::wire::tcp::{self, WriteFailure};
 use crate::wire::{Limits, Tap};
 
 use super::decoder::payload_of;
-use super::frame::{FrameSpec, opcode, shortest_bits};
+use super::frame::{FrameSpec, shortest_bits};
 use super::joiner::Joiner;
 use super::socket::Options;
+use crate::trace::opcode;
 
 /// Sends on a connection. Clones share it; the bytes of one call are not interleaved with others.
 #[derive(Clone)]

@@ -7,7 +7,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameTolerance};
 use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
-use crate::wire::websocket::{FrameSpec, Incoming, Receiver, SendError, Sender, Socket, opcode};
+use crate::trace::opcode;
+use crate::wire::websocket::{FrameSpec, Incoming, Receiver, SendError, Sender, Socket};
 
 use super::calls::OutgoingRequest;
 use super::deviations::{Deviations, Switch, Trigger};

@@ -1,7 +1,8 @@
 //! The verb `send`: from parameters to frames and bytes.
 
 use crate::protocol::amp::verbs::{Bytes, Content, Frame, Opcode};
-use crate::wire::websocket::{FrameSpec, LengthForm, Mask, Piece, opcode};
+use crate::trace::opcode;
+use crate::wire::websocket::{FrameSpec, LengthForm, Mask, Piece};
 
 impl Content {
     /// The pieces to send, once.

@@ -10,7 +10,8 @@ use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameTolerance};
 use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::peer::{Draws, MockEvent};
 use crate::trace::Closed;
-use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, SendOptions, Sender, Socket, opcode};
+use crate::trace::opcode;
+use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, SendOptions, Sender, Socket};
 
 use super::deviations::{Breakdown, Switch, Trigger};
 use super::outgoing::Outgoing;

@@ -13,9 +13,10 @@ use crate::config::RUN_DIR_VARIABLE;
 use crate::peer::amp::editor::outgoing::Outgoing;
 use crate::peer::amp::editor::shared::{SendOrder, SharedServer};
 use crate::protocol::amp::{PROBE, envelope};
+use crate::trace::opcode;
 use crate::trace::{Direction, End, EventKind, Mark, Message};
 use crate::wire::tcp::accept_retrying;
-use crate::wire::websocket::{self, FrameSpec, Incoming, Receiver, SendError, Sender, Socket, opcode};
+use crate::wire::websocket::{self, FrameSpec, Incoming, Receiver, SendError, Sender, Socket};
 use crate::wire::{Limits, Tap, process};
 
 use super::connection::{ConnectionNames, ConnectionRegistry, HostConnection};

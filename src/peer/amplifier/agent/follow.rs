@@ -9,10 +9,11 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::peer::fetch::{Failure, FetchedResponse, Fetcher, Kind, json_of};
+use crate::trace::opcode;
 use crate::trace::{HttpResponse, StreamEvent};
 use crate::wire::Limits;
 use crate::wire::http::{Exchange, Incoming, Request};
-use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender, Socket, opcode};
+use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender, Socket};
 
 use super::deviations::{AmplifierClientEffect, Switch};
 use super::reader::EventStreamReader;

@@ -9,10 +9,11 @@ use crate::peer::{PeerError, Performed, VerbCall};
 use crate::protocol::amplifier::verbs::{
     Control, ControlContent, CreatedBy, FrameHeader, Subscribe, Transport, Unsubscribe, UnsubscribeHow,
 };
+use crate::trace::opcode;
 use crate::trace::read_json;
 use crate::wire::Limits;
 use crate::wire::http::{self, Request};
-use crate::wire::websocket::{self, ClientRequest, FrameSpec, Incoming, Mask, Receiver, Sender, opcode};
+use crate::wire::websocket::{self, ClientRequest, FrameSpec, Incoming, Mask, Receiver, Sender};
 
 use super::request::below;
 use super::verbs::{AmplifierClient, request_for_other_url, segment, unsent};

@@ -9,9 +9,10 @@ use super::*;
 use crate::peer::http_url::HttpUrl;
 use crate::peer::{Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::amplifier::verbs::CutHow;
+use crate::trace::opcode;
 use crate::trace::{Clock, End, Recorder, StreamEvent};
 use crate::wire::http::{Broken, Client, Exchange, Exchanges, Incoming, Limits, Request, Whole};
-use crate::wire::websocket::{ClientRequest, Socket, connect, opcode};
+use crate::wire::websocket::{ClientRequest, Socket, connect};
 
 const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
 

@@ -10,8 +10,9 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use crate::peer::Draws;
 use crate::peer::deviation::Why;
 use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
+use crate::trace::opcode;
 use crate::wire::http::{BodyWriter, Broken, Responder};
-use crate::wire::websocket::{FrameSpec, Incoming, Options, Reply, Request, SendError, SendOptions, Socket, opcode};
+use crate::wire::websocket::{FrameSpec, Incoming, Options, Reply, Request, SendError, SendOptions, Socket};
 
 use super::context::ServerContext;
 use super::deviations::Deviations;

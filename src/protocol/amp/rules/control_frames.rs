@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use serde_json::json;
 
-use crate::protocol::rfc6455::{may_be_sent, opcode};
+use crate::protocol::rfc6455::may_be_sent;
 use crate::protocol::{Judgements, Rule, ViolationDetail};
+use crate::trace::opcode;
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame};
 
 use super::OVERDUE;

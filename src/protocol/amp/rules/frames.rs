@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::protocol::rfc6455::{Utf8, items, may_be_sent, opcode};
+use crate::protocol::rfc6455::{Utf8, items, may_be_sent};
 use crate::protocol::{Judgements, Rule};
+use crate::trace::opcode;
 use crate::trace::{Direction, End, Event, EventKind, Frame};
 
 use super::shared::{ConnectionStates, RequirementIndex};

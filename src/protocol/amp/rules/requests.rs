@@ -9,8 +9,8 @@ use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::is_absolute;
 use crate::protocol::amp::names::Method;
 use crate::protocol::amp::{envelope, is_probe};
-use crate::protocol::rfc6455::opcode;
 use crate::protocol::{Judgements, Rule, ViolationDetail};
+use crate::trace::opcode;
 use crate::trace::{Direction, End, Event, EventKind};
 
 use super::OVERDUE;

@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::names::Method;
 use crate::protocol::amp::{client_role, envelope, is_probe};
-use crate::protocol::rfc6455::{self, opcode};
+use crate::protocol::rfc6455::{self};
 use crate::protocol::scenario_element::{ScenarioElement, TraceToScenario, args, word};
+use crate::trace::opcode;
 use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Payload};
 
 use super::frames;

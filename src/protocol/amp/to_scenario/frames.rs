@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::rfc6455::opcode;
 use crate::protocol::scenario_element::hex;
+use crate::trace::opcode;
 use crate::trace::{End, Frame, Message, Payload};
 
 /// The most bytes in a control frame (RFC 6455 section 5.5).

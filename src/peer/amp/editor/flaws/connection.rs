@@ -10,7 +10,8 @@ use crate::peer::deviation::websocket::FrameKind::{Close, Message};
 use crate::peer::deviation::websocket::SocketEffect::{Frame, Text};
 use crate::peer::deviation::websocket::{FrameKind, SocketEffect, between, drop_header, in_fragments, set_header};
 use crate::peer::deviation::{FlawRow, flaw};
-use crate::wire::websocket::{FrameSpec, LengthForm, opcode};
+use crate::trace::opcode;
+use crate::wire::websocket::{FrameSpec, LengthForm};
 
 /// A number that is no running process's: beyond what systems give out.
 const NOBODY: u32 = 0x7fff_fff0;

@@ -10,9 +10,10 @@ use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::Message as TungsteniteMessage;
 
 use super::*;
+use crate::trace::opcode;
 use crate::trace::{Clock, Direction, End, Event, Recorder, Sink};
 use crate::wire::tcp::Address;
-use crate::wire::websocket::{self, ClientRequest, HandshakeOutcome, Incoming, Options, opcode};
+use crate::wire::websocket::{self, ClientRequest, HandshakeOutcome, Incoming, Options};
 use crate::wire::{Limits, Tap};
 
 #[derive(Clone, Default)]

@@ -6,7 +6,7 @@ use crate::protocol::Judgements;
 use crate::protocol::amp::editions::CLI;
 use crate::protocol::amp::rules;
 use crate::protocol::amp::testing::{TraceBuilder, frame, head, request, request_head, response_head};
-use crate::protocol::rfc6455::opcode;
+use crate::trace::opcode;
 use crate::trace::{Closed, End, EventKind, Exited, Frame, Head, Mark, Payload};
 
 const LOCKFILE: &str = "/home/u/.local/share/amp/ide/8080.json";

@@ -1,7 +1,7 @@
 //! Frames, pings and close frames.
 
 use crate::protocol::amp::testing::{TraceBuilder, close_payload, frame, request_head, response_head};
-use crate::protocol::rfc6455::opcode;
+use crate::trace::opcode;
 use crate::trace::{Closed, EventKind, Frame, Payload};
 
 fn server(frames: impl IntoIterator<Item = Frame>) -> TraceBuilder {

@@ -8,7 +8,7 @@ mod requests;
 use serde_json::json;
 
 use crate::protocol::amp::testing::{TraceBuilder, request, response};
-use crate::protocol::rfc6455::opcode;
+use crate::trace::opcode;
 use crate::trace::{Direction, EventKind, Exited};
 
 /// A trace of one `readFile`, in the shape of an edition.

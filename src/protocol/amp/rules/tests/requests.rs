@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::protocol::Use;
 use crate::protocol::amp::testing::{TraceBuilder, notification, request, response};
-use crate::protocol::rfc6455::opcode;
+use crate::trace::opcode;
 use crate::trace::{EventKind, Mark, Message, Payload};
 
 fn requested(edition: &str) -> TraceBuilder {
