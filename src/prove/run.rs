@@ -176,11 +176,13 @@ impl Prover {
 
     /// Plays round after round until the flaw is caught.
     async fn until_caught(&self, spec: &SubjectSpec, result: &mut CaseResult) -> Result<(), ProveError> {
-        let rounds = self.rounds(&result.case);
-        // On a busy machine a sound answer may take longer than a flawed mock is waited for, and a scenario fails before it
-        // comes to the flaw. So what seems not to be caught is played once more with all the time there is.
-        let unhurried = rounds.first().cloned().map(|plans| (plans, Pace::Unhurried));
-        for (plans, pace) in rounds.into_iter().map(|plans| (plans, Pace::Hurried)).chain(unhurried) {
+        // On a busy machine a sound response may take longer than a flawed mock is waited for, and a scenario fails before it
+        // comes to the flaw. So what most likely catches the flaw is played a second time with all the time there is.
+        let mut rounds: Vec<_> = self.rounds(&result.case).into_iter().map(|plans| (plans, Pace::Hurried)).collect();
+        if let Some((plans, _)) = rounds.first().cloned() {
+            rounds.insert(1, (plans, Pace::Unhurried));
+        }
+        for (plans, pace) in rounds {
             self.play(spec, plans, pace, result).await?;
             if !result.caught_by.is_empty() {
                 break;

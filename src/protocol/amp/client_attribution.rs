@@ -109,12 +109,13 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     ("lifecycle/client-reconnects", &["lifecycle/client-connects-again"]),
     ("connection/client-response-list", &["connection/client-response-case"]),
     ("framing/client-close-refused", &["framing/client-close-code", "framing/client-close-payload"]),
-    ("framing/client-joined-frames", &["framing/client-unasked-pong"]),
-    ("framing/client-joined-frames", PONG),
+    ("framing/client-joined-frames", &["framing/client-pong", "framing/client-pong-payload"]),
     ("connection/client-frames-at-once", PONG),
     ("framing/client-control-between", PONG),
     ("framing/client-pong-while-open", &["framing/client-pong", "framing/client-pong-payload"]),
-    // Frames that are sent one behind the other come in one segment.
+    // Frames that are sent one behind the other may come in one segment.
+    ("framing/client-pong-while-open", JOINED),
+    ("framing/client-unasked-pong", JOINED),
     ("framing/client-fragmented-input", &["framing/client-joined-frames"]),
     ("notifications/client-in-order", &["framing/client-joined-frames"]),
     ("framing/client-control-between", &["framing/client-fragmented-input"]),

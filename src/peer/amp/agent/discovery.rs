@@ -194,7 +194,7 @@ fn folders(content: &serde_json::Value) -> Vec<String> {
 /// How often lockfiles are read while an editor is wanted.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How often the same editor is tried, and how often lockfiles are read later (docs/amp.md, Connection).
-const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+pub const RETRY_INTERVAL: Duration = Duration::from_millis(600);
 /// How long an editor that does not accept is tried again (same place).
 const RETRY_PERIOD: Duration = Duration::from_secs(30);
 
@@ -244,7 +244,7 @@ impl EditorSearch {
         self.next
     }
 
-    /// Those editors that are to be tried now: each every second, and for half a minute at most; another one at once.
+    /// Those editors that are to be tried now: each once a [`RETRY_INTERVAL`], and for half a minute at most; another one at once.
     pub fn choose(&mut self, editors: Vec<DiscoveredEditor>, now: Instant) -> Vec<DiscoveredEditor> {
         if self.hammers {
             self.next = now + Duration::from_millis(10);
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_same_editor_is_tried_every_second_and_at_once_after_a_connection_that_has_ended() {
+    async fn the_same_editor_is_tried_at_intervals_and_at_once_after_a_connection_that_has_ended() {
         let start = Instant::now();
         let mut search = EditorSearch::new(start, &Deviations::default());
         let mut attempted = |range: std::ops::Range<u64>, again: bool| -> Vec<u64> {
@@ -398,9 +398,9 @@ mod tests {
                 .filter(|ms| !search.choose(vec![lock(1)], start + Duration::from_millis(*ms)).is_empty())
                 .collect()
         };
-        assert_eq!(attempted(0..25, false), [0, 1000, 2000]);
-        assert_eq!(attempted(25..27, true), [2500]);
-        assert_eq!(attempted(27..40, true), [3500]);
+        assert_eq!(attempted(0..15, false), [0, 600, 1200]);
+        assert_eq!(attempted(15..17, true), [1500]);
+        assert_eq!(attempted(17..26, true), [2100]);
     }
 
     #[tokio::test]

@@ -25,9 +25,12 @@ const PROBE_CLOSE_TIMEOUT: Duration = Duration::from_millis(30);
 /// How long a flaw waits for the response to a handshake.
 const UNBOUNDED: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// How long a handshake may take.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Bounds of a connection.
 fn limits(deviations: &Deviations) -> Limits {
-    let handshake = if deviations.has(Switch::HandshakeUnbounded) { UNBOUNDED } else { Duration::from_secs(3) };
+    let handshake = if deviations.has(Switch::HandshakeUnbounded) { UNBOUNDED } else { HANDSHAKE_TIMEOUT };
     Limits { handshake, write: Duration::from_secs(5), ..Limits::default() }
 }
 
@@ -151,7 +154,7 @@ async fn flawed_relay(
     if !segment_flaws.is_any() {
         return None;
     }
-    let editor: TcpStream = tcp::open(address, Duration::from_secs(3)).await.ok()?;
+    let editor: TcpStream = tcp::open(address, HANDSHAKE_TIMEOUT).await.ok()?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.ok()?;
     let relay = Address::new("127.0.0.1", listener.local_addr().ok()?.port());
     tokio::spawn(async move {

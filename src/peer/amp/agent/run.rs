@@ -21,10 +21,9 @@ use super::handshake;
 use super::incoming::{EditorMessage, MessageReader, ResponseOutcome};
 use super::session::ConnectionHandle;
 
-/// How long a call waits for a connection where there is no editor to connect to.
-const PATIENCE_WITHOUT_EDITOR: Duration = Duration::from_secs(1);
-/// How long a call waits for a connection to an editor that does not let us in.
-const PATIENCE_WITH_EDITOR: Duration = Duration::from_secs(1);
+/// How long a call waits for a connection, not counting an attempt that is under way: longer than
+/// [`discovery::RETRY_INTERVAL`], so that one failed attempt fails no call.
+const CONNECTION_TIMEOUT: Duration = Duration::from_millis(800);
 /// How long the end of the connection may take, at the end of the client.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a flaw holds a notification back, hoping for the next one.
@@ -148,8 +147,7 @@ impl Agent {
     /// When the next timer is due.
     fn next_wake(&self) -> Option<Instant> {
         let look_for_editor = self.seeks().then(|| self.search.next());
-        let waits = self.connection.is_none() && !self.is_patient();
-        let give_up = self.calls.oldest().filter(|_| waits).map(|since| since + self.patience());
+        let give_up = self.calls.oldest().filter(|_| self.can_give_up()).map(|since| since + CONNECTION_TIMEOUT);
         [look_for_editor, give_up, self.calls.next_due(), self.delayed_until].into_iter().flatten().min()
     }
 
@@ -160,14 +158,11 @@ impl Agent {
         self.connection.is_none() && !self.attempting && wanted && !done
     }
 
-    fn patience(&self) -> Duration {
-        if self.has_editor { PATIENCE_WITH_EDITOR } else { PATIENCE_WITHOUT_EDITOR }
-    }
-
-    /// Whether a flaw makes calls wait for a connection for ever.
-    fn is_patient(&self) -> bool {
-        (self.has(Switch::WaitsForever) && !self.has_editor)
-            || (self.has(Switch::HandshakeUnbounded) && self.attempting)
+    /// Whether calls that have waited for a connection long enough are given up: not while an attempt is under way, which
+    /// ends by its own timeout.
+    fn can_give_up(&self) -> bool {
+        let waits_forever = self.has(Switch::WaitsForever) && !self.has_editor;
+        self.connection.is_none() && !self.attempting && !waits_forever
     }
 
     async fn on_timer(&mut self) {
@@ -187,8 +182,8 @@ impl Agent {
         if self.seeks() && self.search.next() <= now {
             self.look_for_editor(now).await;
         }
-        if self.connection.is_none() && !self.is_patient() {
-            for call in self.calls.take_unconnected(self.patience(), now) {
+        if self.can_give_up() {
+            for call in self.calls.take_unconnected(CONNECTION_TIMEOUT, now) {
                 self.report_failure(&call, "no_server", "there is no connection to an editor").await;
             }
         }
