@@ -121,7 +121,8 @@ impl Run {
 
     fn lockfile(&self) -> EventKind {
         let lock = json!({"port": self.port, "authToken": "<secret:1****>", "pid": u32::from(self.port) + 7,
-            "workspaceFolders": [self.root], "startedAt": 1_700_000_000_000_u64 + u64::from(self.port)});
+            "workspaceFolders": [self.root], "startedAt": 1_700_000_000_000_u64 + u64::from(self.port),
+            "uptime_seconds": self.port});
         let path = format!("{}/{}.json", self.root, self.port);
         EventKind::File(FileChange { path, change: "written".into(), content: Some(Payload::Text(lock.to_string())) })
     }
@@ -155,6 +156,7 @@ fn two_runs_that_differ_in_what_may_differ_give_one_text() {
     "pid": <pid:1>,
     "port": <port:1>,
     "startedAt": <time>,
+    "uptime_seconds": <time>,
     "workspaceFolders": ["<workspace>"]
   }
   stimulus open {"path": "<workspace>/a.txt"}: exit 0
