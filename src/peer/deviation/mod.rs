@@ -6,9 +6,9 @@
 //! transport, is an effect type of its own, which the effects of each of these mocks include ([`Includes`]).
 
 mod active;
-#[cfg(test)]
-mod fitting;
-pub(crate) mod http;
+pub(crate) mod http_client;
+pub(crate) mod http_faults;
+pub(crate) mod http_server;
 mod modifier;
 mod table;
 pub(crate) mod value;
@@ -16,8 +16,8 @@ pub(crate) mod websocket;
 
 pub(crate) use active::includes;
 pub use active::{Deviation, Deviations, Includes, Why};
-#[cfg(test)]
-pub(crate) use fitting::fits_the_catalogue;
 pub use modifier::{LATE, MockHistory, Modifier};
+#[cfg(test)]
+pub(crate) use table::fits_the_catalogue;
 pub use table::{Also, DeviationTable, Flaw, FlawRow, Freedom, FreedomRow};
 pub(crate) use table::{flaw, freedom};

@@ -3,15 +3,11 @@
 //! [`OpenctxClient`] performs the verbs of the role `openctx-provider`. Each request is an exchange of its own, over a TCP
 //! connection of its own unless a step says otherwise; what comes back writes the trace by itself.
 
-#[cfg(test)]
-mod tests;
-
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::peer::asking::{OutgoingRequest, Proves, RequestSender, Resend, address, failed, one, shown};
-use crate::peer::http::HttpUrl;
+use crate::peer::http::{HttpUrl, OutgoingRequest, Proves, RequestSender, Resend, address, failed, one, shown};
 use crate::peer::params::{deliberate, headers, read, wrong};
 use crate::peer::{Answer, BoxFuture, Detected, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::Lock;
@@ -20,6 +16,9 @@ use crate::protocol::openctx::PROTOCOL;
 use crate::protocol::openctx::verbs::{self, ClientVerb};
 use crate::trace::Recorder;
 use crate::wire::http::{Content, Request, Whole};
+
+#[cfg(test)]
+mod tests;
 
 /// What a provider breaks that does not do the first things.
 const PROVES: Proves =

@@ -3,16 +3,13 @@
 //! [`OpenctxHost`] performs the verbs of the role `openctx-client`. It listens at one URL, which is known before it
 //! serves, and answers requests from its data in the background; those that are left to steps wait for them.
 
-#[cfg(test)]
-mod tests;
-
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::peer::hosting::{OutgoingResponse, PendingRequest, PendingRequests, Port, Treatment};
+use crate::peer::http::{OutgoingResponse, PendingRequest, PendingRequests, Port, Treatment};
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::http::verbs::{Delivery, DropUnanswered, Respond};
@@ -24,6 +21,9 @@ use crate::wire::http::{Exchanges, Handler, Limits, Received, Responder, Server}
 
 use super::provider::data::{CharacterUnit, Data, ProviderOutcome};
 use super::provider::request::parse_request;
+
+#[cfg(test)]
+mod tests;
 
 /// How long requests may take to come: longer than any play.
 const LONG: Duration = Duration::from_secs(120);

@@ -6,7 +6,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::peer::amp::client::connect::target;
+use crate::peer::amp::client::connection::target;
 use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
 use crate::peer::deviation::websocket::SocketSwitch;
 use crate::protocol::Lock;

@@ -7,8 +7,6 @@
 mod calls;
 mod deviations;
 mod discovery;
-mod flaws;
-mod freedoms;
 mod handshake;
 mod incoming;
 mod mock;

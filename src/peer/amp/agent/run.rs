@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use crate::peer::Ended;
-use crate::peer::lines::{self, DriverCommand, Output};
+use crate::peer::driven::{DriverCommand, Output};
+use crate::peer::{Ended, driven};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::trace::{End, Recorder};
 use crate::wire::Tap;
@@ -87,7 +87,7 @@ struct Agent {
 
 /// Runs a client to its end.
 pub async fn run(settings: AgentSettings, lines: crate::peer::Lines) -> Ended {
-    let (mut commands, output) = lines::start(lines);
+    let (mut commands, output) = driven::start(lines);
     let (events, mut incoming) = mpsc::channel(EVENTS);
     let mut agent = Agent {
         calls: Calls::new(settings.edition, settings.deviations.clone()),
@@ -282,7 +282,7 @@ impl Agent {
         }
     }
 
-    async fn on_call(&mut self, call: lines::Call) {
+    async fn on_call(&mut self, call: driven::Call) {
         self.settings.deviations.history().message();
         let AgentSettings { edition, ref scope, ref deviations, .. } = self.settings;
         let Some(method) = edition.method(&call.name) else {

@@ -17,8 +17,7 @@ use crate::wire::tcp::{Address, ConnectError};
 use crate::wire::websocket::{self, FrameSpec, Piece, SendOptions};
 use crate::wire::{Limits, Tap};
 
-use super::connect::encode;
-use super::connection::AmpConnection;
+use super::connection::{AmpConnection, encode};
 
 /// The connection that a step means which names none.
 pub(super) const MAIN: &str = "main";

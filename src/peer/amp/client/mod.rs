@@ -4,10 +4,8 @@
 //! which writes the trace by itself.
 
 mod amp_client;
-pub(super) mod connect;
-mod connection;
+pub(super) mod connection;
 mod probe;
-pub(super) mod send;
 
 pub use amp_client::AmpClient;
 pub use probe::{call, detect};

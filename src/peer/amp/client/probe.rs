@@ -16,8 +16,7 @@ use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender};
 use crate::wire::{Limits, Tap};
 
 use super::amp_client::{CLOSE_TIMEOUT, MAIN, unreachable};
-use super::connect::target;
-use super::connection::AmpConnection;
+use super::connection::{AmpConnection, target};
 
 /// How long a server has to respond before the next request is sent as well.
 const RESPONSE_WAIT: Duration = Duration::from_millis(700);

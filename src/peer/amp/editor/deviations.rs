@@ -7,14 +7,17 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use self::freedoms::FREEDOMS;
 use serde_json::Value;
 
 use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
 use crate::peer::deviation::{DeviationTable, Deviations, Includes, includes};
 use crate::protocol::amp::names::{Method, NotificationKind};
 
-use super::flaws::{connection, methods, notifications};
-use super::freedoms::FREEDOMS;
+mod connection;
+mod freedoms;
+mod methods;
+mod notifications;
 
 /// The unit in which columns are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,8 +7,6 @@
 pub(super) mod deviations;
 mod disk;
 mod files;
-mod flaws;
-mod freedoms;
 pub(super) mod handshake;
 pub(super) mod lockfile;
 mod methods;

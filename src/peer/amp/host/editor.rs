@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::peer::amp::client::connect::encode;
+use crate::peer::amp::client::connection::encode;
 use crate::peer::amp::editor::deviations::{EditorDeviations, EditorEffect, Switch};
 use crate::peer::amp::editor::model;
 use crate::peer::amp::editor::shared::SharedServer;
@@ -21,8 +21,7 @@ use crate::wire::tcp::Address;
 
 use super::connection::{ConnectionNames, ConnectionRegistry};
 use super::listener::Listener;
-use super::lockfile::{self, ForeignLockfile, LockfileContent};
-use super::resources::{PlaceholderProcess, ReservedPort, listen};
+use super::lockfile::{self, ForeignLockfile, LockfileContent, PlaceholderProcess, ReservedPort, listen};
 use super::serve::EditorPlan;
 
 /// How long things may take.

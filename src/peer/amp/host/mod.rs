@@ -9,7 +9,6 @@ mod connection;
 mod editor;
 mod listener;
 mod lockfile;
-mod resources;
 mod serve;
 
 pub use amp_host::AmpHost;

@@ -8,9 +8,8 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
-use crate::peer::fetch::{Failure, FetchedResponse, Fetcher, Kind, json_of};
-use crate::trace::opcode;
-use crate::trace::{HttpResponse, StreamEvent};
+use crate::peer::http::fetch::{Failure, FetchedResponse, Fetcher, Kind, json_of};
+use crate::trace::{HttpResponse, StreamEvent, opcode};
 use crate::wire::Limits;
 use crate::wire::http::{Exchange, Incoming, Request};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender, Socket};

@@ -8,11 +8,11 @@ use tokio::time::sleep;
 
 use crate::peer::amplifier::routes::text;
 use crate::peer::deviation::Includes;
-use crate::peer::deviation::http::client::ClientSwitch;
+use crate::peer::deviation::http_client::ClientSwitch;
+use crate::peer::driven::Call;
 use crate::peer::driven::{self, ClientOutput, DrivenClient, OutputWriter};
-use crate::peer::fetch::{Failure, Kind};
-use crate::peer::http_url::HttpUrl;
-use crate::peer::lines::Call;
+use crate::peer::http::HttpUrl;
+use crate::peer::http::fetch::{Failure, Kind};
 use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 

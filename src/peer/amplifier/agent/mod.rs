@@ -5,9 +5,7 @@
 //! caller. Flaws and freedoms change it in small ways, which `deviations` lists.
 
 mod deviations;
-mod flaws;
 mod follow;
-mod freedoms;
 mod mock;
 mod reader;
 mod request;

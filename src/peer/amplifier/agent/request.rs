@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::peer::amplifier::routes::{Encoding, Route, essence, route, text};
-use crate::peer::deviation::http::client::ClientSwitch;
-use crate::peer::fetch::{Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, json_of};
-use crate::peer::http_url::HttpUrl;
+use crate::peer::deviation::http_client::ClientSwitch;
+use crate::peer::http::HttpUrl;
+use crate::peer::http::fetch::{Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, json_of};
 use crate::trace::{End, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
 

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Described;
 use crate::peer::amplifier::routes::{Encoding, Route, route};
-use crate::peer::asking::{Watch, failed, one, shown};
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
+use crate::peer::http::{Watch, failed, one, shown};
 use crate::peer::params::headers;
 use crate::peer::{Answer, Detected, PeerError, Setting};
 use crate::protocol::Lock;

@@ -11,8 +11,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::config::Described;
-use crate::peer::asking::{Watch, one};
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
+use crate::peer::http::{Watch, one};
 use crate::peer::{PeerError, Setting};
 use crate::protocol::amplifier::verbs::{AwaitSession, Decision, SessionStage};
 use crate::trace::{Clock, End, Recorder};

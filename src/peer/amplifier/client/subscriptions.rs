@@ -2,15 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::peer::asking::{OutgoingRequest, Watch};
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
+use crate::peer::http::{OutgoingRequest, Watch};
 use crate::peer::params::{deliberate, headers, wrong};
 use crate::peer::{PeerError, Performed, VerbCall};
 use crate::protocol::amplifier::verbs::{
     Control, ControlContent, CreatedBy, FrameHeader, Subscribe, Transport, Unsubscribe, UnsubscribeHow,
 };
-use crate::trace::opcode;
-use crate::trace::read_json;
+use crate::trace::{opcode, read_json};
 use crate::wire::Limits;
 use crate::wire::http::{self, Request};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, Incoming, Mask, Receiver, Sender};

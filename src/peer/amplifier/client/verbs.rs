@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::peer::asking::{OutgoingRequest, Proves, RequestSender, Resend, address};
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
+use crate::peer::http::{OutgoingRequest, Proves, RequestSender, Resend, address};
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::amplifier::verbs::{self, ClientVerb, CreatedBy, Generated, Key};

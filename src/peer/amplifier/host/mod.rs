@@ -5,7 +5,6 @@
 //! the queue for them. Steps write into the subscriptions that are open.
 
 mod request_queue;
-mod steps;
 mod streams;
 #[cfg(test)]
 mod tests;

@@ -10,14 +10,14 @@ use crate::peer::amplifier::server::context::ServerContext;
 use crate::peer::amplifier::server::deviations::Deviations;
 use crate::peer::amplifier::server::model::{EndpointRequest, Feed, FeedEnd, Model, Refusal, Workspace};
 use crate::peer::amplifier::server::script::{Script, example};
-use crate::peer::hosting::{OutgoingResponse, PendingRequest, PendingRequests, line};
+use crate::peer::http::{OutgoingResponse, PendingRequest, PendingRequests, line};
 use crate::protocol::amplifier::verbs::{CutHow, SubscriptionRefusal};
 use crate::protocol::amplifier::{Endpoint, Route};
 use crate::protocol::words::StreamEnd;
 use crate::trace::{HttpRequest, Message, StreamEvent};
 use crate::wire::http::{Content, EventWriter, Handler, OnHead, Received, Responder, Response};
-use crate::wire::websocket::{FrameSpec, Incoming, Reply, Request, SendOptions, Socket};
-use crate::wire::{http_head, websocket};
+use crate::wire::http_head;
+use crate::wire::websocket::{self, FrameSpec, Incoming, Reply, Request, SendOptions, Socket};
 
 use super::streams::{OpenSubscriptions, PacedBytes, StreamSink};
 

@@ -5,14 +5,14 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::*;
-use crate::peer::http_url::HttpUrl;
+use crate::peer::http::HttpUrl;
 use crate::peer::{Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::amplifier::verbs::CutHow;
-use crate::trace::opcode;
-use crate::trace::{Clock, End, Recorder, StreamEvent};
+use crate::trace::{Clock, End, Recorder, StreamEvent, opcode};
 use crate::wire::http::{Broken, Client, Exchange, Exchanges, Incoming, Limits, Request, Whole};
 use crate::wire::websocket::{ClientRequest, Socket, connect};
+
+use super::*;
 
 const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
 

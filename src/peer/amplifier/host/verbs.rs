@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::peer::hosting::{OutgoingResponse, Port, Treatment};
+use crate::peer::http::{OutgoingResponse, Port, Treatment};
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::amplifier::verbs::{Answer, Cut, CutHow, Event, OpenStream, Serve, ServerVerb, Stream};
@@ -18,8 +18,7 @@ use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::websocket::SendOptions;
 
 use super::request_queue::{HostAgent, PendingExchange, RequestQueue, ResponsePolicy};
-use super::steps;
-use super::streams::OpenSubscription;
+use super::streams::{self, OpenSubscription};
 
 /// How long requests may take to come: longer than any play.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
@@ -139,7 +138,7 @@ impl AmplifierHost {
         let why = deliberate(call, step.deliberate.as_ref());
         step.check().map_err(|e| wrong(call.verb, e))?;
         let pending = self.pending_request(call.verb, step.to.exchange.as_deref()).await?;
-        step.delivery.status.get_or_insert(Status::Code(steps::success(pending.endpoint())));
+        step.delivery.status.get_or_insert(Status::Code(streams::success(pending.endpoint())));
         let sending = step.sending(&pending.head(), why).map_err(|e| wrong(call.verb, e))?;
         self.send(pending, sending, step.to.repeats).await;
         Ok(Performed::default())

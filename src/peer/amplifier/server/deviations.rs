@@ -4,20 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::LazyLock;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use crate::peer::deviation::http::received::{ClientMistake, ReceivedInContext, RequestHistory};
-use crate::peer::deviation::http::response::{Instead, ResponseEffect};
-use crate::peer::deviation::http::{server_flaws, server_freedoms};
+use crate::peer::deviation::http_server::{ClientMistake, Instead, ReceivedInContext, RequestHistory, ResponseEffect};
 use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
-use crate::peer::deviation::{DeviationTable, Why, includes};
+use crate::peer::deviation::{DeviationTable, Why, http_faults, includes};
 use crate::protocol::amplifier::Endpoint;
 use crate::wire::http::{ReceiveError, Received};
 
-use super::flaws::{events, http, prompts, sessions};
 use super::format::{SocketFormat, StreamFormat};
-use super::freedoms;
 use super::model::{EndpointRequest, Model, Refusal, Reply};
+
+mod events;
+mod freedoms;
+mod http;
+mod prompts;
+mod sessions;
 
 pub use super::switches::{FailsBy, Switch, UnusualDecision};
 
@@ -100,10 +102,10 @@ pub type Deviations = crate::peer::deviation::Deviations<AmplifierServerEffect>;
 /// Every flaw and freedom of the mock server, in the order of the areas.
 pub static TABLE: LazyLock<DeviationTable<AmplifierServerEffect>> = LazyLock::new(|| {
     DeviationTable::new("amplifier-server")
-        .with_shared_flaws(server_flaws::RESPONSES)
+        .with_shared_flaws(http_faults::RESPONSES)
         .with_flaws(http::HTTP)
-        .with_shared_flaws(server_flaws::REQUESTS)
-        .with_shared_flaws(server_flaws::ROBUSTNESS)
+        .with_shared_flaws(http_faults::REQUESTS)
+        .with_shared_flaws(http_faults::ROBUSTNESS)
         .with_flaws(http::REQUESTS)
         .with_flaws(http::ERRORS)
         .with_flaws(sessions::SESSIONS)
@@ -118,7 +120,7 @@ pub static TABLE: LazyLock<DeviationTable<AmplifierServerEffect>> = LazyLock::ne
         .with_flaws(sessions::CATALOGS)
         .with_flaws(prompts::SAFETY)
         .with_freedoms(freedoms::READINGS)
-        .with_shared_freedoms(server_freedoms::FREEDOMS)
+        .with_shared_freedoms(http_faults::FREEDOMS)
         .with_freedoms(freedoms::CARRIED)
         .with_freedoms(freedoms::STREAMS)
 });
@@ -269,6 +271,66 @@ pub fn mistake(received: &Received, request: &EndpointRequest) -> Option<ClientM
     request.body.as_ref().err()?;
     let json = serde_json::from_slice::<Value>(&received.content).is_ok();
     Some(if json { ClientMistake::NoRequest } else { ClientMistake::NoJson })
+}
+
+/// Changes what an endpoint gives.
+pub(super) const fn result(endpoint: Endpoint, change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::Result(endpoint, change)
+}
+
+/// Gives a success of an endpoint another status.
+pub(super) const fn status(endpoint: Endpoint, status: u16) -> AmplifierServerEffect {
+    AmplifierServerEffect::Status(endpoint, status)
+}
+
+/// Changes a response of an endpoint, be it a success or not.
+pub(super) const fn reply(endpoint: Endpoint, change: fn(&mut Reply)) -> AmplifierServerEffect {
+    AmplifierServerEffect::Reply(Some(endpoint), change)
+}
+
+/// Changes what belongs to an event.
+pub(super) const fn data(event: &'static str, change: fn(&mut Value)) -> AmplifierServerEffect {
+    AmplifierServerEffect::Data(event, change)
+}
+
+/// The effect that switches a behaviour on.
+pub(super) const fn switch(switch: Switch) -> AmplifierServerEffect {
+    AmplifierServerEffect::Switch(switch)
+}
+
+/// Has a request taken for a sound one, where its body is refused for a reason with these words.
+pub(super) fn lenient(request: &mut EndpointRequest, endpoint: Endpoint, words: &str) {
+    let invalid = request.body.as_ref().is_err_and(|refusal| refusal.message.contains(words));
+    if request.route.endpoint == endpoint && invalid {
+        request.body = Ok(sound(endpoint));
+    }
+}
+
+/// A sound body.
+fn sound(endpoint: Endpoint) -> Map<String, Value> {
+    let body = match endpoint {
+        Endpoint::CreateSession => json!({"profile": "dev", "credentials": {"anthropic_api_key": "any"}}),
+        Endpoint::SubmitPrompt => json!({"prompt": "text"}),
+        _ => json!({"decision": "Deny"}),
+    };
+    body.as_object().cloned().unwrap_or_default()
+}
+
+/// A refusal of requests for an endpoint that have something in their body.
+pub(super) fn refuse(
+    request: &EndpointRequest,
+    endpoint: Endpoint,
+    invalid: impl Fn(&Map<String, Value>) -> bool,
+) -> Option<Refusal> {
+    let concerned = request.route.endpoint == endpoint && request.body.as_ref().is_ok_and(invalid);
+    concerned.then(|| Refusal::invalid("this is not understood"))
+}
+
+/// Makes a refusal look like a success.
+pub(super) fn pretend(reply: &mut Reply, status: u16, code: u16, body: Value) {
+    if reply.status == status {
+        *reply = Reply { status: code, body, ..reply.clone() };
+    }
 }
 
 #[cfg(test)]

@@ -7,12 +7,9 @@
 pub mod context;
 pub mod deviations;
 pub mod format;
+mod mock;
 pub mod model;
 pub mod script;
-
-mod flaws;
-mod freedoms;
-mod mock;
 mod service;
 mod subscription;
 mod switches;

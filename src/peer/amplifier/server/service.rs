@@ -9,9 +9,8 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::peer::deviation::Why;
-use crate::peer::deviation::http::received::{ClientMistake, ReceivedInContext};
-use crate::peer::deviation::http::response::Instead;
-use crate::peer::hosting::{CONFUSION, line};
+use crate::peer::deviation::http_server::{ClientMistake, Instead, ReceivedInContext};
+use crate::peer::http::{CONFUSION, line};
 use crate::peer::{Draws, Ended, Latency, MockEvent};
 use crate::protocol::amplifier::{Endpoint, Route};
 use crate::trace::HttpRequest;

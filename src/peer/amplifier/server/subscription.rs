@@ -170,7 +170,7 @@ pub struct SocketSubscription {
 
 /// Refuses a handshake with an error of the protocol.
 pub async fn refuse(request: Request, refusal: &Refusal, why: Why) {
-    let mut reply = Reply::refusing(&crate::peer::hosting::line(refusal.status), &refusal.body().to_string());
+    let mut reply = Reply::refusing(&crate::peer::http::line(refusal.status), &refusal.body().to_string());
     reply.manner = SendOptions::deliberate(why);
     for (name, value) in &mut reply.head.headers {
         if name == "Content-Type" {

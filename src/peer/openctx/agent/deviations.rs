@@ -7,15 +7,13 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::peer::deviation::{DeviationTable, includes};
+use crate::peer::deviation::http_client::RequestEffect::{self, Line, Sends};
+use crate::peer::deviation::http_client::{CALL_FREEDOMS, CALLS, ClientSwitch, REQUEST_FREEDOMS, REQUESTS, set_header};
+use crate::peer::deviation::{DeviationTable, FreedomRow, freedom, includes};
 
-use crate::peer::deviation::http::client::{
-    CALL_FREEDOMS, CALLS, ClientSwitch, REQUEST_FREEDOMS, REQUESTS, RequestEffect,
-};
-pub use crate::peer::fetch::{FetchedResponse, has_others};
+mod flaws;
 
-use super::flaws::{methods, transport};
-use super::freedoms::FREEDOMS;
+pub use crate::peer::http::fetch::{FetchedResponse, has_others};
 
 /// The deviations that are switched on.
 pub type Deviations = crate::peer::deviation::Deviations<OpenctxClientEffect>;
@@ -25,12 +23,12 @@ pub static TABLE: LazyLock<DeviationTable<OpenctxClientEffect>> = LazyLock::new(
     DeviationTable::new("openctx-client")
         .with_shared_flaws(REQUESTS)
         .with_shared_flaws(CALLS)
-        .with_flaws(transport::HTTP)
-        .with_flaws(transport::ENVELOPE)
-        .with_flaws(methods::METHODS)
-        .with_flaws(methods::ANNOTATIONS)
-        .with_flaws(methods::SELECTORS)
-        .with_flaws(transport::ROBUSTNESS)
+        .with_flaws(flaws::HTTP)
+        .with_flaws(flaws::ENVELOPE)
+        .with_flaws(flaws::METHODS)
+        .with_flaws(flaws::ANNOTATIONS)
+        .with_flaws(flaws::SELECTORS)
+        .with_flaws(flaws::ROBUSTNESS)
         .with_shared_freedoms(REQUEST_FREEDOMS)
         .with_shared_freedoms(CALL_FREEDOMS)
         .with_freedoms(FREEDOMS)
@@ -125,6 +123,40 @@ impl Results for FetchedResponse {
         self.member("result").filter(|_| self.of == method)
     }
 }
+
+pub const FREEDOMS: &[FreedomRow<OpenctxClientEffect>] = &[
+    freedom!("leaves-messages-to-caller" ["items/client-message-selectors"]
+        "It leaves to its caller for which messages a provider is asked." OpenctxClientEffect::Switch(Switch::AsksForAnyMessage)),
+    freedom!("keeps-meta" ["selectors/client-current"] "It asks for metadata once."
+        OpenctxClientEffect::Switch(Switch::RemembersMeta)),
+    freedom!("gives-up-before-next" ["robustness/client-slow"] "It makes one call after the other, and waits three seconds for each."
+        OpenctxClientEffect::Switch(Switch::OneAtATime)),
+    freedom!("empty-list-matches" "An empty list of selectors matches every resource." OpenctxClientEffect::Switch(Switch::EmptyMatches)),
+    freedom!("lists" "Metadata comes in a list: one entry for each provider." OpenctxClientEffect::Switch(Switch::Lists)),
+    freedom!("no-settings" "Settings that are empty are left out." OpenctxClientEffect::Message(|message| {
+        if message["settings"].as_object().is_some_and(serde_json::Map::is_empty)
+            && let Value::Object(members) = message
+        {
+            members.remove("settings");
+        }
+    })),
+    freedom!("plain-content-type" "The content type has no charset."
+        OpenctxClientEffect::Http(Sends(|request| set_header(request, "Content-Type", Some("application/json"))))),
+    freedom!("failures-as-nothing" ["envelope/client-error-told"] "A call that fails gives an empty list." OpenctxClientEffect::Http(Line(|line| {
+        if let Value::Object(members) = line
+            && members.remove("error").is_some()
+        {
+            members.insert("result".to_owned(), Value::Array(vec![]));
+        }
+    }))),
+    freedom!("provider-told" "What is told has a member that names the provider." OpenctxClientEffect::Http(Line(|line| {
+        for entry in line.get_mut("result").and_then(Value::as_array_mut).into_iter().flatten() {
+            if entry.is_object() {
+                entry["providerUri"] = "http://127.0.0.1/".into();
+            }
+        }
+    }))),
+];
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,6 @@
 //! what came of it. Flaws and freedoms make it different in small ways.
 
 mod deviations;
-mod flaws;
-mod freedoms;
 mod request_client;
 mod run;
 mod selectors;

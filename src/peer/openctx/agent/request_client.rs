@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use crate::peer::deviation::http::client::ClientSwitch;
-use crate::peer::fetch::{Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, json_of};
+use crate::peer::deviation::http_client::ClientSwitch;
 use crate::peer::http::HttpUrl;
+use crate::peer::http::fetch::{Failure, FetchedResponse, Fetcher, Kind, Repeatable, RequestError, json_of};
 use crate::protocol::http::redirects;
 use crate::trace::{End, HttpResponse, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};

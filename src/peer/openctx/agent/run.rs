@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use crate::peer::deviation::Includes;
-use crate::peer::deviation::http::client::ClientSwitch;
+use crate::peer::deviation::http_client::ClientSwitch;
 use crate::peer::driven::{self, Call, ClientOutput, DrivenClient};
-use crate::peer::fetch::Failure;
 use crate::peer::http::HttpUrl;
+use crate::peer::http::fetch::Failure;
 use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 

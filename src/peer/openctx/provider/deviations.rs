@@ -3,18 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::peer::deviation::http::received::{ClientMistake, ReceivedInContext, RequestHistory};
-use crate::peer::deviation::http::response::{Instead, ResponseEffect};
-use crate::peer::deviation::http::{server_flaws, server_freedoms};
-use crate::peer::deviation::{DeviationTable, Why, includes};
-use crate::wire::http::{Received, Response};
+use crate::peer::deviation::http_server::{
+    ClientMistake, Instead, ReceivedInContext, RequestHistory, ResponseEffect, chunk, compress, content_type, header,
+    header_names, length, raw_body, until_close,
+};
+use crate::peer::deviation::{DeviationTable, FreedomRow, Why, freedom, http_faults, includes};
+use crate::peer::http::allows;
+use crate::wire::http::{Piece, Received, Response};
 
-use super::flaws::{envelope, methods, requests, transport};
-use super::freedoms::FREEDOMS;
 use super::request::{Method, Request, RequestFault};
+
+mod messages;
+mod methods;
+mod transport;
 
 /// What a flaw or freedom does.
 #[derive(Clone, Copy, Debug)]
@@ -142,19 +147,19 @@ pub type Deviations = crate::peer::deviation::Deviations<ProviderEffect>;
 /// Every flaw and freedom of the mock provider, in the order of the areas.
 pub static TABLE: LazyLock<DeviationTable<ProviderEffect>> = LazyLock::new(|| {
     DeviationTable::new("openctx-provider")
-        .with_shared_flaws(server_flaws::RESPONSES)
+        .with_shared_flaws(http_faults::RESPONSES)
         .with_flaws(transport::CARRIED)
         .with_flaws(transport::STATUSES)
-        .with_shared_flaws(server_flaws::REQUESTS)
-        .with_flaws(requests::REQUESTS)
-        .with_flaws(envelope::ENVELOPE)
+        .with_shared_flaws(http_faults::REQUESTS)
+        .with_flaws(messages::REQUESTS)
+        .with_flaws(messages::ENVELOPE)
         .with_flaws(methods::META)
         .with_flaws(methods::MENTIONS)
         .with_flaws(methods::ITEMS)
         .with_flaws(methods::ANNOTATIONS)
-        .with_shared_flaws(server_flaws::ROBUSTNESS)
-        .with_flaws(requests::ROBUSTNESS)
-        .with_shared_freedoms(server_freedoms::FREEDOMS)
+        .with_shared_flaws(http_faults::ROBUSTNESS)
+        .with_flaws(messages::ROBUSTNESS)
+        .with_shared_freedoms(http_faults::FREEDOMS)
         .with_freedoms(FREEDOMS)
 });
 
@@ -237,6 +242,161 @@ impl RequestFault {
             Self::NoMethod => ClientMistake::NoMethod,
             Self::Params(_) => ClientMistake::Params,
         }
+    }
+}
+
+pub const FREEDOMS: &[FreedomRow<ProviderEffect>] = &[
+    freedom!("selectors-empty" "An empty list of selectors says that there are no annotations, and who asks for some gets an error."
+    ProviderEffect::Instead(|s| match s.request.as_ref().ok()?.method {
+        Method::Meta => Some(Instead::result(json!({"name": "None", "mentions": {}, "items": {}, "annotations": {"selectors": []}}))),
+        Method::Annotations => Some(Instead::error(-32601, "there are no annotations")),
+        _ => None,
+    })),
+    freedom!("until-close" "Answers have no length, and end with the connection." response(until_close)),
+    freedom!("chunked" "Bodies are chunked."
+        response(|r| chunk(r, 1000))),
+    freedom!("chunk-extensions" "Chunks have extensions."
+    response(|r| {
+        header(r, "Transfer-Encoding", "chunked");
+        raw_body(r, |body| {
+            let size = format!("{:X};name=\"a;b\"\r\n", body.len());
+            vec![Piece::now([size.as_bytes(), &body, b"\r\n00\r\n\r\n"].concat())]
+        });
+    })),
+    freedom!("head-then-body" "The body comes a little after the head."
+    response(|r| {
+        header(r, "Content-Length", length(r).unwrap_or_default());
+        raw_body(r, |body| vec![Piece::after(Duration::from_millis(50), body)]);
+    })),
+    freedom!("headers-in-upper-case" "Header names are in upper case."
+        response(|r| header_names(r, str::to_uppercase))),
+    freedom!("content-type-odd" "The content type is written in an odd way."
+        response(|r| content_type(r, "Application/JSON ;Charset=\"UTF-8\""))),
+    freedom!("content-type-suffix" "The content type is one that ends with `+json`."
+        response(|r| content_type(r, "application/vnd.openctx+json"))),
+    freedom!("status-201" "Answers have the status 201." response(|r| if r.status.starts_with("200") {
+        r.status = "201 Created".to_owned();
+    })),
+    freedom!("compressed" "Bodies are gzip where the request allows it."
+    ProviderEffect::Http(ResponseEffect::ResponseFor(|r, request| if allows(&request.head, "gzip") {
+        compress(r, "gzip");
+    }))),
+    freedom!("redirects" "Requests are redirected to another path of the provider's URL."
+        ProviderEffect::Instead(|s| redirected(s, "307 Temporary Redirect", "elsewhere?for=good".to_owned()))),
+    freedom!("redirects-twice" "Requests are redirected to another URL, and from there to a third."
+    ProviderEffect::Instead(|s| {
+        let host = s.header("host")?;
+        match s.received.head.path() {
+            "/elsewhere" => None,
+            "/there" => redirected(s, "308 Permanent Redirect", "/elsewhere".to_owned()),
+            _ => redirected(s, "308 Permanent Redirect", format!("http://{host}/there")),
+        }
+    })),
+    freedom!("interim" "An interim answer with the status 103 comes before each answer." ProviderEffect::Switch(Switch::Interim)),
+    freedom!("unhurried" "Answers take half a second." ProviderEffect::Switch(Switch::Takes(500))),
+    freedom!("chunked-requests-refused" "A chunked request is refused with the status 411."
+    ProviderEffect::Instead(|s| {
+        s.header("transfer-encoding")?;
+        Some(Instead::respond(Response::new("411 Length Required").text("say how long it is\n")))
+    })),
+    freedom!("bad-requests-refused" "What is no sound request is refused with a status."
+    ProviderEffect::Instead(|s| {
+        let status = match s.request {
+            Err(RequestFault::NoMethod) => "404 Not Found",
+            Err(RequestFault::Params(_)) => "422 Unprocessable Content",
+            Err(_) => "400 Bad Request",
+            Ok(_) => return None,
+        };
+        let post = s.received.head.method() == "POST";
+        post.then(|| Instead::respond(Response::new(status).text("no\n")))
+    })),
+    freedom!("bad-requests-with-200" "What is no request is answered with an error and the status 200."
+    response(|r| if r.status.starts_with("400") {
+        r.status = "200 OK".to_owned();
+    })),
+    freedom!("half-surrogates" "Titles begin with the escape of half a surrogate pair." body(|b| {
+        *b = String::from_utf8_lossy(b).replace("\"title\":\"", "\"title\":\"\\ud800").into_bytes();
+    })),
+    freedom!("deep-member" "Answers have a member that nobody knows, and that is nested deep."
+    body(|b| if b.starts_with(b"{\"") {
+        let deep = format!("{{\"x-deep\":{}{},", "[".repeat(200), "]".repeat(200));
+        b.splice(..1, deep.into_bytes());
+    })),
+    freedom!("extra-keys" "Everything has a member that nobody knows." ProviderEffect::Envelope(extra)),
+    freedom!("as-in-json-rpc" "Answers have the members of JSON-RPC."
+    ProviderEffect::Envelope(|a| if let Value::Object(map) = a {
+        map.insert("jsonrpc".to_owned(), "2.0".into());
+        map.insert("id".to_owned(), 1.into());
+    })),
+    freedom!("error-without-message" "Errors have no message, as where the document lists their members."
+    ProviderEffect::Error(|e| if let Value::Object(map) = e {
+        map.shift_remove("message");
+    })),
+    freedom!("error-integer" "The integer of errors is in a member of that name, as the document can be read."
+        ProviderEffect::Error(|e| *e = json!({"code": "provider", "integer": e["code"], "message": e["message"]}))),
+    freedom!("error-codes" "Errors have another code." ProviderEffect::Error(|e| e["code"] = 0.into())),
+    freedom!("error-data" "Errors have `data`." ProviderEffect::Error(|e| e["data"] = json!({"hint": null, "more": [1]}))),
+    freedom!("auto-include-as-text" "`autoInclude` of the mentions feature is a text."
+        of(Method::Meta, |m| m["mentions"]["autoInclude"] = "true".into())),
+    freedom!("pattern-with-flags" "A pattern begins with flags, as in many dialects, but not in JavaScript's."
+        of(Method::Meta, |m| m["items"]["messageSelectors"] = json!([{"pattern": "(?i)ticket"}]))),
+    freedom!("features-empty" "The features have no members."
+    of(Method::Meta, |m| for name in ["items", "mentions", "annotations"] {
+        m[name] = json!({});
+    })),
+    freedom!("nothing-offered" "There is no feature, and methods but `meta` give an empty list."
+    ProviderEffect::Instead(|s| match s.request {
+        Ok(request) if request.method == Method::Meta => Some(Instead::result(json!({"name": "Nothing"}))),
+        Ok(_) => Some(Instead::result(json!([]))),
+        Err(_) => None,
+    })),
+    freedom!("methods-refused" "There is no feature, and methods but `meta` are answered with an error."
+    ProviderEffect::Instead(|s| match s.request {
+        Ok(request) if request.method == Method::Meta => Some(Instead::result(json!({"name": "Nothing"}))),
+        Ok(_) => Some(Instead::error(-32601, "not implemented")),
+        Err(_) => None,
+    })),
+    freedom!("presentation-hints" "Annotations have `presentationHints`, as in the published schemas."
+    of(Method::Annotations, |list| for one in list.as_array_mut().into_iter().flatten() {
+        one["presentationHints"] = json!(["show-at-top-of-file"]);
+    })),
+    freedom!("whole-documents" "Annotations have no ranges."
+    of(Method::Annotations, |list| for one in list.as_array_mut().into_iter().flatten() {
+        if let Value::Object(one) = one {
+            one.shift_remove("range");
+        }
+    })),
+    freedom!("empty-ranges" "Ranges are empty."
+    of(Method::Annotations, |list| for one in list.as_array_mut().into_iter().flatten() {
+        if let Some(range) = one.get_mut("range") {
+            range["end"] = range["start"].clone();
+        }
+    })),
+    freedom!("code-points" "Characters of positions count code points." ProviderEffect::Switch(Switch::CodePoints)),
+    freedom!("bare-items" "Items consist of their titles."
+    of(Method::Items, |list| for item in list.as_array_mut().into_iter().flatten() {
+        *item = json!({"title": item["title"]});
+    })),
+];
+
+const fn of(method: Method, change: fn(&mut Value)) -> ProviderEffect {
+    ProviderEffect::Result(Some(method), change)
+}
+
+/// Sends whoever is not there yet elsewhere, by a page that says so.
+fn redirected(seen: &RequestInContext<'_>, status: &str, location: String) -> Option<Instead<ProviderAnswer>> {
+    let moved = Response::new(status).header("Location", location).text("it is elsewhere\n");
+    (seen.received.head.path() != "/elsewhere").then(|| Instead::respond(moved))
+}
+
+fn extra(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.values_mut().for_each(extra);
+            map.insert("x-extra".to_owned(), json!({"null": null, "deep": [[{}]]}));
+        }
+        Value::Array(items) => items.iter_mut().for_each(extra),
+        _ => {}
     }
 }
 

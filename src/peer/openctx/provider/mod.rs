@@ -4,12 +4,9 @@
 //! socket, and makes it different where flaws and freedoms say so.
 
 pub mod data;
-pub mod request;
-
 mod deviations;
-mod flaws;
-mod freedoms;
 mod mock;
+pub mod request;
 mod service;
 #[cfg(test)]
 mod tests;

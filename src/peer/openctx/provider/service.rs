@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::peer::deviation::Why;
-use crate::peer::deviation::http::received::ReceivedInContext;
-use crate::peer::deviation::http::response::Instead;
-use crate::peer::hosting::{CONFUSION, line};
+use crate::peer::deviation::http_server::{Instead, ReceivedInContext};
+use crate::peer::http::{CONFUSION, line};
 use crate::peer::{Draws, Ended, Latency, MockEvent};
 use crate::trace::HttpRequest;
 use crate::wire::http::{

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::Source;
-use crate::peer::deviation::http::response::ResponseEffect;
+use crate::peer::deviation::http_server::ResponseEffect;
 use crate::peer::http::HttpUrl;
 use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
 use crate::protocol::http::redirects;

@@ -1,0 +1,188 @@
+//! Ways in which a mock editor can differ from the next and be right all the same.
+
+use serde_json::{Value, json};
+
+use crate::peer::amp::{CLI, GUIDE};
+use crate::peer::deviation::value::{escape, pretty, reverse_keys};
+use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
+use crate::peer::deviation::{FreedomRow, freedom};
+use crate::protocol::amp::names::{Method, NotificationKind};
+use crate::wire::http_head::has_token;
+use crate::wire::websocket::FrameSpec;
+
+use super::super::disk;
+use super::{ColumnUnit, EditorEffect, MessageFilter, Switch};
+
+pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
+    freedom!("out-of-order" "Requests that come at once are answered in reverse order."
+        EditorEffect::Switch(Switch::OutOfOrder)),
+    freedom!("unhurried" "Answers take their time, well below the client's bound." EditorEffect::Switch(Switch::Unhurried)),
+    freedom!("pretty-json" "Messages have white space between their tokens." EditorEffect::Socket(SocketEffect::Text(pretty))),
+    freedom!("keys-reversed" "The keys of objects come in another order." EditorEffect::Message(MessageFilter::Any, reverse_keys)),
+    freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." EditorEffect::Socket(SocketEffect::Text(escape))),
+    freedom!("extra-keys" "Results, errors and notifications have a key that nobody knows."
+        EditorEffect::Body(MessageFilter::Any, extra)),
+    freedom!("error-data" "Errors have `data`." EditorEffect::Body(MessageFilter::Error, |b| b["data"] = json!({"hint": "?"}))),
+    freedom!("error-texts" ["envelope/error-codes"] "Errors and failures have other texts, and errors other codes."
+        EditorEffect::Body(MessageFilter::Any, other_texts)),
+    freedom!("drops-final-newline" "`readFile` drops the final newline." EditorEffect::Switch(Switch::DropsFinalNewline)),
+    freedom!("adds-final-newline" "`editFile` adds a final newline that is missing."
+        EditorEffect::Switch(Switch::AddsFinalNewline)),
+    freedom!("inclusive-end" GUIDE "The `end` of an edit is the last byte of what is replaced."
+        EditorEffect::Switch(Switch::EndInclusive)),
+    freedom!("makes-folders" CLI "`editFile` makes the folders that a new file needs."
+        EditorEffect::Switch(Switch::MakesFolders)),
+    freedom!("columns-in-bytes" "Columns count bytes." EditorEffect::Switch(Switch::ColumnsIn(ColumnUnit::Bytes))),
+    freedom!("columns-in-utf16" "Columns count code units of UTF-16."
+        EditorEffect::Switch(Switch::ColumnsIn(ColumnUnit::Utf16))),
+    freedom!("lines-from-one" GUIDE "Lines of selections are counted from 1, columns from 0."
+    EditorEffect::Body(MessageFilter::Notification(Some(NotificationKind::Selection)), |b| for place in ["start", "end"] {
+        b[place]["line"] = (b[place]["line"].as_u64().unwrap_or_default() + 1).into();
+    })),
+    freedom!("positions-from-one" GUIDE "Lines and columns of selections are counted from 1."
+    EditorEffect::Body(MessageFilter::Notification(Some(NotificationKind::Selection)), |b| for place in ["start", "end"] {
+        for axis in ["line", "col"] {
+            b[place][axis] = (b[place][axis].as_u64().unwrap_or_default() + 1).into();
+        }
+    })),
+    freedom!("offsets-in-line" CLI "The offsets of diagnostics are counted in their line."
+        EditorEffect::Switch(Switch::OffsetsInLine)),
+    freedom!("diagnostics-by-prefix" CLI "Files belong to a path if theirs begins with it as text."
+        EditorEffect::Switch(Switch::DiagnosticsByString)),
+    freedom!("two-severities" CLI "The editor knows only errors and warnings: whatever is no error is a warning."
+        EditorEffect::Body(MessageFilter::Success(Some(Method::GetDiagnostics)), two_severities)),
+    freedom!("diagnostics-as-in-lsp" GUIDE "Diagnostics have the members that the Language Server Protocol gives them."
+        EditorEffect::Body(MessageFilter::Success(Some(Method::GetDiagnostics)), as_in_lsp)),
+    freedom!("no-state-at-first" ["selection/initial", "visible-files/initial"] "A client that has just connected is told only who the editor is."
+        EditorEffect::Switch(Switch::NoStateAtFirst)),
+    freedom!("no-metadata" CLI ["metadata/sent"] "`pluginMetadata` is not sent." EditorEffect::Switch(Switch::NoMetadata)),
+    freedom!("metadata-late" CLI "`pluginMetadata` comes after files and selection." EditorEffect::Switch(Switch::MetadataLate)),
+    freedom!("metadata-with-directory" CLI "`pluginMetadata` names a directory."
+        EditorEffect::Body(MessageFilter::Notification(Some(NotificationKind::Metadata)), |b| b["pluginDirectory"] = "/opt/editor/plugin".into())),
+    freedom!("eager-encoding" CLI "URIs are percent-encoded where they need not be." EditorEffect::Switch(Switch::EagerEncoding)),
+    freedom!("uri-with-host" CLI "URIs name `localhost`." EditorEffect::Message(MessageFilter::Notification(None), |m| {
+        uris(m, |uri| uri.replacen("file:///", "file://localhost/", 1));
+    })),
+    freedom!("caret-with-line" CLI "The content of a caret is the text of its line." EditorEffect::Switch(Switch::CaretWithLine)),
+    freedom!("only-open-files" "Nothing can be selected, changed or found fault with in a file that was not opened before."
+        EditorEffect::Switch(Switch::OnlyOpenFiles)),
+    freedom!("repeats-notifications" "Notifications are sent twice." EditorEffect::Switch(Switch::RepeatsNotifications)),
+    freedom!("errors-for-failures" "What could not be done is told by an error." EditorEffect::Switch(Switch::ErrorsForFailures)),
+    freedom!("failures-for-errors" "A request that is not understood is told by `success: false`."
+        EditorEffect::Switch(Switch::FailuresForErrors)),
+    freedom!("quiet-on-bad-input" ["envelope/parse-error"] "A message without an id that can be read is not answered."
+        EditorEffect::Switch(Switch::QuietOnBadInput)),
+    freedom!("bare-results" CLI "Results have no members but those that are required."
+    EditorEffect::Body(MessageFilter::Success(None), |b| {
+        if let Value::Object(map) = b {
+            map.retain(|key, _| !["isDirty", "appliedChanges"].contains(&key.as_str()));
+        }
+    })),
+    freedom!("full-results" CLI "Results have every member that the edition has."
+        EditorEffect::Body(MessageFilter::Success(Some(Method::ReadFile)), |b| b["encoding"] = "utf-8".into())),
+    freedom!("relative-paths" CLI "Relative paths are taken as below the folder that is open."
+        EditorEffect::Switch(Switch::CliRelativePaths)),
+    freedom!("lossy-text" "What is no UTF-8 in a file is replaced." EditorEffect::Switch(Switch::LossyBytes)),
+    freedom!("refuses-with-400" "A wrong token is refused with the status 400." EditorEffect::Switch(Switch::Refuse400)),
+    freedom!("refuses-with-403" "A wrong token is refused with the status 403." EditorEffect::Switch(Switch::Refuse403)),
+    freedom!("refuses-by-close" "A wrong token is refused by a close frame after the handshake."
+        EditorEffect::Switch(Switch::RefuseAfterAccept)),
+    freedom!("plain-token" "The token needs no percent-encoding." EditorEffect::Switch(Switch::PlainToken)),
+    freedom!("lockfile-extra-keys" "The lockfile has more keys than the edition has."
+    EditorEffect::Lockfile(|l| {
+        l["version"] = json!(1);
+        l["transport"] = "ws".into();
+    })),
+    freedom!("home-only" GUIDE "The lockfile is in `~/.local/share` whatever variables say."
+        EditorEffect::Switch(Switch::HomeOnly)),
+    freedom!("lockfile-two-folders" CLI "The lockfile lists a second folder."
+    EditorEffect::Lockfile(|l| if let Some(folders) = l["workspaceFolders"].as_array_mut() {
+        folders.push("/opt/elsewhere".into());
+    })),
+    freedom!("lockfile-root-folder" CLI "The lockfile's folder is the root of the file system, which contains all others."
+        EditorEffect::Lockfile(|l| l["workspaceFolders"] = json!(["/"]))),
+    freedom!("lockfile-folder-around" CLI "The lockfile's folder is the one around the folder that is open."
+    EditorEffect::Lockfile(|l| if let Some(folder) = l["workspaceFolders"][0].as_str() {
+        let around = std::path::Path::new(folder).parent().unwrap_or(std::path::Path::new("/"));
+        l["workspaceFolders"] = json!([format!("{}/", around.display())]);
+    })),
+    freedom!("lockfile-folder-by-detour" CLI "The lockfile's folder is the one that is open, by a path with a detour."
+    EditorEffect::Lockfile(|l| if let Some(folder) = l["workspaceFolders"][0].as_str() {
+        l["workspaceFolders"] = json!([format!("{folder}/../{}/.", folder.rsplit('/').next().unwrap_or_default())]);
+    })),
+    freedom!("heads-in-other-case" "The names and words of the handshake's head are written in another case."
+    EditorEffect::Socket(SocketEffect::Accepts(|head| for (name, value) in &mut head.headers {
+        let word = name != "Sec-WebSocket-Accept";
+        *name = name.to_lowercase();
+        if word {
+            *value = value.to_uppercase();
+        }
+    }))),
+    freedom!("heads-with-more" "The handshake's answer has more headers, and lists `Upgrade` among others."
+    EditorEffect::Socket(SocketEffect::Accepts(|head| {
+        head.headers.push(("Server".to_owned(), "editor".to_owned()));
+        if has_token(head, "connection", "upgrade") {
+            head.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("connection"));
+            head.headers.push(("Connection".to_owned(), "keep-alive, Upgrade".to_owned()));
+        }
+    }))),
+    freedom!("unknown-notifications" "Before each message goes a notification that nobody knows."
+        EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(STRANGE), f]))),
+    freedom!("ping-storm" "A client that connects is sent 200 pings of 125 bytes."
+        EditorEffect::Switch(Switch::PingStorm)),
+    freedom!("lockfile-late" "The lockfile comes a third of a second after the port accepts connections."
+        EditorEffect::Switch(Switch::LockfileLate)),
+    freedom!("lockfile-in-two-writes" "The lockfile is half written for a third of a second."
+        EditorEffect::Switch(Switch::LockfileInTwoWrites)),
+    freedom!("heartbeat" "The editor sends pings of its own." EditorEffect::Switch(Switch::Heartbeat)),
+];
+
+/// A notification that no edition has.
+const STRANGE: &str = r#"{"serverNotification":{"method":{"somethingHappened":{}}}}"#;
+
+fn extra(body: &mut Value) {
+    if let Value::Object(map) = body {
+        map.insert("x-extra".to_owned(), json!({"id": "1", "null": null, "deep": [[{}]]}));
+    }
+}
+
+fn other_texts(body: &mut Value) {
+    if body.get("code").is_some() {
+        *body = json!({"code": -1, "message": ""});
+    } else if body["success"] == json!(false) {
+        body["message"] = "ça ne marche pas".into();
+    }
+}
+
+fn two_severities(result: &mut Value) {
+    for entry in result["entries"].as_array_mut().into_iter().flatten() {
+        for diagnostic in entry["diagnostics"].as_array_mut().into_iter().flatten() {
+            if diagnostic["severity"] != "error" {
+                diagnostic["severity"] = "warning".into();
+            }
+        }
+    }
+}
+
+fn as_in_lsp(items: &mut Value) {
+    for item in items.as_array_mut().into_iter().flatten() {
+        let place = |p: &Value| json!({"line": p["line"], "character": p["col"]});
+        *item = json!({
+            "uri": disk::from_path(item["path"].as_str().unwrap_or_default(), Default::default()),
+            "range": {"start": place(&item["start"]), "end": place(&item["end"])},
+            "message": item["message"], "severity": 1, "source": "mock",
+        });
+    }
+}
+
+fn uris(value: &mut Value, change: fn(&str) -> String) {
+    match value {
+        Value::String(text) if text.starts_with("file:///") => *text = change(text),
+        Value::Object(map) => map
+            .iter_mut()
+            .filter(|(key, _)| !["content", "message"].contains(&key.as_str()))
+            .for_each(|(_, value)| uris(value, change)),
+        Value::Array(items) => items.iter_mut().for_each(|item| uris(item, change)),
+        _ => {}
+    }
+}
