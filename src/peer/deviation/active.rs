@@ -43,6 +43,21 @@ macro_rules! includes {
 }
 pub(crate) use includes;
 
+/// Implements [`Includes`] for each of these switch types: enums of behaviour that the code of a mock decides by a query, each
+/// declared where that is. The effects of the mock have a variant of the name of each. `on` gives the effect for the tables.
+macro_rules! switches {
+    ($effects:ident: $($switch:ident),+ $(,)?) => {
+        $crate::peer::deviation::includes!($effects: $($switch($switch)),+);
+        $(impl $switch {
+            /// The effect that switches this on.
+            pub const fn on(self) -> $effects {
+                $effects::$switch(self)
+            }
+        })+
+    };
+}
+pub(crate) use switches;
+
 /// A flaw or freedom that is switched on.
 #[derive(Debug)]
 pub struct Deviation<E: 'static> {

@@ -1,7 +1,7 @@
 //! What can be different about a client: the hooks that flaws and freedoms hang on.
 //!
 //! Most effects are data: functions that rewrite parameters, a request, its text, a response on its way in or what the
-//! caller is given. The rest are [`Switch`]es, asked for at the one place where the behaviour is decided.
+//! caller is given. The rest are switches, listed in the file where the behaviour is decided.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,11 @@ use serde_json::Value;
 
 use crate::peer::deviation::http_client::RequestEffect::{self, Line, Sends};
 use crate::peer::deviation::http_client::{CALL_FREEDOMS, CALLS, ClientSwitch, REQUEST_FREEDOMS, REQUESTS, set_header};
-use crate::peer::deviation::{DeviationTable, FreedomRow, freedom, includes};
+use crate::peer::deviation::{DeviationTable, FreedomRow, freedom, includes, switches};
+
+use super::request_client::ResponseSwitch;
+use super::run::CallSwitch;
+use super::selectors::SelectorSwitch;
 
 mod flaws;
 
@@ -37,8 +41,6 @@ pub static TABLE: LazyLock<DeviationTable<OpenctxClientEffect>> = LazyLock::new(
 /// What a flaw or freedom does.
 #[derive(Clone, Copy, Debug)]
 pub enum OpenctxClientEffect {
-    /// Asked for where the behaviour is decided.
-    Switch(Switch),
     /// As any client over HTTP has it.
     Http(RequestEffect),
     /// Asked for where any client over HTTP decides.
@@ -51,56 +53,16 @@ pub enum OpenctxClientEffect {
     Incoming(fn(&mut Vec<u8>)),
     /// Rewrites what the caller is told of the result of a method.
     Result(&'static str, fn(&mut Value)),
+    /// What [`CallSwitch`] lists.
+    CallSwitch(CallSwitch),
+    /// What [`ResponseSwitch`] lists.
+    ResponseSwitch(ResponseSwitch),
+    /// What [`SelectorSwitch`] lists.
+    SelectorSwitch(SelectorSwitch),
 }
 
-includes!(OpenctxClientEffect: Switch(Switch), Http(RequestEffect), Client(ClientSwitch));
-
-/// Behaviour that is decided by asking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switch {
-    // Calls.
-    NeedsQuery,
-    AsksForAnyMessage,
-    NeverForMessages,
-    FirstSettings,
-    // Requests on the wire.
-    NoRedirects,
-    RedirectsForever,
-    // Answers.
-    ReadsFailures,
-    ErrorsAsResults,
-    ZeroIsNoError,
-    DataAsResult,
-    ResultFirst,
-    NothingAsResult,
-    BadCodingAsResult,
-    // Selectors.
-    NeedsSelectors,
-    NeedsCondition,
-    NeverByPath,
-    IgnoresPath,
-    ParentNeeded,
-    OneBelow,
-    StarMatchesSlash,
-    MatchesParts,
-    KeepsSlash,
-    NeverByContent,
-    IgnoresContent,
-    ContentByCase,
-    AnyCondition,
-    OnlyFirst,
-    AsksWithoutFeature,
-    RemembersMeta,
-    ByHost,
-    // Robustness.
-    DiesAfterHuge,
-    /// A call with a huge result never comes to its end.
-    SilentAtHuge,
-    // Freedoms.
-    OneAtATime,
-    EmptyMatches,
-    Lists,
-}
+includes!(OpenctxClientEffect: Http(RequestEffect), Client(ClientSwitch));
+switches!(OpenctxClientEffect: CallSwitch, ResponseSwitch, SelectorSwitch);
 
 /// The parts of a response that flaws look at.
 pub trait Results {
@@ -126,13 +88,13 @@ impl Results for FetchedResponse {
 
 pub const FREEDOMS: &[FreedomRow<OpenctxClientEffect>] = &[
     freedom!("leaves-messages-to-caller" ["items/client-message-selectors"]
-        "It leaves to its caller for which messages a provider is asked." OpenctxClientEffect::Switch(Switch::AsksForAnyMessage)),
+        "It leaves to its caller for which messages a provider is asked." CallSwitch::AsksForAnyMessage.on()),
     freedom!("keeps-meta" ["selectors/client-current"] "It asks for metadata once."
-        OpenctxClientEffect::Switch(Switch::RemembersMeta)),
+        CallSwitch::RemembersMeta.on()),
     freedom!("gives-up-before-next" ["robustness/client-slow"] "It makes one call after the other, and waits three seconds for each."
-        OpenctxClientEffect::Switch(Switch::OneAtATime)),
-    freedom!("empty-list-matches" "An empty list of selectors matches every resource." OpenctxClientEffect::Switch(Switch::EmptyMatches)),
-    freedom!("lists" "Metadata comes in a list: one entry for each provider." OpenctxClientEffect::Switch(Switch::Lists)),
+        CallSwitch::OneAtATime.on()),
+    freedom!("empty-list-matches" "An empty list of selectors matches every resource." SelectorSwitch::EmptyMatches.on()),
+    freedom!("lists" "Metadata comes in a list: one entry for each provider." CallSwitch::Lists.on()),
     freedom!("no-settings" "Settings that are empty are left out." OpenctxClientEffect::Message(|message| {
         if message["settings"].as_object().is_some_and(serde_json::Map::is_empty)
             && let Value::Object(members) = message

@@ -12,7 +12,8 @@ use crate::protocol::http::redirects;
 use crate::trace::{End, HttpResponse, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
 
-use super::deviations::{Deviations, OpenctxClientEffect, Switch};
+use super::deviations::{Deviations, OpenctxClientEffect};
+use super::run::CallSwitch;
 
 /// How long an answer may take: providers ask others, who take their time (docs/openctx.md, Time).
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,6 +23,29 @@ const IMPATIENCE: Duration = Duration::from_millis(500);
 const SHORT: Duration = Duration::from_secs(3);
 /// An answer beyond this is huge, in bytes.
 const HUGE: usize = 1 << 20;
+
+/// What a client can do otherwise with redirects and responses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponseSwitch {
+    /// Redirects are not followed.
+    NoRedirects,
+    /// Redirects without end are followed without end.
+    RedirectsForever,
+    /// The body of a response counts whatever its status is.
+    ReadsFailures,
+    /// An error gives the caller a result.
+    ErrorsAsResults,
+    /// An error whose code is not positive gives a result.
+    ZeroIsNoError,
+    /// An error with data gives a result.
+    DataAsResult,
+    /// A response with both a result and an error gives the result.
+    ResultFirst,
+    /// A response without a result gives one.
+    NothingAsResult,
+    /// A response that does not decode gives the caller a result.
+    BadCodingAsResult,
+}
 
 /// Asks one provider.
 pub struct RequestClient {
@@ -66,7 +90,7 @@ impl RequestClient {
         request.manner.deliberate = why.map(str::to_owned);
         let patience = match () {
             () if self.deviations.has(ClientSwitch::Impatient) => IMPATIENCE,
-            () if self.deviations.has(Switch::OneAtATime) => SHORT,
+            () if self.deviations.has(CallSwitch::OneAtATime) => SHORT,
             () => PATIENCE,
         };
         let answered = timeout(patience, self.follow(method, request)).await;
@@ -80,10 +104,11 @@ impl RequestClient {
         let mut url = self.url.clone();
         for hop in 0.. {
             let seen = self.exchange(&client, method, &request).await?;
-            let moved = matches!(seen.status, 301 | 302 | 303 | 307 | 308) && !self.deviations.has(Switch::NoRedirects);
+            let moved =
+                matches!(seen.status, 301 | 302 | 303 | 307 | 308) && !self.deviations.has(ResponseSwitch::NoRedirects);
             let Some(location) = seen.header("location").filter(|_| moved) else { return Ok(seen) };
             if hop == redirects::MAX_REDIRECTS {
-                if self.deviations.has(Switch::RedirectsForever) {
+                if self.deviations.has(ResponseSwitch::RedirectsForever) {
                     std::future::pending::<()>().await;
                 }
                 return Err(Failure::new(Kind::Status, "redirect count exceeded"));
@@ -151,12 +176,14 @@ impl RequestClient {
         if let Some(flaw) = self.deviations.fails(seen) {
             return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
         }
-        if !((200..300).contains(&seen.status) || has(Switch::ReadsFailures) && seen.json.is_some()) {
+        if !((200..300).contains(&seen.status) || has(ResponseSwitch::ReadsFailures) && seen.json.is_some()) {
             return Err(Failure::of_status(seen.status));
         }
         let Some(json) = &seen.json else {
             let coded = seen.header("content-encoding").is_some_and(|c| matches!(c, "gzip" | "deflate"));
-            if coded && has(Switch::BadCodingAsResult) || !coded && self.deviations.has(ClientSwitch::BadJsonAsResult) {
+            if coded && has(ResponseSwitch::BadCodingAsResult)
+                || !coded && self.deviations.has(ClientSwitch::BadJsonAsResult)
+            {
                 return Ok(placeholder_result(seen.of));
             }
             let kind = match json_of(&seen.body) {
@@ -168,16 +195,16 @@ impl RequestClient {
         };
         let given = |key: &str| json.get(key).filter(|value| is_truthy(value));
         let (error, result) = (given("error"), given("result"));
-        let error = error.filter(|_| !(has(Switch::ResultFirst) && result.is_some()));
+        let error = error.filter(|_| !(has(ResponseSwitch::ResultFirst) && result.is_some()));
         if let Some(error) = error {
             let code = error.get("code").and_then(Value::as_i64).unwrap_or(1);
-            let lenient = has(Switch::ErrorsAsResults)
-                || has(Switch::ZeroIsNoError) && code <= 0
-                || has(Switch::DataAsResult) && error.get("data").is_some();
+            let lenient = has(ResponseSwitch::ErrorsAsResults)
+                || has(ResponseSwitch::ZeroIsNoError) && code <= 0
+                || has(ResponseSwitch::DataAsResult) && error.get("data").is_some();
             return if lenient { Ok(placeholder_result(seen.of)) } else { Err(Failure::of_error(error)) };
         }
         let Some(result) = result else {
-            if has(Switch::NothingAsResult) {
+            if has(ResponseSwitch::NothingAsResult) {
                 return Ok(placeholder_result(seen.of));
             }
             return Err(Failure::new(Kind::Envelope, "the answer has neither a result nor an error"));

@@ -13,9 +13,32 @@ use crate::peer::http::fetch::Failure;
 use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 
-use super::deviations::{Deviations, OpenctxClientEffect, Switch, TABLE};
+use super::deviations::{Deviations, OpenctxClientEffect, TABLE};
 use super::request_client::RequestClient;
 use super::selectors::{wants_message, wants_resource};
+
+/// What a client can do otherwise with calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallSwitch {
+    /// Without a query no request is made.
+    NeedsQuery,
+    /// Items are asked for whatever the message is.
+    AsksForAnyMessage,
+    /// Items are never asked for a message.
+    NeverForMessages,
+    /// The settings of the first call count.
+    FirstSettings,
+    /// Metadata is asked for once, whatever the settings become.
+    RemembersMeta,
+    /// Metadata comes in a list: one entry for each provider.
+    Lists,
+    /// A response of some mebibytes makes it exit.
+    DiesAfterHuge,
+    /// A call with a huge result never comes to its end.
+    SilentAtHuge,
+    /// It makes one call after the other, and waits three seconds for each.
+    OneAtATime,
+}
 
 /// The reference client.
 pub static MOCK: MockKind = MockKind {
@@ -104,20 +127,20 @@ impl OpenctxAgent {
         let Some(method) = ["meta", "mentions", "items", "annotations"].into_iter().find(|m| *m == call.name) else {
             return Some(ClientOutput::Line(json!({"id": call.id, "unsupported": true})));
         };
-        let _serial = if self.has(ClientSwitch::Serial) || self.has(Switch::OneAtATime) {
+        let _serial = if self.has(ClientSwitch::Serial) || self.has(CallSwitch::OneAtATime) {
             Some(self.serial.lock().await)
         } else {
             None
         };
         let settings = call.settings.unwrap_or_else(|| json!({}));
-        let settings = if self.has(Switch::FirstSettings) {
+        let settings = if self.has(CallSwitch::FirstSettings) {
             self.memory().settings.get_or_insert(settings).clone()
         } else {
             settings
         };
         let mut line = match self.call(method, call.params, settings).await {
-            Ok(result) if self.has(Switch::SilentAtHuge) && RequestClient::is_huge(&result) => return None,
-            Ok(result) if self.has(Switch::DiesAfterHuge) && RequestClient::is_huge(&result) => {
+            Ok(result) if self.has(CallSwitch::SilentAtHuge) && RequestClient::is_huge(&result) => return None,
+            Ok(result) if self.has(CallSwitch::DiesAfterHuge) && RequestClient::is_huge(&result) => {
                 return Some(ClientOutput::Died);
             }
             Ok(result) => json!({"id": call.id, "result": self.as_reported(method, result)}),
@@ -138,11 +161,11 @@ impl OpenctxAgent {
     async fn call(&self, method: &'static str, params: Value, settings: Value) -> Result<Value, Failure> {
         let text = |key: &str| params.get(key).and_then(Value::as_str);
         match method {
-            "mentions" if self.has(Switch::NeedsQuery) && text("query").is_none() => return Ok(json!([])),
+            "mentions" if self.has(CallSwitch::NeedsQuery) && text("query").is_none() => return Ok(json!([])),
             "items" => {
                 if let Some(message) = text("message").filter(|_| params.get("mention").is_none())
-                    && !self.has(Switch::AsksForAnyMessage)
-                    && (self.has(Switch::NeverForMessages) || !self.wants(message, &settings).await)
+                    && !self.has(CallSwitch::AsksForAnyMessage)
+                    && (self.has(CallSwitch::NeverForMessages) || !self.wants(message, &settings).await)
                 {
                     return Ok(json!([]));
                 }
@@ -178,7 +201,7 @@ impl OpenctxAgent {
     }
 
     async fn meta(&self, settings: &Value) -> Result<Value, Failure> {
-        let known = self.memory().meta.clone().filter(|_| self.has(Switch::RemembersMeta));
+        let known = self.memory().meta.clone().filter(|_| self.has(CallSwitch::RemembersMeta));
         let meta = match known {
             Some(meta) => meta,
             None => self.client.request_result("meta", json!({}), settings.clone()).await?,
@@ -194,6 +217,6 @@ impl OpenctxAgent {
             _ => None,
         };
         self.deviations.rewrite(&mut result, change);
-        if self.has(Switch::Lists) && method == "meta" { json!([result]) } else { result }
+        if self.has(CallSwitch::Lists) && method == "meta" { json!([result]) } else { result }
     }
 }

@@ -3,20 +3,59 @@
 use regex::Regex;
 use serde_json::Value;
 
-use super::deviations::{Deviations, Switch};
+use super::deviations::Deviations;
+
+/// What a client can do otherwise where selectors say whether a provider is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SelectorSwitch {
+    /// A provider without selectors is never asked.
+    NeedsSelectors,
+    /// A selector without conditions matches nothing.
+    NeedsCondition,
+    /// A selector with a path matches nothing.
+    NeverByPath,
+    /// The path of selectors is not looked at.
+    IgnoresPath,
+    /// A glob that begins with `**/` matches nothing at the top.
+    ParentNeeded,
+    /// A glob that ends with `/**` matches one level.
+    OneBelow,
+    /// A star matches slashes, too.
+    StarMatchesSlash,
+    /// A glob matches a part of a path.
+    MatchesParts,
+    /// The slash at the beginning of a path takes part in the match.
+    KeepsSlash,
+    /// Only the path of a URI counts in the match; its host does not.
+    ByHost,
+    /// A selector with a text matches nothing.
+    NeverByContent,
+    /// The text of selectors is not looked at.
+    IgnoresContent,
+    /// The text of selectors matches in any case.
+    ContentByCase,
+    /// One condition of a selector is enough.
+    AnyCondition,
+    /// Only the first selector counts.
+    OnlyFirst,
+    /// An empty list of selectors matches every resource.
+    EmptyMatches,
+    /// A provider without the annotations feature is asked for annotations.
+    AsksWithoutFeature,
+}
 
 /// Whether a provider with this metadata is asked for annotations of a resource.
 pub fn wants_resource(meta: &Value, uri: &str, content: &str, deviations: &Deviations) -> bool {
     let Some(feature) = meta.get("annotations").filter(|feature| feature.is_object()) else {
-        return deviations.has(Switch::AsksWithoutFeature);
+        return deviations.has(SelectorSwitch::AsksWithoutFeature);
     };
     let Some(selectors) = feature.get("selectors").and_then(Value::as_array) else {
-        return !deviations.has(Switch::NeedsSelectors);
+        return !deviations.has(SelectorSwitch::NeedsSelectors);
     };
-    if selectors.is_empty() && deviations.has(Switch::EmptyMatches) {
+    if selectors.is_empty() && deviations.has(SelectorSwitch::EmptyMatches) {
         return true;
     }
-    let many = if deviations.has(Switch::OnlyFirst) { 1 } else { usize::MAX };
+    let many = if deviations.has(SelectorSwitch::OnlyFirst) { 1 } else { usize::MAX };
     selectors.iter().take(many).any(|selector| matches(selector, uri, content, deviations))
 }
 
@@ -36,17 +75,17 @@ fn matches(selector: &Value, uri: &str, content: &str, deviations: &Deviations) 
     let path = condition("path").map(|glob| path_matches(glob, uri, deviations));
     let text = condition("contentContains").map(|text| content_matches(text, content, deviations));
     if path.is_none() && text.is_none() {
-        return !deviations.has(Switch::NeedsCondition);
+        return !deviations.has(SelectorSwitch::NeedsCondition);
     }
     let mut conditions = [path, text].into_iter().flatten();
-    if deviations.has(Switch::AnyCondition) { conditions.any(|met| met) } else { conditions.all(|met| met) }
+    if deviations.has(SelectorSwitch::AnyCondition) { conditions.any(|met| met) } else { conditions.all(|met| met) }
 }
 
 fn content_matches(text: &str, content: &str, deviations: &Deviations) -> bool {
     match () {
-        () if deviations.has(Switch::IgnoresContent) => true,
-        () if deviations.has(Switch::NeverByContent) => false,
-        () if deviations.has(Switch::ContentByCase) => content.to_lowercase().contains(&text.to_lowercase()),
+        () if deviations.has(SelectorSwitch::IgnoresContent) => true,
+        () if deviations.has(SelectorSwitch::NeverByContent) => false,
+        () if deviations.has(SelectorSwitch::ContentByCase) => content.to_lowercase().contains(&text.to_lowercase()),
         () => content.contains(text),
     }
 }
@@ -54,17 +93,17 @@ fn content_matches(text: &str, content: &str, deviations: &Deviations) -> bool {
 /// Whether a glob matches the path of a URI. The published client leaves the host out, which the document has before the
 /// path; a resource that matches in either way is asked about.
 fn path_matches(glob: &str, uri: &str, deviations: &Deviations) -> bool {
-    if deviations.has(Switch::IgnoresPath) || deviations.has(Switch::NeverByPath) {
-        return deviations.has(Switch::IgnoresPath);
+    if deviations.has(SelectorSwitch::IgnoresPath) || deviations.has(SelectorSwitch::NeverByPath) {
+        return deviations.has(SelectorSwitch::IgnoresPath);
     }
     let (host, path) = host_and_path(uri);
     // Two stars at the beginning match the slash as well.
-    let slash = if deviations.has(Switch::KeepsSlash) && !glob.starts_with("**") { "/" } else { "" };
+    let slash = if deviations.has(SelectorSwitch::KeepsSlash) && !glob.starts_with("**") { "/" } else { "" };
     let Ok(expression) = Regex::new(&expression(glob.trim_start_matches('/'), deviations)) else { return false };
-    let alone = !deviations.has(Switch::ByHost) && expression.is_match(&format!("{slash}{path}"));
+    let alone = !deviations.has(SelectorSwitch::ByHost) && expression.is_match(&format!("{slash}{path}"));
     alone
         || expression.is_match(&format!("{host}{}{path}", if host.is_empty() { "" } else { "/" })) && !host.is_empty()
-        || deviations.has(Switch::ByHost) && host.is_empty() && expression.is_match(path)
+        || deviations.has(SelectorSwitch::ByHost) && host.is_empty() && expression.is_match(path)
 }
 
 /// The host of a URI, and its path without the slash at its beginning.
@@ -80,9 +119,9 @@ fn host_and_path(uri: &str) -> (&str, &str) {
 
 /// A glob as a regular expression.
 fn expression(glob: &str, deviations: &Deviations) -> String {
-    let star = if deviations.has(Switch::StarMatchesSlash) { ".*" } else { "[^/]*" };
-    let parent = if deviations.has(Switch::ParentNeeded) { "(?:[^/]+/)+" } else { "(?:[^/]+/)*" };
-    let below = if deviations.has(Switch::OneBelow) { "[^/]+" } else { ".*" };
+    let star = if deviations.has(SelectorSwitch::StarMatchesSlash) { ".*" } else { "[^/]*" };
+    let parent = if deviations.has(SelectorSwitch::ParentNeeded) { "(?:[^/]+/)+" } else { "(?:[^/]+/)*" };
+    let below = if deviations.has(SelectorSwitch::OneBelow) { "[^/]+" } else { ".*" };
     let mut found = String::new();
     let mut rest = glob;
     let mut braces = 0;
@@ -111,7 +150,7 @@ fn expression(glob: &str, deviations: &Deviations) -> String {
         found += &part;
         rest = &rest[taken..];
     }
-    if deviations.has(Switch::MatchesParts) { found } else { format!("^{found}$") }
+    if deviations.has(SelectorSwitch::MatchesParts) { found } else { format!("^{found}$") }
 }
 
 /// Whether the group that ends here began with `?(`.

@@ -11,11 +11,12 @@ use crate::peer::deviation::http_server::{
     ClientMistake, Instead, ReceivedInContext, RequestHistory, ResponseEffect, chunk, compress, content_type, header,
     header_names, length, raw_body, until_close,
 };
-use crate::peer::deviation::{DeviationTable, FreedomRow, Why, freedom, http_faults, includes};
+use crate::peer::deviation::{DeviationTable, FreedomRow, Why, freedom, http_faults, includes, switches};
 use crate::peer::http::allows;
 use crate::wire::http::{Piece, Received, Response};
 
 use super::request::{Method, Request, RequestFault};
+use super::service::ServiceSwitch;
 
 mod messages;
 mod methods;
@@ -36,11 +37,12 @@ pub enum ProviderEffect {
     Envelope(fn(&mut Value)),
     /// Changes how an answer is carried.
     Http(ResponseEffect),
-    /// Switches a behaviour.
-    Switch(Switch),
+    /// What [`ServiceSwitch`] lists.
+    ServiceSwitch(ServiceSwitch),
 }
 
-includes!(ProviderEffect: Http(ResponseEffect), Switch(Switch));
+includes!(ProviderEffect: Http(ResponseEffect));
+switches!(ProviderEffect: ServiceSwitch);
 
 /// Changes the bytes of a body.
 pub const fn body(change: fn(&mut Vec<u8>)) -> ProviderEffect {
@@ -50,27 +52,6 @@ pub const fn body(change: fn(&mut Vec<u8>)) -> ProviderEffect {
 /// Changes how an answer is carried.
 pub const fn response(change: fn(&mut Response)) -> ProviderEffect {
     ProviderEffect::Http(ResponseEffect::Response(change))
-}
-
-/// Behaviour that is decided where it happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switch {
-    /// One connection is served at a time, and closed after each answer.
-    OneAtATime,
-    /// Requests that wait for `100 Continue` wait in vain.
-    NoContinue,
-    /// Requests that come at the same time are confused.
-    SharesRequest,
-    /// Requests are held for a moment, and those that come while so many are held get no answer.
-    AtMost(usize),
-    /// A body goes on as long as anybody reads it.
-    Endless,
-    /// Answers take their time.
-    Takes(u64),
-    /// Character offsets count code points.
-    CodePoints,
-    /// An interim answer comes before each answer.
-    Interim,
 }
 
 /// A request that came, and what came before it.
@@ -292,8 +273,8 @@ pub const FREEDOMS: &[FreedomRow<ProviderEffect>] = &[
             _ => redirected(s, "308 Permanent Redirect", format!("http://{host}/there")),
         }
     })),
-    freedom!("interim" "An interim answer with the status 103 comes before each answer." ProviderEffect::Switch(Switch::Interim)),
-    freedom!("unhurried" "Answers take half a second." ProviderEffect::Switch(Switch::Takes(500))),
+    freedom!("interim" "An interim answer with the status 103 comes before each answer." ServiceSwitch::Interim.on()),
+    freedom!("unhurried" "Answers take half a second." ServiceSwitch::Takes(500).on()),
     freedom!("chunked-requests-refused" "A chunked request is refused with the status 411."
     ProviderEffect::Instead(|s| {
         s.header("transfer-encoding")?;
@@ -372,7 +353,7 @@ pub const FREEDOMS: &[FreedomRow<ProviderEffect>] = &[
             range["end"] = range["start"].clone();
         }
     })),
-    freedom!("code-points" "Characters of positions count code points." ProviderEffect::Switch(Switch::CodePoints)),
+    freedom!("code-points" "Characters of positions count code points." ServiceSwitch::CodePoints.on()),
     freedom!("bare-items" "Items consist of their titles."
     of(Method::Items, |list| for item in list.as_array_mut().into_iter().flatten() {
         *item = json!({"title": item["title"]});

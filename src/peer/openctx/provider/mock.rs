@@ -17,8 +17,8 @@ use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
 
 use super::data::Data;
-use super::deviations::{Deviations, Switch, TABLE};
-use super::service::Service;
+use super::deviations::{Deviations, TABLE};
+use super::service::{Service, ServiceSwitch};
 
 /// The mock provider.
 pub static MOCK: MockKind = MockKind {
@@ -61,7 +61,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
 
 /// The bounds of its server.
 fn limits(deviations: &Deviations) -> Limits {
-    let connections = if deviations.has(Switch::OneAtATime) { 1 } else { Limits::default().connections };
+    let connections = if deviations.has(ServiceSwitch::OneAtATime) { 1 } else { Limits::default().connections };
     Limits { connections, ..Limits::default() }
 }
 

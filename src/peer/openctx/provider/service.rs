@@ -16,7 +16,7 @@ use crate::wire::http::{
 };
 
 use super::data::{CharacterUnit, Data, ProviderOutcome};
-use super::deviations::{Deviations, ProviderAnswer, RequestInContext, RequestMemory, Switch};
+use super::deviations::{Deviations, ProviderAnswer, RequestInContext, RequestMemory};
 use super::request::{Request, RequestFault, parse_request};
 
 /// The number of events that wait for a reader.
@@ -27,6 +27,27 @@ const BUSY: Duration = Duration::from_millis(200);
 
 /// A piece of a body that does not end.
 const ENDLESS: usize = 16 << 10;
+
+/// What a provider can do otherwise where it answers requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceSwitch {
+    /// One connection is served at a time, and closed after each answer.
+    OneAtATime,
+    /// Requests that wait for `100 Continue` wait in vain.
+    NoContinue,
+    /// Requests that come at the same time are confused.
+    SharesRequest,
+    /// Requests are held for a moment, and those that come while so many are held get no response.
+    AtMost(usize),
+    /// A body goes on as long as anybody reads it.
+    Endless,
+    /// Answers take their time.
+    Takes(u64),
+    /// Character offsets count code points.
+    CodePoints,
+    /// An interim answer comes before each answer.
+    Interim,
+}
 
 /// A provider that answers requests.
 pub struct Service {
@@ -160,7 +181,7 @@ impl Service {
 
     /// Confuses requests as a provider does that keeps the current request in a global variable.
     async fn confuse(&self, arrival: &mut ReceivedRequest) {
-        if let Some(deviation) = arrival.deviations.find(Switch::SharesRequest) {
+        if let Some(deviation) = arrival.deviations.find(ServiceSwitch::SharesRequest) {
             self.next.notify_waiters();
             if arrival.before.is_none() {
                 // Where there is none, nothing is confused.
@@ -207,7 +228,7 @@ impl ReceivedRequest {
             }
             (_, Err(fault)) => refused(*fault),
             (_, Ok(request)) => {
-                let code_points = self.deviations.has(Switch::CodePoints);
+                let code_points = self.deviations.has(ServiceSwitch::CodePoints);
                 let characters = if code_points { CharacterUnit::CodePoints } else { CharacterUnit::default() };
                 let (outcome, (least, most)) = self.data.answer(request, characters);
                 let latency = Latency { min: least, max: most, seed: 0 };
@@ -255,7 +276,7 @@ fn refused(fault: RequestFault) -> ProviderOutcome {
 
 impl Handler for Service {
     fn on_head(&self, _request: &HttpRequest) -> OnHead {
-        if self.state().deviations.has(Switch::NoContinue) { OnHead::ReadSilently } else { OnHead::Read }
+        if self.state().deviations.has(ServiceSwitch::NoContinue) { OnHead::ReadSilently } else { OnHead::Read }
     }
 
     fn on_receive_error(&self, error: ReceiveError) {
@@ -265,7 +286,7 @@ impl Handler for Service {
     async fn handle(&self, received: Received, mut answer: Responder) {
         let mut arrival = self.receive(&received);
         self.confuse(&mut arrival).await;
-        let at_most = |switch| if let Switch::AtMost(most) = switch { Some(most) } else { None };
+        let at_most = |switch| if let ServiceSwitch::AtMost(most) = switch { Some(most) } else { None };
         if let Some((most, why)) = arrival.deviations.choose_with_why(at_most) {
             if arrival.active > most {
                 self.request_done();
@@ -299,14 +320,14 @@ impl Handler for Service {
             }
         };
         let PreparedResponse { mut response, mut why, mut takes } = wanted;
-        let slow = |switch| if let Switch::Takes(ms) = switch { Some(Duration::from_millis(ms)) } else { None };
+        let slow = |switch| if let ServiceSwitch::Takes(ms) = switch { Some(Duration::from_millis(ms)) } else { None };
         if let Some((time, slow)) = arrival.deviations.choose_with_why(slow) {
             takes += time;
             why = why.or(slow);
         }
         takes += arrival.latency;
         response.manner.deliberate = why.map(str::to_owned);
-        if arrival.deviations.has(Switch::OneAtATime) {
+        if arrival.deviations.has(ServiceSwitch::OneAtATime) {
             response.ending = Ending::Close;
         }
         if !takes.is_zero() {
@@ -317,10 +338,10 @@ impl Handler for Service {
             }
         }
         // Whatever fails from here on, the client is gone.
-        if arrival.deviations.has(Switch::Interim) {
+        if arrival.deviations.has(ServiceSwitch::Interim) {
             let _ = answer.interim(&Response::new("103 Early Hints").header("Link", "</style.css>; rel=preload")).await;
         }
-        if let Some(deviation) = arrival.deviations.find(Switch::Endless) {
+        if let Some(deviation) = arrival.deviations.find(ServiceSwitch::Endless) {
             let _ = endless(answer, deviation.name).await;
         } else {
             let _ = answer.send(&response).await;

@@ -7,9 +7,12 @@ use crate::peer::deviation::http_client::{ClientSwitch, set_header};
 use crate::peer::deviation::value::{ascii, each, listed, remove_each, text};
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::http::fetch::Kind;
+use crate::peer::openctx::agent::request_client::ResponseSwitch;
+use crate::peer::openctx::agent::run::CallSwitch;
+use crate::peer::openctx::agent::selectors::SelectorSwitch;
 use crate::wire::http::{Content, Piece};
 
-use super::{FetchedResponse, OpenctxClientEffect, Results as _, Switch, has_others};
+use super::{FetchedResponse, OpenctxClientEffect, Results as _, has_others};
 
 const MENTION: &[&str] = &["title", "description", "uri", "data"];
 const ITEM: &[&str] = &["title", "url", "ui", "ai"];
@@ -52,7 +55,7 @@ pub const METHODS: &[FlawRow<OpenctxClientEffect>] = &[
         members.retain(|key, _| key == "query");
     })),
     flaw!("mentions-need-query" "mentions/client-no-query" "Without a query no request is made."
-        OpenctxClientEffect::Switch(Switch::NeedsQuery)),
+        CallSwitch::NeedsQuery.on()),
     flaw!("mentions-without-data" "mentions/client-result" "Of mentions only title and URI reach the caller."
         OpenctxClientEffect::Result("mentions", |list| remove_each(list, &["data", "description"]))),
     flaw!("mentions-need-description" "mentions/client-minimal" "Mentions without a description are not taken."
@@ -83,9 +86,9 @@ pub const METHODS: &[FlawRow<OpenctxClientEffect>] = &[
         mention.remove("data");
     })),
     flaw!("items-for-any-message" "items/client-message-selectors" "Items are asked for whatever the message is."
-        OpenctxClientEffect::Switch(Switch::AsksForAnyMessage)),
+        CallSwitch::AsksForAnyMessage.on()),
     flaw!("items-for-no-message" "items/client-message-selector-matches" "Items are never asked for a message."
-        OpenctxClientEffect::Switch(Switch::NeverForMessages)),
+        CallSwitch::NeverForMessages.on()),
     flaw!("items-for-humans" "items/client-result" "What is for AI does not reach the caller."
         OpenctxClientEffect::Result("items", |list| remove_each(list, &["ai"]))),
     flaw!("items-need-content" "items/client-minimal" "Items without content are not taken."
@@ -148,38 +151,38 @@ pub const ANNOTATIONS: &[FlawRow<OpenctxClientEffect>] = &[
 
 pub const SELECTORS: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("needs-selectors" "selectors/client-none" "A provider without selectors is never asked."
-        OpenctxClientEffect::Switch(Switch::NeedsSelectors)),
+        SelectorSwitch::NeedsSelectors.on()),
     flaw!("needs-condition" "selectors/client-no-condition" "A selector without conditions matches nothing."
-        OpenctxClientEffect::Switch(Switch::NeedsCondition)),
+        SelectorSwitch::NeedsCondition.on()),
     flaw!("never-by-path" "selectors/client-path" "A selector with a path matches nothing."
-        OpenctxClientEffect::Switch(Switch::NeverByPath)),
+        SelectorSwitch::NeverByPath.on()),
     flaw!("ignores-path" "selectors/client-path-other"
-        "The path of selectors is not looked at." OpenctxClientEffect::Switch(Switch::IgnoresPath)),
+        "The path of selectors is not looked at." SelectorSwitch::IgnoresPath.on()),
     flaw!("needs-parent" "selectors/client-any-parent" "A glob that begins with `**/` matches nothing at the top."
-        OpenctxClientEffect::Switch(Switch::ParentNeeded)),
+        SelectorSwitch::ParentNeeded.on()),
     flaw!("one-below" "selectors/client-any-below" "A glob that ends with `/**` matches one level."
-        OpenctxClientEffect::Switch(Switch::OneBelow)),
+        SelectorSwitch::OneBelow.on()),
     flaw!("star-matches-slash" "selectors/client-one-level" "A star matches slashes, too."
-        OpenctxClientEffect::Switch(Switch::StarMatchesSlash)),
+        SelectorSwitch::StarMatchesSlash.on()),
     flaw!("matches-parts" "selectors/client-whole-path"
-        "A glob matches a part of a path." OpenctxClientEffect::Switch(Switch::MatchesParts)),
+        "A glob matches a part of a path." SelectorSwitch::MatchesParts.on()),
     flaw!("keeps-slash" "selectors/client-leading-slash"
-        "The slash at the beginning of a path takes part in the match." OpenctxClientEffect::Switch(Switch::KeepsSlash)),
+        "The slash at the beginning of a path takes part in the match." SelectorSwitch::KeepsSlash.on()),
     flaw!("never-by-content" "selectors/client-content" "A selector with a text matches nothing."
-        OpenctxClientEffect::Switch(Switch::NeverByContent)),
+        SelectorSwitch::NeverByContent.on()),
     flaw!("ignores-content" "selectors/client-content-other" "The text of selectors is not looked at."
-        OpenctxClientEffect::Switch(Switch::IgnoresContent)),
+        SelectorSwitch::IgnoresContent.on()),
     flaw!("content-by-any-case" "selectors/client-content-literal"
-        "The text of selectors matches in any case." OpenctxClientEffect::Switch(Switch::ContentByCase)),
+        "The text of selectors matches in any case." SelectorSwitch::ContentByCase.on()),
     flaw!("any-condition" "selectors/client-all-conditions" "One condition of a selector is enough."
-        OpenctxClientEffect::Switch(Switch::AnyCondition)),
+        SelectorSwitch::AnyCondition.on()),
     flaw!("first-selector" "selectors/client-any-selector" "Only the first selector counts."
-        OpenctxClientEffect::Switch(Switch::OnlyFirst)),
+        SelectorSwitch::OnlyFirst.on()),
     flaw!("asks-without-feature" "selectors/client-feature"
         "A provider without the annotations feature is asked for annotations."
-        OpenctxClientEffect::Switch(Switch::AsksWithoutFeature)),
+        SelectorSwitch::AsksWithoutFeature.on()),
     flaw!("remembers-meta" "selectors/client-current"
-        "Metadata is asked for once, whatever the settings become." OpenctxClientEffect::Switch(Switch::RemembersMeta)),
+        "Metadata is asked for once, whatever the settings become." CallSwitch::RemembersMeta.on()),
 ];
 
 pub const HTTP: &[FlawRow<OpenctxClientEffect>] = &[
@@ -205,16 +208,16 @@ pub const HTTP: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("only-200" "http/client-status-2xx" "Answers with another status than 200 are not taken."
         OpenctxClientEffect::Http(Fails(|seen| seen.status != 200))),
     flaw!("reads-failures" "http/client-status-failed" "The body of an answer counts whatever its status is."
-        OpenctxClientEffect::Switch(Switch::ReadsFailures)),
+        ResponseSwitch::ReadsFailures.on()),
     flaw!("headers-by-case" "http/client-header-case" "Headers are found only as they are usually written."
         OpenctxClientEffect::Http(Fails(|seen| ["Content-Length", "Transfer-Encoding"].iter().any(|name| seen.has_header_but_not_as(name))))),
     flaw!("checks-content-type" "http/client-content-type-any" "Only answers that say that they are JSON are taken."
         OpenctxClientEffect::Http(Fails(|seen| !seen.header("content-type").is_some_and(|value| value.starts_with("application/json"))))),
     flaw!("unasked-continue" "http/client-continue" "`100 Continue` makes a call fail that did not ask for it."
         OpenctxClientEffect::Http(Fails(|seen| seen.continued))),
-    flaw!("no-redirects" "http/client-redirect" "Redirects are not followed." OpenctxClientEffect::Switch(Switch::NoRedirects)),
+    flaw!("no-redirects" "http/client-redirect" "Redirects are not followed." ResponseSwitch::NoRedirects.on()),
     flaw!("redirects-forever" "http/client-redirect-loop" "Redirects without end are followed without end."
-        OpenctxClientEffect::Switch(Switch::RedirectsForever)),
+        ResponseSwitch::RedirectsForever.on()),
     flaw!("no-byte-order-mark" "http/client-bom" "A byte order mark before an answer is not taken."
         OpenctxClientEffect::Http(Fails(|seen| seen.body.starts_with(b"\xef\xbb\xbf")))),
 ];
@@ -243,19 +246,19 @@ pub const ENVELOPE: &[FlawRow<OpenctxClientEffect>] = &[
         message["settings"] = json!({});
     })),
     flaw!("first-settings" "envelope/client-settings-changed"
-        "The settings of the first call count." OpenctxClientEffect::Switch(Switch::FirstSettings)),
+        "The settings of the first call count." CallSwitch::FirstSettings.on()),
     flaw!("errors-as-results" "envelope/client-error" "An error gives the caller a result."
-        OpenctxClientEffect::Switch(Switch::ErrorsAsResults)),
+        ResponseSwitch::ErrorsAsResults.on()),
     flaw!("positive-codes" "envelope/client-error-code" "An error whose code is not positive gives a result."
-        OpenctxClientEffect::Switch(Switch::ZeroIsNoError)),
+        ResponseSwitch::ZeroIsNoError.on()),
     flaw!("data-as-result" "envelope/client-error-data" "An error with data gives a result."
-        OpenctxClientEffect::Switch(Switch::DataAsResult)),
+        ResponseSwitch::DataAsResult.on()),
     flaw!("result-first" "envelope/client-error-first" "An answer with both a result and an error gives the result."
-        OpenctxClientEffect::Switch(Switch::ResultFirst)),
+        ResponseSwitch::ResultFirst.on()),
     flaw!("null-is-error" "envelope/client-error-null" "An error that is null makes the call fail."
         OpenctxClientEffect::Http(Fails(|seen| seen.member("error").is_some_and(Value::is_null) && seen.member("result").is_some()))),
     flaw!("nothing-as-result" "envelope/client-no-outcome" "An answer without a result gives one."
-        OpenctxClientEffect::Switch(Switch::NothingAsResult)),
+        ResponseSwitch::NothingAsResult.on()),
     flaw!("refuses-extra-members" "envelope/client-extra-members" "Answers with members that it does not know are not taken."
         OpenctxClientEffect::Http(Fails(|seen| seen.json.as_ref().is_some_and(|json| has_others(json, &["result", "error"]))))),
     flaw!("ascii-only" "envelope/client-unicode" "Characters beyond ASCII are read as question marks."
@@ -278,9 +281,9 @@ pub const ROBUSTNESS: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("one-body-at-a-time" "robustness/client-endless"
         "While an answer comes, no other is read." OpenctxClientEffect::Client(ClientSwitch::OneBody)),
     flaw!("hangs-at-huge" "robustness/client-huge" "A call that is answered with some mebibytes never comes to its end."
-        OpenctxClientEffect::Switch(Switch::SilentAtHuge)),
+        CallSwitch::SilentAtHuge.on()),
     flaw!("dies-at-huge" "robustness/client-alive"
-        "An answer of some mebibytes makes it exit." OpenctxClientEffect::Switch(Switch::DiesAfterHuge)),
+        "An answer of some mebibytes makes it exit." CallSwitch::DiesAfterHuge.on()),
     flaw!("bad-compression-as-result" "robustness/client-bad-compression"
-        "An answer that does not decode gives the caller a result." OpenctxClientEffect::Switch(Switch::BadCodingAsResult)),
+        "An answer that does not decode gives the caller a result." ResponseSwitch::BadCodingAsResult.on()),
 ];

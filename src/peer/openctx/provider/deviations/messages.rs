@@ -6,10 +6,11 @@ use crate::peer::deviation::http_faults::after;
 use crate::peer::deviation::http_server::{ClientMistake, Instead, ResponseEffect, change_body, content_type};
 use crate::peer::deviation::value::{remove, set};
 use crate::peer::deviation::{FlawRow, flaw};
+use crate::peer::openctx::provider::service::ServiceSwitch;
 use crate::wire::http::{Content, Response};
 
 use super::super::request::{Method, Request, RequestFault};
-use super::{ProviderAnswer, ProviderEffect, Switch, body, response};
+use super::{ProviderAnswer, ProviderEffect, body, response};
 
 pub const ENVELOPE: &[FlawRow<ProviderEffect>] = &[
     flaw!("unanswered" "envelope/answered"
@@ -157,7 +158,7 @@ pub const REQUESTS: &[FlawRow<ProviderEffect>] = &[
     flaw!("close-unanswered" "http/close-asked" "A request that asks for the end of the connection gets that, and no answer."
         ProviderEffect::Instead(|s| s.header("connection")?.eq_ignore_ascii_case("close").then_some(Instead::Close))),
     flaw!("continue-unanswered" "http/expect-continue" "A request that expects `100-continue` waits in vain."
-        ProviderEffect::Switch(Switch::NoContinue)),
+        ServiceSwitch::NoContinue.on()),
     flaw!("any-method" "http/method-not-allowed" "A request with another method than POST is answered as `meta` is."
         ProviderEffect::Instead(|s| (s.received.head.method() != "POST").then(|| Instead::result(json!({"name": "Any method"}))))),
     flaw!("settings-needed" "envelope/without-settings" "A request without settings is not answered."
@@ -235,7 +236,7 @@ pub const ROBUSTNESS: &[FlawRow<ProviderEffect>] = &[
         "A request for an unknown method makes the provider exit."
         ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoMethod)).then_some(Instead::Die))),
     flaw!("confuses-requests" "robustness/concurrent"
-        "Requests that come at the same time get the answer to the one before." ProviderEffect::Switch(Switch::SharesRequest)),
+        "Requests that come at the same time get the answer to the one before." ServiceSwitch::SharesRequest.on()),
     flaw!("silent-after-bad-params" "robustness/bad-params" "After wrong parameters nothing is answered."
         ProviderEffect::Http(ResponseEffect::Instead(|s| after(s, ClientMistake::Params)))),
     flaw!("silent-after-unknown-method" "robustness/unknown-method" "After an unknown method nothing is answered."
@@ -247,13 +248,13 @@ pub const ROBUSTNESS: &[FlawRow<ProviderEffect>] = &[
         ProviderEffect::Http(ResponseEffect::Instead(|s| after(s, ClientMistake::Chunks)))),
     flaw!("one-at-a-time" "robustness/half-request"
         ["robustness/silent-client": "A client that does not read has a connection as well."]
-        "One connection is served at a time." ProviderEffect::Switch(Switch::OneAtATime)),
+        "One connection is served at a time." ServiceSwitch::OneAtATime.on()),
     flaw!("one-client-at-a-time" "robustness/silent-client"
         ["robustness/half-request": "A client that stops in the middle of a request has not read its answer either."]
-        "While an answer is not read, nobody else gets one." ProviderEffect::Switch(Switch::OneAtATime)),
+        "While an answer is not read, nobody else gets one." ServiceSwitch::OneAtATime.on()),
     flaw!("leaks-connections" "robustness/connection-flood"
         "After twenty connections without a request nothing is answered."
         ProviderEffect::Instead(|s| (s.history.unused_connections(s.received.head.tcp) > 20).then_some(Instead::Close))),
     flaw!("busy-beyond-fifty" "robustness/request-flood" "While fifty requests are open, others are not answered."
-        ProviderEffect::Switch(Switch::AtMost(50))),
+        ServiceSwitch::AtMost(50).on()),
 ];

@@ -12,10 +12,11 @@ use crate::peer::deviation::http_server::{
 };
 use crate::peer::deviation::value::latin_1;
 use crate::peer::deviation::{FlawRow, flaw};
+use crate::peer::openctx::provider::service::ServiceSwitch;
 use crate::wire::http::{Content, Ending, Piece, Response};
 
 use super::super::request::Method;
-use super::{ProviderAnswer, ProviderEffect, RequestInContext, Switch, response};
+use super::{ProviderAnswer, ProviderEffect, RequestInContext, response};
 
 /// How responses are carried, beside what servers of other protocols have as well.
 pub const CARRIED: &[FlawRow<ResponseEffect>] = &[
@@ -170,9 +171,9 @@ pub const STATUSES: &[FlawRow<ProviderEffect>] = &[
         let response = Response::new("307 Temporary Redirect").header("Location", s.received.head.target());
         Some(Instead::respond(response))
     })),
-    flaw!("slow" "envelope/answered" "Requests are answered after 11 seconds." ProviderEffect::Switch(Switch::Takes(11_000))),
+    flaw!("slow" "envelope/answered" "Requests are answered after 11 seconds." ServiceSwitch::Takes(11_000).on()),
     flaw!("endless-body" "envelope/answered" "The body of answers does not end."
-        ProviderEffect::Switch(Switch::Endless)),
+        ServiceSwitch::Endless.on()),
     flaw!("upgrades" "envelope/answered"
         "Requests are answered with the status 101."
     ProviderEffect::Instead(|_| {
