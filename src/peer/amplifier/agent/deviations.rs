@@ -1,7 +1,7 @@
 //! What can be different about a client: the effects of flaws and freedoms, and what flaws remember between calls.
 //!
 //! Most effects are data: functions that rewrite what is requested, how it is sent, what comes in or what the caller
-//! gets. The rest are [`Switch`]es, which the code checks at the one place where the behaviour is decided.
+//! gets. The rest are switches, listed in the file where the behaviour is decided.
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -11,10 +11,16 @@ use crate::peer::deviation::http_client::RequestEffect::{self, Line, Sends, Text
 use crate::peer::deviation::http_client::{CALL_FREEDOMS, CALLS, ClientSwitch, REQUEST_FREEDOMS, REQUESTS, set_header};
 use crate::peer::deviation::value::escape;
 use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
-use crate::peer::deviation::{DeviationTable, FreedomRow, freedom, includes};
+use crate::peer::deviation::{DeviationTable, FreedomRow, freedom, includes, switches};
 use crate::peer::http::fetch::FetchedResponse;
 use crate::trace::StreamEvent;
 use crate::wire::http::{Content, Piece, Request};
+
+use super::follow::FollowSwitch;
+use super::mock::CallSwitch;
+use super::reader::ReaderSwitch;
+use super::request::RequestSwitch;
+use super::subscriptions::SubscriptionSwitch;
 
 mod calls;
 mod streams;
@@ -46,8 +52,6 @@ pub static TABLE: LazyLock<DeviationTable<AmplifierClientEffect>> = LazyLock::ne
 /// What a flaw or freedom does.
 #[derive(Clone, Copy, Debug)]
 pub enum AmplifierClientEffect {
-    /// Checked for where the behaviour is decided.
-    Switch(Switch),
     /// As any client over HTTP has it.
     Http(RequestEffect),
     /// Checked for where any client over HTTP decides.
@@ -84,71 +88,20 @@ pub enum AmplifierClientEffect {
     EndsAtMessage(fn(&Value) -> bool),
     /// Rewrites the result that the caller gets of a call.
     Result(&'static str, fn(&mut Value)),
+    /// What [`RequestSwitch`] lists.
+    RequestSwitch(RequestSwitch),
+    /// What [`CallSwitch`] lists.
+    CallSwitch(CallSwitch),
+    /// What [`FollowSwitch`] lists.
+    FollowSwitch(FollowSwitch),
+    /// What [`ReaderSwitch`] lists.
+    ReaderSwitch(ReaderSwitch),
+    /// What [`SubscriptionSwitch`] lists.
+    SubscriptionSwitch(SubscriptionSwitch),
 }
 
-includes!(AmplifierClientEffect: Switch(Switch), Http(RequestEffect), Client(ClientSwitch), Socket(SocketEffect), SocketSwitch(SocketSwitch));
-
-/// Behaviour that the code checks for where it decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switch {
-    // Calls.
-    CallsWaitForStreams,
-    // Requests on the wire.
-    RawPath,
-    RawQuery,
-    EncodesColon,
-    SendsRefusedPromptsAgain,
-    DecidesTwice,
-    DecidesAlone,
-    KeyInHeaders,
-    KeyInOutput,
-    // Answers.
-    // Subscribing.
-    ExactStreamType,
-    AnyStreamType,
-    StreamTypeByCase,
-    SubscribesForever,
-    LeavesOpen,
-    // Reading streams.
-    NeedsCrLf,
-    NeedsLf,
-    NoLoneCr,
-    SplitCrLf,
-    NoBom,
-    StreamPiecesApart,
-    CharactersApart,
-    FirstOfPiece,
-    TellsPending,
-    TellsNothing,
-    StopsAfterMany,
-    NoSilence,
-    DeafAfterBadText,
-    DiesAtLongLine,
-    DeafAfterLongLine,
-    // Telling.
-    Swaps,
-    HoldsUntilComplete,
-    NeedsStart,
-    DeafBeforeAnswer,
-    OneStream,
-    // Connecting again.
-    NoReconnection,
-    NotAfterEnd,
-    NotAfterRefusal,
-    NeverGone,
-    OwnRetryTime,
-    NoLastEventId,
-    PromptsAgain,
-    TellsLastAgain,
-    // WebSockets.
-    SilentClose,
-    // Robustness.
-    DeafAfterHuge,
-    // Freedoms.
-    NoStates,
-    NamedSubscriptions,
-    EndsWithSession,
-}
+includes!(AmplifierClientEffect: Http(RequestEffect), Client(ClientSwitch), Socket(SocketEffect), SocketSwitch(SocketSwitch));
+switches!(AmplifierClientEffect: RequestSwitch, CallSwitch, FollowSwitch, ReaderSwitch, SubscriptionSwitch);
 
 impl Deviations {
     /// Whether one has such an effect.
@@ -234,7 +187,7 @@ pub const FREEDOMS: &[FreedomRow<AmplifierClientEffect>] = &[
             request.content = Content::Whole(vec![]);
         }
     }))),
-    freedom!("encoded-colons" "Colons in the path are encoded." AmplifierClientEffect::Switch(Switch::EncodesColon)),
+    freedom!("encoded-colons" "Colons in the path are encoded." RequestSwitch::EncodesColon.on()),
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped in bodies." AmplifierClientEffect::Http(Text(escape))),
     // Results.
     freedom!("essence" "Of what was created, posted or listed the caller gets what matters." AmplifierClientEffect::Result("", |result| {
@@ -262,17 +215,17 @@ pub const FREEDOMS: &[FreedomRow<AmplifierClientEffect>] = &[
     AmplifierClientEffect::Drops(|message| {
         !message.get("event").and_then(Value::as_str).is_some_and(|name| HANDLED.contains(&name))
     })),
-    freedom!("no-states" "It does not tell how it stands." AmplifierClientEffect::Switch(Switch::NoStates)),
-    freedom!("named-subscriptions" "Subscriptions have names." AmplifierClientEffect::Switch(Switch::NamedSubscriptions)),
+    freedom!("no-states" "It does not tell how it stands." SubscriptionSwitch::NoStates.on()),
+    freedom!("named-subscriptions" "Subscriptions have names." SubscriptionSwitch::Named.on()),
     freedom!("ends-with-session" "It closes a stream when the session has ended."
-        AmplifierClientEffect::Switch(Switch::EndsWithSession)),
+        FollowSwitch::EndsWithSession.on()),
     freedom!("no-reconnection" ["stream/client-reconnect", "stream/client-reconnect-ended", "stream/client-reconnect-refused",
         "stream/client-retry-time", "stream/client-last-event-id"] "A stream that has ended is not subscribed to again."
-        AmplifierClientEffect::Switch(Switch::NoReconnection)),
+        FollowSwitch::NoReconnection.on()),
     freedom!("own-retry-time" ["stream/client-retry-time"] "The time before it subscribes again is its own."
-        AmplifierClientEffect::Switch(Switch::OwnRetryTime)),
+        FollowSwitch::OwnRetryTime.on()),
     freedom!("no-last-event-id" ["stream/client-last-event-id"] "It does not say which event was the last."
-        AmplifierClientEffect::Switch(Switch::NoLastEventId)),
+        FollowSwitch::NoLastEventId.on()),
     freedom!("handshake-headers" "The handshake of a WebSocket has the headers that common libraries send."
     AmplifierClientEffect::Socket(SocketEffect::Asks(|request| {
         let headers = [("User-Agent", "Python/3 websockets"), ("Connection", "keep-alive, Upgrade"), ("Origin", "http://127.0.0.1")];

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::peer::deviation::Includes;
 use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::peer::http::fetch::{Failure, FetchedResponse, Fetcher, Kind, json_of};
 use crate::trace::{HttpResponse, StreamEvent, opcode};
@@ -14,7 +15,7 @@ use crate::wire::Limits;
 use crate::wire::http::{Exchange, Incoming, Request};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender, Socket};
 
-use super::deviations::{AmplifierClientEffect, Switch};
+use super::deviations::AmplifierClientEffect;
 use super::reader::EventStreamReader;
 use super::request::{PATIENCE, RequestClient};
 use super::subscriptions::{ConnectionSlot, EventReporter};
@@ -27,6 +28,37 @@ const MAX_BACKOFF: Duration = Duration::from_secs(5);
 const MAX_RETRY: Duration = Duration::from_secs(3600);
 /// After this silence a flaw takes a stream for dead.
 const SILENCE: Duration = Duration::from_millis(120);
+
+/// What a client can do otherwise with the connection of a subscription, and where it connects again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FollowSwitch {
+    /// A stream with parameters in its content type is not taken.
+    ExactStreamType,
+    /// Whatever its content type, a response is a stream.
+    AnyStreamType,
+    /// A stream whose content type is written in upper case is not taken.
+    StreamTypeByCase,
+    /// An event without data is reported.
+    TellsNothing,
+    /// A stream that is silent for a moment is given up.
+    NoSilence,
+    /// A stream that was cut is not subscribed to again.
+    NoReconnection,
+    /// A stream that the server ended is not subscribed to again.
+    NotAfterEnd,
+    /// One attempt is made to subscribe again.
+    NotAfterRefusal,
+    /// It subscribes again to what is gone.
+    NeverGone,
+    /// The time that the server gives makes no difference.
+    OwnRetryTime,
+    /// It does not say which event was the last.
+    NoLastEventId,
+    /// It closes a stream when the session has ended.
+    EndsWithSession,
+    /// Nobody learns that a WebSocket was closed or refused.
+    SilentClose,
+}
 
 /// An event stream that is followed.
 pub struct EventStreamFollower {
@@ -73,7 +105,7 @@ pub async fn open_stream(requester: &RequestClient, session: &str, last_id: &str
     let mut request = Request::new("GET", requester.target(&path))
         .header("Accept", "text/event-stream")
         .header("Cache-Control", "no-cache");
-    if !last_id.is_empty() && !requester.deviations.has(Switch::NoLastEventId) {
+    if !last_id.is_empty() && !requester.deviations.has(FollowSwitch::NoLastEventId) {
         request = request.header("Last-Event-ID", last_id);
     }
     let change = |effect| if let AmplifierClientEffect::Subscription(change) = effect { Some(change) } else { None };
@@ -100,12 +132,12 @@ fn is_stream(requester: &RequestClient, head: &HttpResponse) -> bool {
     let has = |switch| requester.deviations.has(switch);
     let given = head.header("content-type").next().unwrap_or_default();
     let essence = given.split(';').next().unwrap_or_default().trim();
-    let fits = if has(Switch::ExactStreamType) {
+    let fits = if has(FollowSwitch::ExactStreamType) {
         given == "text/event-stream"
-    } else if has(Switch::StreamTypeByCase) {
+    } else if has(FollowSwitch::StreamTypeByCase) {
         essence == "text/event-stream"
     } else {
-        has(Switch::AnyStreamType) || essence.eq_ignore_ascii_case("text/event-stream")
+        has(FollowSwitch::AnyStreamType) || essence.eq_ignore_ascii_case("text/event-stream")
     };
     head.status() == Some(200) && fits
 }
@@ -135,7 +167,10 @@ impl EventStreamFollower {
         Self { requester, reporter, slot, retry: RETRY, last_id: String::new() }
     }
 
-    fn has(&self, switch: Switch) -> bool {
+    fn has<K: PartialEq>(&self, switch: K) -> bool
+    where
+        AmplifierClientEffect: Includes<K>,
+    {
         self.requester.deviations.has(switch)
     }
 
@@ -158,15 +193,15 @@ impl EventStreamFollower {
     fn reconnects(&self, ending: StreamEnding) -> bool {
         match ending {
             StreamEnding::GivenUp => false,
-            _ if self.reporter.session_ended() || self.has(Switch::NoReconnection) => false,
-            StreamEnding::Ended => !self.has(Switch::NotAfterEnd),
+            _ if self.reporter.session_ended() || self.has(FollowSwitch::NoReconnection) => false,
+            StreamEnding::Ended => !self.has(FollowSwitch::NotAfterEnd),
             StreamEnding::Cut => true,
         }
     }
 
     /// Subscribes again, over and over; none where that is of no use.
     async fn reconnect(&mut self) -> Option<Exchange> {
-        let mut pause = if self.has(Switch::OwnRetryTime) { RETRY } else { self.retry };
+        let mut pause = if self.has(FollowSwitch::OwnRetryTime) { RETRY } else { self.retry };
         loop {
             self.reporter.report_state("reconnecting").await;
             sleep(pause).await;
@@ -175,8 +210,8 @@ impl EventStreamFollower {
                     self.reporter.reconnected().await;
                     return Some(exchange);
                 }
-                Err(SubscribeError::Refused(_)) if !self.has(Switch::NeverGone) => return None,
-                Err(SubscribeError::Unreached(_)) if self.has(Switch::NotAfterRefusal) => return None,
+                Err(SubscribeError::Refused(_)) if !self.has(FollowSwitch::NeverGone) => return None,
+                Err(SubscribeError::Unreached(_)) if self.has(FollowSwitch::NotAfterRefusal) => return None,
                 Err(_) => pause = (pause * 2).clamp(RETRY, MAX_BACKOFF.max(self.retry)),
             }
         }
@@ -194,7 +229,7 @@ impl EventStreamFollower {
                     self.reporter.release().await;
                     continue;
                 }
-                () = sleep(SILENCE), if self.has(Switch::NoSilence) => {
+                () = sleep(SILENCE), if self.has(FollowSwitch::NoSilence) => {
                     self.reporter.give_up();
                     return StreamEnding::GivenUp;
                 }
@@ -214,7 +249,7 @@ impl EventStreamFollower {
                     if read.gives_up {
                         self.reporter.give_up();
                     }
-                    if self.has(Switch::EndsWithSession) && self.reporter.session_ended() {
+                    if self.has(FollowSwitch::EndsWithSession) && self.reporter.session_ended() {
                         return StreamEnding::GivenUp;
                     }
                 }
@@ -241,7 +276,7 @@ impl EventStreamFollower {
             self.reporter.give_up();
         }
         let Some(data) = &event.data else {
-            if self.has(Switch::TellsNothing) && event.comment.is_none() {
+            if self.has(FollowSwitch::TellsNothing) && event.comment.is_none() {
                 self.reporter.receive(serde_json::json!({"event": "message", "data": null})).await;
             }
             return;
@@ -311,7 +346,7 @@ pub async fn follow_socket(
         }
     }
     reporter.release().await;
-    if requester.deviations.has(Switch::SilentClose) {
+    if requester.deviations.has(FollowSwitch::SilentClose) {
         return;
     }
     slot.clear();
@@ -336,7 +371,7 @@ pub async fn control(requester: &RequestClient, sender: &Sender, mut message: Va
     }
     match sent {
         Ok(()) if !sender.has_ended() => Ok(Value::Null),
-        _ if requester.deviations.has(Switch::SilentClose) => Ok(Value::Null),
+        _ if requester.deviations.has(FollowSwitch::SilentClose) => Ok(Value::Null),
         Ok(()) => Err(Failure::new(Kind::Closed, "the WebSocket has been closed")),
         Err(e) => Err(Failure::new(Kind::Closed, e.to_string())),
     }

@@ -9,17 +9,31 @@ use tokio::time::sleep;
 use crate::peer::amplifier::routes::text;
 use crate::peer::deviation::Includes;
 use crate::peer::deviation::http_client::ClientSwitch;
-use crate::peer::driven::Call;
-use crate::peer::driven::{self, ClientOutput, DrivenClient, OutputWriter};
+use crate::peer::driven::{self, Call, ClientOutput, DrivenClient, OutputWriter};
 use crate::peer::http::HttpUrl;
 use crate::peer::http::fetch::{Failure, Kind};
 use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 
-use super::deviations::{AmplifierClientEffect, ClientMemory, Deviations, Switch, TABLE};
-use super::follow::{self, EventStreamFollower, SubscribeError};
+use super::deviations::{AmplifierClientEffect, ClientMemory, Deviations, TABLE};
+use super::follow::{self, EventStreamFollower, FollowSwitch, SubscribeError};
 use super::request::RequestClient;
 use super::subscriptions::{Connection, ConnectionSlot, EventReporter, Subscription, Subscriptions, subscription};
+
+/// What a client can do otherwise with calls and subscriptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallSwitch {
+    /// Calls wait for streams to end.
+    CallsWaitForStreams,
+    /// A decision that was accepted is posted once more.
+    DecidesTwice,
+    /// A subscription that is refused is tried over and over again.
+    SubscribesForever,
+    /// A subscription that was ended keeps its connection.
+    LeavesOpen,
+    /// After a response of some mebibytes no call comes to its end.
+    DeafAfterHuge,
+}
 
 /// The reference client.
 pub static MOCK: MockKind = MockKind {
@@ -115,7 +129,7 @@ impl ReferenceClient {
         };
         let mut line = match outcome {
             Ok(result) => {
-                if self.has(Switch::DeafAfterHuge) && RequestClient::is_huge(&result) {
+                if self.has(CallSwitch::DeafAfterHuge) && RequestClient::is_huge(&result) {
                     self.requester.memory.lock().unresponsive = true;
                 }
                 json!({"id": call.id, "result": self.changed_result(&call.name, result)})
@@ -137,10 +151,10 @@ impl ReferenceClient {
     /// A call that makes one request; none where there is no such call.
     async fn request(&self, name: &str, params: Value) -> Option<Result<Value, Failure>> {
         let _serial = if self.has(ClientSwitch::Serial) { Some(self.serial.lock().await) } else { None };
-        if self.has(Switch::CallsWaitForStreams) && self.subscriptions.any() {
+        if self.has(CallSwitch::CallsWaitForStreams) && self.subscriptions.any() {
             std::future::pending::<()>().await;
         }
-        if self.has(Switch::DecidesTwice) && name == "submitApproval" {
+        if self.has(CallSwitch::DecidesTwice) && name == "submitApproval" {
             let outcome = self.requester.call(name, params.clone()).await;
             if let Some(Ok(_)) = outcome {
                 let requester = self.requester.clone();
@@ -183,14 +197,14 @@ impl ReferenceClient {
                         async move { follow::follow_socket(&requester, reporter, slot, socket.incoming).await },
                     )
                 }
-                Err(_) if self.has(Switch::SilentClose) => tokio::spawn(std::future::ready(())),
+                Err(_) if self.has(FollowSwitch::SilentClose) => tokio::spawn(std::future::ready(())),
                 Err(failure) => return Err(failure),
             }
         } else {
             let exchange = loop {
                 match follow::open_stream(&self.requester, &session, "").await {
                     Ok(exchange) => break exchange,
-                    Err(SubscribeError::Refused(_)) if self.has(Switch::SubscribesForever) => {
+                    Err(SubscribeError::Refused(_)) if self.has(CallSwitch::SubscribesForever) => {
                         sleep(IMPATIENT_RETRY).await
                     }
                     Err(refusal) => return Err(refusal.into()),
@@ -204,7 +218,7 @@ impl ReferenceClient {
     }
 
     async fn unsubscribe(&self, params: &Value) -> Result<Value, Failure> {
-        if !self.has(Switch::LeavesOpen)
+        if !self.has(CallSwitch::LeavesOpen)
             && let Some(subscription) = self.subscriptions.take(self.number(params)?)
         {
             subscription.end().await;
@@ -218,7 +232,7 @@ impl ReferenceClient {
                 follow::control(&self.requester, &sender, params["message"].take()).await
             }
             Some(Connection::Stream(_)) => Err(Failure::new(Kind::Flaw, "control messages go over WebSockets only")),
-            Some(Connection::None) if self.has(Switch::SilentClose) => Ok(Value::Null),
+            Some(Connection::None) if self.has(FollowSwitch::SilentClose) => Ok(Value::Null),
             Some(Connection::None) => Err(Failure::new(Kind::Closed, "the subscription has come to its end")),
             None => Err(Failure::new(Kind::Closed, "there is no such subscription")),
         }

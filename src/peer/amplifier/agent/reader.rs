@@ -1,14 +1,44 @@
 //! Reading an event stream, and misreading it.
 
+use crate::peer::deviation::Includes;
 use crate::trace::StreamEvent;
 use crate::wire::http::{BYTE_ORDER_MARK, EventReader};
 
-use super::deviations::{AmplifierClientEffect, Deviations, Switch};
+use super::deviations::{AmplifierClientEffect, Deviations};
 
 /// How many bytes of one event are kept.
 const MAX_EVENT: usize = 16 << 20;
 /// A line beyond this, in bytes, would make a fragile client die.
 const LONG_LINE: usize = 512 << 10;
+
+/// What a client can do otherwise where it reads an event stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReaderSwitch {
+    /// Lines have to end in CR LF.
+    NeedsCrLf,
+    /// Lines have to end in LF alone.
+    NeedsLf,
+    /// A CR alone ends no line.
+    NoLoneCr,
+    /// A CR LF that is cut in two is two line ends.
+    SplitCrLf,
+    /// A byte order mark at the beginning of a stream is a part of its first line.
+    NoBom,
+    /// Each piece of a stream is read by itself.
+    PiecesApart,
+    /// The characters of each piece are decoded by themselves.
+    CharactersApart,
+    /// Of several events in one piece the first is reported.
+    FirstOfPiece,
+    /// An event is told that was not complete when its stream ended.
+    TellsPending,
+    /// After a stream that is no UTF-8 no call comes to its end.
+    DeafAfterBadText,
+    /// A line of a stream that does not end makes it exit.
+    DiesAtLongLine,
+    /// After a line of a stream that does not end no call comes to its end.
+    DeafAfterLongLine,
+}
 
 /// Reads one stream. It is as good as its deviations let it be.
 pub struct EventStreamReader {
@@ -47,10 +77,10 @@ impl EventStreamReader {
         let bad = || std::str::from_utf8(piece).is_err_and(|error| error.error_len().is_some());
         let too_long = self.is_too_long(piece);
         let stops_responding =
-            self.has(Switch::DeafAfterBadText) && bad() || self.has(Switch::DeafAfterLongLine) && too_long;
-        let exits = self.has(Switch::DiesAtLongLine) && too_long;
+            self.has(ReaderSwitch::DeafAfterBadText) && bad() || self.has(ReaderSwitch::DeafAfterLongLine) && too_long;
+        let exits = self.has(ReaderSwitch::DiesAtLongLine) && too_long;
         let mut outcome = ReadOutcome { stops_responding, exits, gives_up: self.ends(piece), ..ReadOutcome::default() };
-        if self.has(Switch::StreamPiecesApart) {
+        if self.has(ReaderSwitch::PiecesApart) {
             self.events = EventReader::new(MAX_EVENT);
         }
         let bytes = self.misread(piece);
@@ -62,7 +92,7 @@ impl EventStreamReader {
             let change = |effect| if let AmplifierClientEffect::Stream(change) = effect { Some(change) } else { None };
             self.deviations.rewrite(event, change);
         }
-        if self.has(Switch::FirstOfPiece) {
+        if self.has(ReaderSwitch::FirstOfPiece) {
             outcome.events.truncate(1);
         }
         outcome
@@ -70,10 +100,13 @@ impl EventStreamReader {
 
     /// What a flaw takes for an event when the stream ends in the middle of one.
     pub fn incomplete_events(&mut self) -> Vec<StreamEvent> {
-        if self.has(Switch::TellsPending) { self.events.read(b"\n\n") } else { vec![] }
+        if self.has(ReaderSwitch::TellsPending) { self.events.read(b"\n\n") } else { vec![] }
     }
 
-    fn has(&self, switch: Switch) -> bool {
+    fn has<K: PartialEq>(&self, switch: K) -> bool
+    where
+        AmplifierClientEffect: Includes<K>,
+    {
         self.deviations.has(switch)
     }
 
@@ -109,27 +142,27 @@ impl EventStreamReader {
         let before = self.after_cr;
         self.after_cr = piece.last().map_or(before, |byte| *byte == b'\r');
         let mut bytes = vec![];
-        if self.has(Switch::SplitCrLf) && before && piece.first() == Some(&b'\n') {
+        if self.has(ReaderSwitch::SplitCrLf) && before && piece.first() == Some(&b'\n') {
             bytes.push(b'\n');
         }
-        if self.has(Switch::NoBom) && std::mem::take(&mut self.first) {
+        if self.has(ReaderSwitch::NoBom) && std::mem::take(&mut self.first) {
             // The one before it is passed over, and that of the stream is not.
             bytes.extend(BYTE_ORDER_MARK);
         }
-        if self.has(Switch::CharactersApart) {
+        if self.has(ReaderSwitch::CharactersApart) {
             bytes.extend(String::from_utf8_lossy(piece).into_owned().into_bytes());
             return bytes;
         }
-        if self.has(Switch::NoLoneCr) && before && piece.first() != Some(&b'\n') {
+        if self.has(ReaderSwitch::NoLoneCr) && before && piece.first() != Some(&b'\n') {
             bytes.push(b' ');
         }
         for (at, byte) in piece.iter().enumerate() {
             let after = if at == 0 { before } else { piece[at - 1] == b'\r' };
             bytes.push(match byte {
-                b'\r' if self.has(Switch::NeedsLf) => b' ',
-                b'\n' if self.has(Switch::NeedsCrLf) && !after => b' ',
+                b'\r' if self.has(ReaderSwitch::NeedsLf) => b' ',
+                b'\n' if self.has(ReaderSwitch::NeedsCrLf) && !after => b' ',
                 // What it is shows with the next byte.
-                b'\r' if self.has(Switch::NoLoneCr) => match piece.get(at + 1) {
+                b'\r' if self.has(ReaderSwitch::NoLoneCr) => match piece.get(at + 1) {
                     Some(b'\n') => b'\r',
                     Some(_) => b' ',
                     None => continue,
@@ -146,8 +179,8 @@ mod tests {
     use super::*;
     use crate::peer::deviation::Deviation;
 
-    fn read(switch: Option<Switch>, pieces: &[&str]) -> Vec<String> {
-        let deviation = |switch| Deviation::flaw("one", vec![AmplifierClientEffect::Switch(switch)].leak());
+    fn read(switch: Option<ReaderSwitch>, pieces: &[&str]) -> Vec<String> {
+        let deviation = |switch: ReaderSwitch| Deviation::flaw("one", vec![switch.on()].leak());
         let mut reader = EventStreamReader::new(switch.map(deviation).into_iter().collect());
         let mut events: Vec<StreamEvent> =
             pieces.iter().flat_map(|piece| reader.read(piece.as_bytes()).events).collect();
@@ -171,19 +204,19 @@ mod tests {
     fn a_flawed_reader_misreads_what_its_flaw_is_about_and_nothing_else() {
         let two = ["data: a\ndata: b\n\n"];
         for (switch, pieces, wrong) in [
-            (Switch::NeedsCrLf, &two[..], &[][..]),
-            (Switch::NeedsLf, &["data: a\r\n\r\n"], &[]),
-            (Switch::NoLoneCr, &["data: a\r", "\r"], &[]),
-            (Switch::SplitCrLf, &["data: a\r", "\ndata: b\r\n\r\n"], &["a", "b"]),
-            (Switch::NoBom, &["\u{feff}data: a\n\n"], &[]),
-            (Switch::StreamPiecesApart, &["data: a", "\n\n"], &[]),
-            (Switch::FirstOfPiece, &["data: a\n\ndata: b\n\n"], &["a"]),
-            (Switch::TellsPending, &["data: a\n\ndata: b"], &["a", "b"]),
+            (ReaderSwitch::NeedsCrLf, &two[..], &[][..]),
+            (ReaderSwitch::NeedsLf, &["data: a\r\n\r\n"], &[]),
+            (ReaderSwitch::NoLoneCr, &["data: a\r", "\r"], &[]),
+            (ReaderSwitch::SplitCrLf, &["data: a\r", "\ndata: b\r\n\r\n"], &["a", "b"]),
+            (ReaderSwitch::NoBom, &["\u{feff}data: a\n\n"], &[]),
+            (ReaderSwitch::PiecesApart, &["data: a", "\n\n"], &[]),
+            (ReaderSwitch::FirstOfPiece, &["data: a\n\ndata: b\n\n"], &["a"]),
+            (ReaderSwitch::TellsPending, &["data: a\n\ndata: b"], &["a", "b"]),
         ] {
             assert_eq!(read(Some(switch), pieces), wrong, "{switch:?}");
-            let sound = if switch == Switch::NeedsCrLf { "data: x\r\n\r\n" } else { "data: x\n\n" };
+            let sound = if switch == ReaderSwitch::NeedsCrLf { "data: x\r\n\r\n" } else { "data: x\n\n" };
             assert_eq!(read(Some(switch), &[sound]), ["x"], "{switch:?}");
         }
-        assert_eq!(read(Some(Switch::NoLoneCr), &["data: a\r", "\n\r\n"]), ["a"]);
+        assert_eq!(read(Some(ReaderSwitch::NoLoneCr), &["data: a\r", "\n\r\n"]), ["a"]);
     }
 }

@@ -13,7 +13,7 @@ use crate::peer::http::fetch::{Failure, FetchedResponse, Fetcher, Kind, Repeatab
 use crate::trace::{End, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
 
-use super::deviations::{AmplifierClientEffect, ClientMemory, Deviations, Switch};
+use super::deviations::{AmplifierClientEffect, ClientMemory, Deviations};
 
 /// How long a response may take. Nothing that takes long is behind one (docs/amplifier.md, Time).
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -21,6 +21,23 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 const IMPATIENCE: Duration = Duration::from_millis(100);
 /// A response beyond this is huge, in bytes.
 const HUGE: usize = 3 << 20;
+
+/// What a client can do otherwise where it makes a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestSwitch {
+    /// Names stand in the path as they are.
+    RawPath,
+    /// Values stand in the query as they are.
+    RawQuery,
+    /// Colons in the path are encoded.
+    EncodesColon,
+    /// A prompt that was refused is posted again.
+    SendsRefusedPromptsAgain,
+    /// The API key goes with every request.
+    KeyInHeaders,
+    /// The API key of a session is printed.
+    KeyInOutput,
+}
 
 /// Sends requests to one server.
 pub struct RequestClient {
@@ -64,9 +81,9 @@ impl RequestClient {
     pub fn encoding(&self) -> Encoding {
         let has = |switch| self.deviations.has(switch);
         Encoding {
-            raw_path: has(Switch::RawPath),
-            raw_query: has(Switch::RawQuery),
-            colon: has(Switch::EncodesColon),
+            raw_path: has(RequestSwitch::RawPath),
+            raw_query: has(RequestSwitch::RawQuery),
+            colon: has(RequestSwitch::EncodesColon),
             every: false,
         }
     }
@@ -80,7 +97,7 @@ impl RequestClient {
     /// Applies what there is to apply to every request.
     pub fn apply_deviations(&self, request: &mut Request, mut why: Option<&'static str>) {
         why = self.deviations.request(request).or(why);
-        if self.deviations.has(Switch::KeyInHeaders)
+        if self.deviations.has(RequestSwitch::KeyInHeaders)
             && let Some(key) = self.memory.lock().key.clone()
         {
             request.headers.push(("X-Api-Key".to_owned(), Some(key)));
@@ -102,7 +119,7 @@ impl RequestClient {
         }
         let Some(key) = params.pointer("/credentials/anthropic_api_key").and_then(Value::as_str) else { return };
         self.memory.lock().key = Some(key.to_owned());
-        if self.deviations.has(Switch::KeyInOutput) {
+        if self.deviations.has(RequestSwitch::KeyInOutput) {
             eprintln!("a session with the key {key}");
         }
     }
@@ -130,7 +147,7 @@ impl RequestClient {
             std::future::pending::<()>().await;
         }
         let refused = route.call == "submitPrompt" && response.status >= 400;
-        if refused && self.deviations.has(Switch::SendsRefusedPromptsAgain) {
+        if refused && self.deviations.has(RequestSwitch::SendsRefusedPromptsAgain) {
             let response = self.exchange(route.call, &request).await?;
             return self.interpret(&response);
         }

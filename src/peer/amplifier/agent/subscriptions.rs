@@ -8,15 +8,43 @@ use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
+use crate::peer::deviation::Includes;
 use crate::peer::driven::{ClientOutput, OutputWriter};
 use crate::wire::http::Control;
 use crate::wire::websocket::{FrameSpec, Sender};
 
-use super::deviations::{AmplifierClientEffect, Deviations, Switch};
+use super::deviations::{AmplifierClientEffect, Deviations};
 use super::request::RequestClient;
 
 /// How long the end of a WebSocket may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// What a client can do otherwise where it reports events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubscriptionSwitch {
+    /// The first option is taken without asking anybody.
+    DecidesAlone,
+    /// After many events no more are reported.
+    StopsAfterMany,
+    /// Of two events the later one is reported first.
+    Swaps,
+    /// Events are reported once the prompt is complete.
+    HoldsUntilComplete,
+    /// Before a `session:start` nothing is reported.
+    NeedsStart,
+    /// Events are reported once a prompt was answered.
+    DeafBeforeAnswer,
+    /// The events of the newest subscription alone are reported.
+    OneStream,
+    /// A prompt is posted again when its stream stands again.
+    PromptsAgain,
+    /// The last event is reported again when the stream stands again.
+    TellsLastAgain,
+    /// It does not tell how it stands.
+    NoStates,
+    /// Subscriptions have names.
+    Named,
+}
 
 /// Every subscription that has not been ended, by its number.
 #[derive(Default)]
@@ -171,7 +199,10 @@ impl EventReporter {
         &self.requester.deviations
     }
 
-    fn has(&self, switch: Switch) -> bool {
+    fn has<K: PartialEq>(&self, switch: K) -> bool
+    where
+        AmplifierClientEffect: Includes<K>,
+    {
         self.deviations().has(switch)
     }
 
@@ -192,12 +223,14 @@ impl EventReporter {
 
     /// When events that are held back are due at the latest.
     pub fn release_at(&self) -> Option<Instant> {
-        self.pending_since.filter(|_| self.has(Switch::Swaps)).map(|pending_since| pending_since + SWAP_WINDOW)
+        self.pending_since
+            .filter(|_| self.has(SubscriptionSwitch::Swaps))
+            .map(|pending_since| pending_since + SWAP_WINDOW)
     }
 
     /// Reports the state of the subscription.
     pub async fn report_state(&self, state: &str) {
-        if !self.has(Switch::NoStates) {
+        if !self.has(SubscriptionSwitch::NoStates) {
             self.output.line(json!({"state": state})).await;
         }
     }
@@ -213,32 +246,34 @@ impl EventReporter {
         let Some(name) = name(&message) else { return };
         self.started |= name == "session:start";
         self.ended |= name == "session:end";
-        if name == "approval:required" && self.has(Switch::DecidesAlone) {
+        if name == "approval:required" && self.has(SubscriptionSwitch::DecidesAlone) {
             let (requester, session, approval) = (self.requester.clone(), self.session.clone(), message.clone());
             tokio::spawn(async move { requester.decide_alone(&session, &approval).await });
         }
         let drops =
             self.deviations().any(|effect| matches!(effect, AmplifierClientEffect::Drops(drops) if drops(&message)));
-        let other = self.has(Switch::OneStream) && self.requester.memory.lock().newest_subscription != self.number;
-        let early = self.has(Switch::NeedsStart) && !self.started;
-        let unanswered = self.has(Switch::DeafBeforeAnswer) && self.requester.memory.lock().pending_prompts > 0;
+        let other =
+            self.has(SubscriptionSwitch::OneStream) && self.requester.memory.lock().newest_subscription != self.number;
+        let early = self.has(SubscriptionSwitch::NeedsStart) && !self.started;
+        let unanswered =
+            self.has(SubscriptionSwitch::DeafBeforeAnswer) && self.requester.memory.lock().pending_prompts > 0;
         if self.given_up || drops || other || early || unanswered {
             return;
         }
         self.count += 1;
-        if self.has(Switch::StopsAfterMany) && self.count > MAX_EVENTS {
+        if self.has(SubscriptionSwitch::StopsAfterMany) && self.count > MAX_EVENTS {
             return;
         }
         let change = |effect| if let AmplifierClientEffect::Message(change) = effect { Some(change) } else { None };
         self.deviations().rewrite(&mut message, change);
         let complete = matches!(self::name(&message), Some("prompt:complete" | "session:end"));
-        if self.has(Switch::Swaps) {
+        if self.has(SubscriptionSwitch::Swaps) {
             self.pending.insert(0, message);
             self.pending_since.get_or_insert_with(Instant::now);
             if self.pending.len() == 2 {
                 self.release().await;
             }
-        } else if self.has(Switch::HoldsUntilComplete) {
+        } else if self.has(SubscriptionSwitch::HoldsUntilComplete) {
             self.pending.push(message);
             if complete {
                 self.release().await;
@@ -258,12 +293,12 @@ impl EventReporter {
 
     /// The stream is connected again.
     pub async fn reconnected(&mut self) {
-        if self.has(Switch::TellsLastAgain)
+        if self.has(SubscriptionSwitch::TellsLastAgain)
             && let Some(message) = self.last.clone()
         {
             self.report(message).await;
         }
-        if self.has(Switch::PromptsAgain) {
+        if self.has(SubscriptionSwitch::PromptsAgain) {
             let (requester, session) = (self.requester.clone(), self.session.clone());
             tokio::spawn(async move { requester.prompt_again(&session).await });
         }
@@ -280,7 +315,7 @@ impl EventReporter {
     }
 
     async fn report(&mut self, message: Value) {
-        if self.has(Switch::TellsLastAgain) {
+        if self.has(SubscriptionSwitch::TellsLastAgain) {
             self.last = Some(message.clone());
         }
         let subscription = subscription(self.deviations(), self.number);
@@ -302,5 +337,5 @@ fn name(message: &Value) -> Option<&str> {
 
 /// How the caller names a subscription.
 pub fn subscription(deviations: &Deviations, number: u64) -> Value {
-    if deviations.has(Switch::NamedSubscriptions) { format!("subscription-{number}").into() } else { number.into() }
+    if deviations.has(SubscriptionSwitch::Named) { format!("subscription-{number}").into() } else { number.into() }
 }

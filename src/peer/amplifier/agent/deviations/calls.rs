@@ -2,6 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::amplifier::agent::mock::CallSwitch;
+use crate::peer::amplifier::agent::reader::ReaderSwitch;
+use crate::peer::amplifier::agent::request::RequestSwitch;
+use crate::peer::amplifier::agent::subscriptions::SubscriptionSwitch;
 use crate::peer::deviation::http_client::RequestEffect::{Fails, Line, Sends};
 use crate::peer::deviation::http_client::{ClientSwitch, set_header};
 use crate::peer::deviation::value::{at, listed, text, without};
@@ -9,7 +13,7 @@ use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::http::fetch::{FetchedResponse, Kind, has_others};
 use crate::wire::http::Content;
 
-use super::{AmplifierClientEffect, Switch};
+use super::AmplifierClientEffect;
 
 const CREATE: &str = "createSession";
 const PROMPT: &str = "submitPrompt";
@@ -83,9 +87,9 @@ pub const REQUESTS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("decision-lower" "approval/client-offered" "Decisions are sent in lower case."
         AmplifierClientEffect::Body(DECIDE, |body| text(body, "decision", |decision| json!(decision.to_lowercase())))),
     flaw!("decides-twice" "approval/client-once" "A decision that was accepted is posted once more."
-        AmplifierClientEffect::Switch(Switch::DecidesTwice)),
+        CallSwitch::DecidesTwice.on()),
     flaw!("decides-alone" "approval/client-asked-only" "The first option is taken without asking anybody."
-        AmplifierClientEffect::Switch(Switch::DecidesAlone)),
+        SubscriptionSwitch::DecidesAlone.on()),
     flaw!("decision-of-user" "approval/client-extra" "A decision says who took it."
         AmplifierClientEffect::Body(DECIDE, |body| body["user"] = "me".into())),
     flaw!("decides-otherwise" "approval/client-as-asked"
@@ -113,16 +117,16 @@ pub const REQUESTS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("raw-query" "list/client-collection"
         ["http/client-valid-head": "A request line with a blank in its target, or with what is not ASCII, is not valid."]
         "Values stand in the query as they are."
-        AmplifierClientEffect::Switch(Switch::RawQuery)),
+        RequestSwitch::RawQuery.on()),
     flaw!("profile-by-last-name" "list/client-profile-name" "A profile is asked for without its collection."
     AmplifierClientEffect::Params("getProfile", |params| {
         text(params, "name", |name| json!(name.rsplit(':').next().unwrap_or(name)));
     })),
     // Secrets.
     flaw!("key-in-headers" "safety/client-no-key-elsewhere" "The API key goes with every request."
-        AmplifierClientEffect::Switch(Switch::KeyInHeaders)),
+        RequestSwitch::KeyInHeaders.on()),
     flaw!("key-in-output" "safety/client-no-key-in-output" "The API key of a session is printed."
-        AmplifierClientEffect::Switch(Switch::KeyInOutput)),
+        RequestSwitch::KeyInOutput.on()),
 ];
 
 pub const RESULTS: &[FlawRow<AmplifierClientEffect>] = &[
@@ -223,7 +227,7 @@ pub const ERRORS: &[FlawRow<AmplifierClientEffect>] = &[
         "An answer with the status of an error and another body gives a result."
         AmplifierClientEffect::Takes(|response| !response.member("error").is_some_and(Value::is_object))),
     flaw!("prompts-again-when-refused" "errors/client-no-blind-retry" "A prompt that was refused is posted again."
-        AmplifierClientEffect::Switch(Switch::SendsRefusedPromptsAgain)),
+        RequestSwitch::SendsRefusedPromptsAgain.on()),
 ];
 
 fn error_code(response: &FetchedResponse) -> Option<&str> {
@@ -246,7 +250,7 @@ pub const HTTP: &[FlawRow<AmplifierClientEffect>] = &[
         AmplifierClientEffect::Http(Sends(|request| request.target = format!("/api/v1{}", request.target)))),
     flaw!("raw-names" "http/client-path"
         ["http/client-valid-head": "A request line with a blank in its target, or with what is not ASCII, is not valid."]
-        "Names stand in the path as they are." AmplifierClientEffect::Switch(Switch::RawPath)),
+        "Names stand in the path as they are." RequestSwitch::RawPath.on()),
     flaw!("headers-by-case" "http/client-header-case" "Headers are found only as they are usually written."
         AmplifierClientEffect::Http(Fails(|seen| ["Content-Type", "Content-Length", "Transfer-Encoding"].iter().any(|name| seen.has_header_but_not_as(name))))),
     flaw!("refuses-extra-members" "http/client-extra-members" "Answers with members that it does not know are not taken."
@@ -287,14 +291,14 @@ pub const ROBUSTNESS: &[FlawRow<AmplifierClientEffect>] = &[
         "After a connection that was closed without an answer no call comes to its end."
         AmplifierClientEffect::Client(ClientSwitch::DeafAfter(Kind::Closed))),
     flaw!("streams-first" "robustness/client-stream-others" "Calls wait for streams to end."
-        AmplifierClientEffect::Switch(Switch::CallsWaitForStreams)),
+        CallSwitch::CallsWaitForStreams.on()),
     flaw!("deaf-after-huge" "robustness/client-huge" "After an answer of some mebibytes no call comes to its end."
-        AmplifierClientEffect::Switch(Switch::DeafAfterHuge)),
+        CallSwitch::DeafAfterHuge.on()),
     flaw!("deaf-after-bad-text" "robustness/client-bad-stream" "After a stream that is no UTF-8 no call comes to its end."
-        AmplifierClientEffect::Switch(Switch::DeafAfterBadText)),
+        ReaderSwitch::DeafAfterBadText.on()),
     flaw!("deaf-after-long-line" "robustness/client-endless-line"
         "After a line of a stream that does not end no call comes to its end."
-        AmplifierClientEffect::Switch(Switch::DeafAfterLongLine)),
+        ReaderSwitch::DeafAfterLongLine.on()),
     flaw!("dies-at-long-line" "robustness/client-alive"
-        "A line of a stream that does not end makes it exit." AmplifierClientEffect::Switch(Switch::DiesAtLongLine)),
+        "A line of a stream that does not end makes it exit." ReaderSwitch::DiesAtLongLine.on()),
 ];

@@ -2,13 +2,17 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::amplifier::agent::follow::FollowSwitch;
+use crate::peer::amplifier::agent::mock::CallSwitch;
+use crate::peer::amplifier::agent::reader::ReaderSwitch;
+use crate::peer::amplifier::agent::subscriptions::SubscriptionSwitch;
 use crate::peer::deviation::http_client::set_header;
 use crate::peer::deviation::value::text;
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::peer::http::fetch::has_others;
 use crate::protocol::amplifier::find_event;
 
-use super::{AmplifierClientEffect, Switch};
+use super::AmplifierClientEffect;
 
 /// An event beyond this, in bytes, is too large for a flaw.
 const LARGE: usize = 64 << 10;
@@ -20,24 +24,24 @@ pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("cached-streams" "stream/client-cache-control" "A subscription may be answered from a cache."
         AmplifierClientEffect::Subscription(|request| set_header(request, "Cache-Control", None))),
     flaw!("exact-stream-type" "stream/client-content-type" "A stream with parameters in its content type is not taken."
-        AmplifierClientEffect::Switch(Switch::ExactStreamType)),
+        FollowSwitch::ExactStreamType.on()),
     flaw!("stream-type-by-case" "stream/client-content-type-case" "A stream whose content type is written in upper case is not taken."
-        AmplifierClientEffect::Switch(Switch::StreamTypeByCase)),
+        FollowSwitch::StreamTypeByCase.on()),
     flaw!("any-stream-type" "stream/client-other-content-type" "Whatever its content type, an answer is a stream."
-        AmplifierClientEffect::Switch(Switch::AnyStreamType)),
+        FollowSwitch::AnyStreamType.on()),
     flaw!("subscribes-for-ever" "stream/client-refused" "A subscription that is refused is tried over and over again."
-        AmplifierClientEffect::Switch(Switch::SubscribesForever)),
+        CallSwitch::SubscribesForever.on()),
     flaw!("leaves-streams-open" "stream/client-unsubscribe" "A subscription that was ended keeps its connection."
-        AmplifierClientEffect::Switch(Switch::LeavesOpen)),
+        CallSwitch::LeavesOpen.on()),
     // Reading.
-    flaw!("needs-crlf" "stream/client-lf" "Lines have to end in CR LF." AmplifierClientEffect::Switch(Switch::NeedsCrLf)),
+    flaw!("needs-crlf" "stream/client-lf" "Lines have to end in CR LF." ReaderSwitch::NeedsCrLf.on()),
     flaw!("needs-lf" "stream/client-crlf"
-        "Lines have to end in LF alone." AmplifierClientEffect::Switch(Switch::NeedsLf)),
-    flaw!("no-lone-cr" "stream/client-cr" "A CR alone ends no line." AmplifierClientEffect::Switch(Switch::NoLoneCr)),
+        "Lines have to end in LF alone." ReaderSwitch::NeedsLf.on()),
+    flaw!("no-lone-cr" "stream/client-cr" "A CR alone ends no line." ReaderSwitch::NoLoneCr.on()),
     flaw!("split-crlf" "stream/client-line-ends-split" "A CR LF that is cut in two is two line ends."
-        AmplifierClientEffect::Switch(Switch::SplitCrLf)),
+        ReaderSwitch::SplitCrLf.on()),
     flaw!("no-bom" "stream/client-bom" "A byte order mark at the beginning of a stream is a part of its first line."
-        AmplifierClientEffect::Switch(Switch::NoBom)),
+        ReaderSwitch::NoBom.on()),
     flaw!("no-comments" "stream/client-comment" "After a comment nothing is told."
         AmplifierClientEffect::EndsAtLine(|line| line.starts_with(b":"))),
     flaw!("last-line-only" "stream/client-multi-line" "Of several lines of data the last one counts."
@@ -59,14 +63,14 @@ pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
         let field = line.split(|byte| *byte == b':').next().unwrap_or_default();
         !matches!(field, b"" | b"data" | b"event" | b"id" | b"retry" | b"\xef\xbb\xbfdata")
     })),
-    flaw!("tells-nothing" "stream/client-no-data" "An event without data is told." AmplifierClientEffect::Switch(Switch::TellsNothing)),
-    flaw!("stream-pieces-apart" "stream/client-split" "Each piece of a stream is read by itself." AmplifierClientEffect::Switch(Switch::StreamPiecesApart)),
+    flaw!("tells-nothing" "stream/client-no-data" "An event without data is told." FollowSwitch::TellsNothing.on()),
+    flaw!("stream-pieces-apart" "stream/client-split" "Each piece of a stream is read by itself." ReaderSwitch::PiecesApart.on()),
     flaw!("characters-apart" "stream/client-split-character" "The characters of each piece are decoded by themselves."
-        AmplifierClientEffect::Switch(Switch::CharactersApart)),
+        ReaderSwitch::CharactersApart.on()),
     flaw!("first-of-piece" "stream/client-several-at-once"
-        "Of several events in one piece the first is told." AmplifierClientEffect::Switch(Switch::FirstOfPiece)),
+        "Of several events in one piece the first is told." ReaderSwitch::FirstOfPiece.on()),
     flaw!("tells-pending" "stream/client-cut" "An event is told that was not complete when its stream ended."
-        AmplifierClientEffect::Switch(Switch::TellsPending)),
+        ReaderSwitch::TellsPending.on()),
     flaw!("all-is-json" "stream/client-keep-alive" "After data that is no JSON nothing is told."
     AmplifierClientEffect::EndsAt(|event| {
         event.data.as_ref().is_some_and(|data| serde_json::from_str::<serde_json::Value>(data).is_err())
@@ -74,16 +78,16 @@ pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
     })),
     flaw!("small-events" "stream/client-large" "Events beyond 64 KiB are passed over."
         AmplifierClientEffect::Skips(|event| event.data.as_ref().is_some_and(|data| data.len() > LARGE))),
-    flaw!("no-room" "stream/client-many" "After many events no more are told." AmplifierClientEffect::Switch(Switch::StopsAfterMany)),
+    flaw!("no-room" "stream/client-many" "After many events no more are told." SubscriptionSwitch::StopsAfterMany.on()),
     flaw!("no-silence" "stream/client-silence" "A stream that is silent for a moment is given up."
-        AmplifierClientEffect::Switch(Switch::NoSilence)),
+        FollowSwitch::NoSilence.on()),
 ];
 
 pub const EVENTS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("swaps-events" "events/client-order" "Of two events the later one is told first."
-        AmplifierClientEffect::Switch(Switch::Swaps)),
+        SubscriptionSwitch::Swaps.on()),
     flaw!("tells-at-the-end" "events/client-at-once"
-        "Events are told once the prompt is complete." AmplifierClientEffect::Switch(Switch::HoldsUntilComplete)),
+        "Events are told once the prompt is complete." SubscriptionSwitch::HoldsUntilComplete.on()),
     flaw!("tools-untold" "events/client-every" "What tools do is not told."
         AmplifierClientEffect::Drops(|message| name(message).starts_with("tool:"))),
     flaw!("known-events-only" "events/client-unknown" "After an event that it does not know nothing is told."
@@ -94,7 +98,7 @@ pub const EVENTS: &[FlawRow<AmplifierClientEffect>] = &[
         members(message).is_some_and(|known| extra(&known))
     })),
     flaw!("one-stream" "events/client-own-session" "The events of the newest subscription alone are told."
-        AmplifierClientEffect::Switch(Switch::OneStream)),
+        SubscriptionSwitch::OneStream.on()),
     flaw!("needs-sound-events" "events/client-bad-event" "After an event that breaks the document nothing is told."
     AmplifierClientEffect::EndsAtMessage(|message| {
         let data = &message["data"];
@@ -109,9 +113,9 @@ pub const EVENTS: &[FlawRow<AmplifierClientEffect>] = &[
         message["data"]["delta"] = json!(delta.trim());
     })),
     flaw!("needs-start" "events/client-late" "Before a `session:start` nothing is told."
-        AmplifierClientEffect::Switch(Switch::NeedsStart)),
+        SubscriptionSwitch::NeedsStart.on()),
     flaw!("deaf-before-answer" "prompt/client-early-events" "Events are told once a prompt was answered."
-        AmplifierClientEffect::Switch(Switch::DeafBeforeAnswer)),
+        SubscriptionSwitch::DeafBeforeAnswer.on()),
 ];
 
 fn name(message: &Value) -> &str {
@@ -126,21 +130,21 @@ fn members(message: &Value) -> Option<Vec<&'static str>> {
 
 pub const RECONNECTING: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("never-reconnects" "stream/client-reconnect" "A stream that was cut is not subscribed to again."
-        AmplifierClientEffect::Switch(Switch::NoReconnection)),
+        FollowSwitch::NoReconnection.on()),
     flaw!("ended-is-ended" "stream/client-reconnect-ended"
-        "A stream that the server ended is not subscribed to again." AmplifierClientEffect::Switch(Switch::NotAfterEnd)),
+        "A stream that the server ended is not subscribed to again." FollowSwitch::NotAfterEnd.on()),
     flaw!("one-attempt" "stream/client-reconnect-refused" "One attempt is made to subscribe again."
-        AmplifierClientEffect::Switch(Switch::NotAfterRefusal)),
+        FollowSwitch::NotAfterRefusal.on()),
     flaw!("never-gone" "stream/client-reconnect-gone" "It subscribes again to what is gone."
-        AmplifierClientEffect::Switch(Switch::NeverGone)),
+        FollowSwitch::NeverGone.on()),
     flaw!("ignores-retry" "stream/client-retry-time" "The time that the server gives makes no difference."
-        AmplifierClientEffect::Switch(Switch::OwnRetryTime)),
+        FollowSwitch::OwnRetryTime.on()),
     flaw!("forgets-last-id" "stream/client-last-event-id" "It does not say which event was the last."
-        AmplifierClientEffect::Switch(Switch::NoLastEventId)),
+        FollowSwitch::NoLastEventId.on()),
     flaw!("prompts-again" "stream/client-no-prompt-again" "A prompt is posted again when its stream stands again."
-        AmplifierClientEffect::Switch(Switch::PromptsAgain)),
+        SubscriptionSwitch::PromptsAgain.on()),
     flaw!("tells-last-again" "stream/client-no-duplicates" "The last event is told again when the stream stands again."
-        AmplifierClientEffect::Switch(Switch::TellsLastAgain)),
+        SubscriptionSwitch::TellsLastAgain.on()),
 ];
 
 pub const WEBSOCKET: &[FlawRow<AmplifierClientEffect>] = &[
@@ -161,5 +165,5 @@ pub const WEBSOCKET: &[FlawRow<AmplifierClientEffect>] = &[
         message["event"] == "content_block:delta" && message["data"].get("block_index").is_none()
     })),
     flaw!("silent-close" "websocket/client-closed" "Nobody learns that a WebSocket was closed or refused."
-        AmplifierClientEffect::Switch(Switch::SilentClose)),
+        FollowSwitch::SilentClose.on()),
 ];
