@@ -8,20 +8,22 @@ use serde_json::{Map, Value, json};
 
 use crate::peer::deviation::http_server::{ClientMistake, Instead, ReceivedInContext, RequestHistory, ResponseEffect};
 use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
-use crate::peer::deviation::{DeviationTable, Why, http_faults, includes};
+use crate::peer::deviation::{DeviationTable, Why, http_faults, includes, switches};
 use crate::protocol::amplifier::Endpoint;
 use crate::wire::http::{ReceiveError, Received};
 
 use super::format::{SocketFormat, StreamFormat};
-use super::model::{EndpointRequest, Model, Refusal, Reply};
+use super::model::{
+    ActionSwitch, ApprovalSwitch, EndpointRequest, FeedSwitch, LeakSwitch, Model, PromptSwitch, Refusal, Reply,
+    SessionListSwitch, StopSwitch, WorkSwitch,
+};
+use super::service::ServiceSwitch;
 
 mod events;
 mod freedoms;
 mod http;
 mod prompts;
 mod sessions;
-
-pub use super::switches::{FailsBy, Switch, UnusualDecision};
 
 /// What a flaw or freedom does.
 #[derive(Clone, Copy, Debug)]
@@ -58,13 +60,28 @@ pub enum AmplifierServerEffect {
     Socket(SocketEffect),
     /// As any end of a WebSocket decides.
     SocketSwitch(SocketSwitch),
-    /// Switches a behaviour on.
-    Switch(Switch),
+    /// What [`SessionListSwitch`] lists.
+    SessionListSwitch(SessionListSwitch),
+    /// What [`PromptSwitch`] lists.
+    PromptSwitch(PromptSwitch),
+    /// What [`LeakSwitch`] lists.
+    LeakSwitch(LeakSwitch),
+    /// What [`ApprovalSwitch`] lists.
+    ApprovalSwitch(ApprovalSwitch),
+    /// What [`FeedSwitch`] lists.
+    FeedSwitch(FeedSwitch),
+    /// What [`StopSwitch`] lists.
+    StopSwitch(StopSwitch),
+    /// What [`ActionSwitch`] lists.
+    ActionSwitch(ActionSwitch),
+    /// What [`WorkSwitch`] lists.
+    WorkSwitch(WorkSwitch),
+    /// What [`ServiceSwitch`] lists.
+    ServiceSwitch(ServiceSwitch),
 }
 
-includes!(
-    AmplifierServerEffect: Http(ResponseEffect), Socket(SocketEffect), SocketSwitch(SocketSwitch), Switch(Switch),
-);
+includes!(AmplifierServerEffect: Http(ResponseEffect), Socket(SocketEffect), SocketSwitch(SocketSwitch));
+switches!(AmplifierServerEffect: SessionListSwitch, PromptSwitch, LeakSwitch, ApprovalSwitch, FeedSwitch, StopSwitch, ActionSwitch, WorkSwitch, ServiceSwitch);
 
 /// The items of a list in an object.
 fn items<'v>(object: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut Value> + use<'v> {
@@ -291,11 +308,6 @@ pub(super) const fn reply(endpoint: Endpoint, change: fn(&mut Reply)) -> Amplifi
 /// Changes what belongs to an event.
 pub(super) const fn data(event: &'static str, change: fn(&mut Value)) -> AmplifierServerEffect {
     AmplifierServerEffect::Data(event, change)
-}
-
-/// The effect that switches a behaviour on.
-pub(super) const fn switch(switch: Switch) -> AmplifierServerEffect {
-    AmplifierServerEffect::Switch(switch)
 }
 
 /// Has a request taken for a sound one, where its body is refused for a reason with these words.

@@ -12,7 +12,6 @@ pub mod model;
 pub mod script;
 mod service;
 mod subscription;
-mod switches;
 #[cfg(test)]
 mod tests;
 

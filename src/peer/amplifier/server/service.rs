@@ -18,12 +18,27 @@ use crate::wire::http::{Content, Handler, OnHead, ReceiveError, Received, Respon
 use crate::wire::websocket;
 
 use super::context::ServerContext;
-use super::deviations::{Deviations, RequestInContext, RequestMemory, Switch, mistake};
-use super::model::{EndpointRequest, Feed, FeedMessage, Refusal, Reply, feed};
+use super::deviations::{Deviations, RequestInContext, RequestMemory, mistake};
+use super::model::{EndpointRequest, Feed, FeedMessage, LeakSwitch, Refusal, Reply, feed};
 use super::subscription::{self, EventStreamSubscription, SocketSubscription};
 
 /// How many happenings wait for whoever reads them.
 const HAPPENINGS: usize = 1024;
+
+/// What a server can do otherwise where it answers requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceSwitch {
+    /// A prompt is answered when it is complete.
+    AnswersLate,
+    /// Requests that come at the same time are confused.
+    Confuses,
+    /// After many subscriptions there are no events.
+    Tires,
+    /// Any session has an event stream.
+    StreamsNobody,
+    /// Any session has a WebSocket.
+    SocketsForNobody,
+}
 
 /// A server that answers requests.
 pub struct Service {
@@ -196,7 +211,7 @@ impl Service {
 
     /// Prints the API key of a new session, as a flaw has it.
     fn print_key(&self, deviations: &Deviations, request: &EndpointRequest) {
-        if let (true, Ok(body)) = (deviations.has(Switch::LeaksInOutput), &request.body)
+        if let (true, Ok(body)) = (deviations.has(LeakSwitch::Output), &request.body)
             && let Some(credentials) = body.get("credentials")
         {
             // Fails only where nobody reads it.
@@ -212,8 +227,8 @@ impl Service {
         responder: Responder,
     ) {
         let subscribed = match self.context.subscribe(request.name()) {
-            Err(_) if deviations.has(Switch::StreamsNobody) => Ok(unknown_session_feed(request.name())),
-            Ok(_) if deviations.has(Switch::Tires) && self.state().memory.left(request.name()) > TIRING => {
+            Err(_) if deviations.has(ServiceSwitch::StreamsNobody) => Ok(unknown_session_feed(request.name())),
+            Ok(_) if deviations.has(ServiceSwitch::Tires) && self.state().memory.left(request.name()) > TIRING => {
                 Ok(unknown_session_feed(request.name()))
             }
             subscribed => subscribed,
@@ -227,7 +242,7 @@ impl Service {
                 let stream =
                     EventStreamSubscription { feed, format, latency: self.draws(), began: self.context.began() };
                 stream.run(responder).await;
-                if deviations.has(Switch::Tires) {
+                if deviations.has(ServiceSwitch::Tires) {
                     self.state().memory.note_left(request.name());
                 }
             }
@@ -302,13 +317,13 @@ impl Handler for Service {
             _ => {}
         }
         let late = match endpoint {
-            Endpoint::SubmitPrompt if deviations.has(Switch::AnswersLate) => {
+            Endpoint::SubmitPrompt if deviations.has(ServiceSwitch::AnswersLate) => {
                 self.context.subscribe(request.name()).ok()
             }
             _ => None,
         };
         self.print_key(&deviations, &request);
-        let request = if deviations.has(Switch::Confuses) { self.confuse(request).await } else { request };
+        let request = if deviations.has(ServiceSwitch::Confuses) { self.confuse(request).await } else { request };
         let reply = self.context.handle(request);
         if let (Some(feed), true) = (late, reply.is_success()) {
             prompt_completion(feed).await;
@@ -326,7 +341,7 @@ impl Handler for Service {
             return subscription::refuse(request, &Refusal::invalid(fault), None).await;
         }
         let followed = match self.context.follow(&session) {
-            Err(_) if deviations.has(Switch::SocketsForNobody) => Ok(unknown_session_feed(&session)),
+            Err(_) if deviations.has(ServiceSwitch::SocketsForNobody) => Ok(unknown_session_feed(&session)),
             followed => followed,
         };
         match followed {

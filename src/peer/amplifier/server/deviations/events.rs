@@ -2,12 +2,16 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::amplifier::server::model::{
+    ActionSwitch, ApprovalSwitch, FeedSwitch, PromptSwitch, StopSwitch, WorkSwitch,
+};
+use crate::peer::amplifier::server::service::ServiceSwitch;
 use crate::peer::deviation::http_server::content_type;
 use crate::peer::deviation::value::{each, naive, remove, rename, set};
 use crate::peer::deviation::{FlawRow, flaw};
 
 use super::super::format::{EventTypeChoice, HeadTiming, StreamEnd};
-use super::{AmplifierServerEffect, Switch, data, switch};
+use super::{AmplifierServerEffect, data};
 
 pub const STREAMS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("stream-202" "stream/status" "A subscription is answered with the status 202." AmplifierServerEffect::Stream(|f| f.head.status = "202 Accepted".to_owned())),
@@ -17,7 +21,7 @@ pub const STREAMS: &[FlawRow<AmplifierServerEffect>] = &[
     AmplifierServerEffect::Stream(|f| f.bytes = Some(|bytes| if let Some(at) = bytes.windows(2).rposition(|two| two == b":\"") {
         bytes.insert(at + 2, 0xff);
     }))),
-    flaw!("stream-for-nobody" "stream/not-found" "A session that never existed has an event stream." switch(Switch::StreamsNobody)),
+    flaw!("stream-for-nobody" "stream/not-found" "A session that never existed has an event stream." ServiceSwitch::StreamsNobody.on()),
     flaw!("stream-head-late" "stream/at-once" "The head of an event stream comes with the first event." AmplifierServerEffect::Stream(|f| f.begin = HeadTiming::WithEvent)),
     flaw!("stream-ends-in-event" "stream/complete-events" "A stream ends within an event." AmplifierServerEffect::Stream(|f| f.end = StreamEnd::InEvent)),
     flaw!("events-by-their-names" "stream/message-type" "Each event comes under its own name as its type." AmplifierServerEffect::Stream(|f| f.kind = EventTypeChoice::Own)),
@@ -30,15 +34,15 @@ pub const STREAMS: &[FlawRow<AmplifierServerEffect>] = &[
         bytes.drain(..bytes.windows(2).position(|two| two == b" {").map_or(0, |at| at + 1));
     }))),
     flaw!("stream-buffered" "stream/unbuffered" "Events are held back until the prompt is complete." AmplifierServerEffect::Stream(|f| f.batches = true)),
-    flaw!("one-queue" "stream/several" "All subscribers take their events from one queue." switch(Switch::OneQueue)),
-    flaw!("newest-subscriber-only" "stream/several" "Only the newest subscriber gets events." switch(Switch::NewestOnly)),
-    flaw!("deltas-backwards" "stream/order" "Every second subscriber gets deltas the other way round." switch(Switch::Shuffles)),
-    flaw!("events-to-all" "stream/own-session" "Subscribers get the events of all sessions." switch(Switch::LeaksEvents)),
+    flaw!("one-queue" "stream/several" "All subscribers take their events from one queue." FeedSwitch::OneQueue.on()),
+    flaw!("newest-subscriber-only" "stream/several" "Only the newest subscriber gets events." FeedSwitch::NewestOnly.on()),
+    flaw!("deltas-backwards" "stream/order" "Every second subscriber gets deltas the other way round." FeedSwitch::Shuffles.on()),
+    flaw!("events-to-all" "stream/own-session" "Subscribers get the events of all sessions." FeedSwitch::EventsToAll.on()),
     flaw!("leaving-ends-prompt" "stream/subscriber-leaves"
         ["robustness/stream-cut": "Whether it closes its connection or resets it, the prompt ends."]
-        "When a subscriber leaves, the prompt ends." switch(Switch::LeavingEndsPrompt)),
-    flaw!("subscribed-once" "stream/again" "A session can be subscribed to only once." switch(Switch::SubscribedOnce)),
-    flaw!("few-streams" "stream/many" "The fiftieth stream is refused." switch(Switch::FewStreams)),
+        "When a subscriber leaves, the prompt ends." FeedSwitch::LeavingEndsPrompt.on()),
+    flaw!("subscribed-once" "stream/again" "A session can be subscribed to only once." FeedSwitch::SubscribedOnce.on()),
+    flaw!("few-streams" "stream/many" "The fiftieth stream is refused." FeedSwitch::FewStreams.on()),
     flaw!("stream-stays-open" "stream/ends" "A stream goes on when its session has ended." AmplifierServerEffect::Stream(|f| f.end = StreamEnd::Never)),
     flaw!("message-flat" "events/object" "What belongs to an event is beside its name."
     AmplifierServerEffect::Messages("", |messages| messages.iter_mut().for_each(|m| {
@@ -69,16 +73,16 @@ pub const STREAMS: &[FlawRow<AmplifierServerEffect>] = &[
 pub const WEBSOCKETS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("socket-refused" "websocket/handshake" "An upgrade is refused with the status 403."
         AmplifierServerEffect::Frames(|f| f.refused = true)),
-    flaw!("socket-for-nobody" "websocket/not-found" "A session that never existed has a WebSocket, which tells of its start." switch(Switch::SocketsForNobody)),
+    flaw!("socket-for-nobody" "websocket/not-found" "A session that never existed has a WebSocket, which tells of its start." ServiceSwitch::SocketsForNobody.on()),
     flaw!("socket-without-deltas" "websocket/events" "A WebSocket gets no deltas." AmplifierServerEffect::Frames(|f| f.skips = ":delta")),
     flaw!("socket-without-completion" "websocket/events" "A WebSocket is not told of completion." AmplifierServerEffect::Frames(|f| f.skips = "prompt:complete")),
-    flaw!("socket-ignores-prompts" "websocket/submit-prompt" "The action `submit_prompt` is ignored." switch(Switch::Ignores("submit_prompt"))),
-    flaw!("socket-ignores-decisions" "websocket/submit-approval" "The action `submit_approval` is ignored." switch(Switch::Ignores("submit_approval"))),
-    flaw!("socket-ignores-stop" "websocket/stop" "The action `stop` is ignored." switch(Switch::Ignores("stop"))),
-    flaw!("socket-busy-replaces" "websocket/busy" "A prompt by WebSocket ends the one under way." switch(Switch::SocketBusyReplaces)),
-    flaw!("socket-unknown-stops" "websocket/unknown-action" "An action that does not exist stops the session." switch(Switch::UnknownActionStops)),
-    flaw!("socket-bad-json-stops" "websocket/bad-json" "A message that is no JSON stops the session." switch(Switch::BadMessageStops)),
-    flaw!("socket-takes-over" "websocket/both" "A WebSocket takes the events away from event streams." switch(Switch::SocketTakesOver)),
+    flaw!("socket-ignores-prompts" "websocket/submit-prompt" "The action `submit_prompt` is ignored." ActionSwitch::Ignores("submit_prompt").on()),
+    flaw!("socket-ignores-decisions" "websocket/submit-approval" "The action `submit_approval` is ignored." ActionSwitch::Ignores("submit_approval").on()),
+    flaw!("socket-ignores-stop" "websocket/stop" "The action `stop` is ignored." ActionSwitch::Ignores("stop").on()),
+    flaw!("socket-busy-replaces" "websocket/busy" "A prompt by WebSocket ends the one under way." PromptSwitch::SocketBusyReplaces.on()),
+    flaw!("socket-unknown-stops" "websocket/unknown-action" "An action that does not exist stops the session." ActionSwitch::UnknownStops.on()),
+    flaw!("socket-bad-json-stops" "websocket/bad-json" "A message that is no JSON stops the session." ActionSwitch::BadMessageStops.on()),
+    flaw!("socket-takes-over" "websocket/both" "A WebSocket takes the events away from event streams." FeedSwitch::SocketTakesOver.on()),
 ];
 
 pub const EVENTS: &[FlawRow<AmplifierServerEffect>] = &[
@@ -191,7 +195,7 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("submit-untold" "life/submitted" "A prompt is not told." drop_it("prompt:submit")),
     flaw!("submit-twice" "life/submitted-once" "A prompt is told twice." twice("prompt:submit")),
     flaw!("submit-other" "life/submitted-prompt" "The prompt that is told is another one." data("prompt:submit", |d| set(d, "prompt", "something else"))),
-    flaw!("complete-untold" "life/completed" "A prompt never comes to its end." switch(Switch::NeverCompletes)),
+    flaw!("complete-untold" "life/completed" "A prompt never comes to its end." WorkSwitch::NeverCompletes.on()),
     flaw!("complete-twice" "life/completed-once" "A prompt is complete twice." twice("prompt:complete")),
     flaw!("request-id-made-up" "life/request-id" "The `request_id` of events is one that was never given."
         data("prompt:submit", |d| set(d, "request_id", "evt-9")), data("prompt:complete", |d| set(d, "request_id", "evt-9"))),
@@ -227,7 +231,7 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("thinking-unended" "life/thinking-final" "Thinking does not come to its end." drop_it("thinking:final")),
     flaw!("tools-unannounced" "life/tool-started" "Tools end without having begun." drop_it("tool:pre")),
     flaw!("tools-unended" "life/tool-ended" "Tools do not end." drop_it("tool:post"), drop_it("tool:error")),
-    flaw!("approval-ids-same" "life/approval-id-unique" "All approvals have the same id." switch(Switch::SameApprovalId)),
+    flaw!("approval-ids-same" "life/approval-id-unique" "All approvals have the same id." ApprovalSwitch::SameId.on()),
     flaw!("approval-id-changes" "life/approval-known" "What is granted or denied has another id."
         data("approval:granted", |d| set(d, "approval_id", "appr-x")), data("approval:denied", |d| set(d, "approval_id", "appr-x"))),
     flaw!("approval-told-twice" "life/approval-once" "A decision is told twice." twice("approval:granted"), twice("approval:denied")),
@@ -236,7 +240,7 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
         data("approval:granted", |d| set(d, "decision", "Deny")), data("approval:denied", |d| set(d, "decision", "Allow"))),
     flaw!("approval-odd-told" "life/approval-offered" "The decision that is told is none of the options."
         data("approval:granted", |d| set(d, "decision", "approved")), data("approval:denied", |d| set(d, "decision", "rejected"))),
-    flaw!("approval-timeout-untold" "life/approval-timed-out" "That the time is up is not told." switch(Switch::TimesOutSilently)),
+    flaw!("approval-timeout-untold" "life/approval-timed-out" "That the time is up is not told." ApprovalSwitch::TimesOutSilently.on()),
     flaw!("start-late" "life/session-start-first" "`session:start` comes with every prompt."
     AmplifierServerEffect::Messages("prompt:submit", |messages| {
         let session = messages[0]["data"]["session_id"].clone();
@@ -249,7 +253,7 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
         let session = messages[0]["data"]["session_id"].clone();
         messages.push(json!({"event": "status:update", "data": {"session_id": session, "status": "stopped", "message": "bye"}}));
     })),
-    flaw!("works-on-after-stop" "life/stopped-no-work" "A session that was stopped does its last prompt again." switch(Switch::WorksOn)),
+    flaw!("works-on-after-stop" "life/stopped-no-work" "A session that was stopped does its last prompt again." StopSwitch::WorksOn.on()),
 ];
 
 /// Does not tell an event.

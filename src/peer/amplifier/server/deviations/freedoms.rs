@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::peer::amplifier::server::model::{
+    ApprovalSwitch, FailsBy, PromptSwitch, SessionListSwitch, StopSwitch, WorkSwitch,
+};
 use crate::peer::deviation::http_server::{Instead, ResponseEffect, until_close};
 use crate::peer::deviation::value::remove;
 use crate::peer::deviation::websocket::{FrameKind, SocketEffect, between};
@@ -17,7 +20,7 @@ use crate::wire::websocket::FrameSpec;
 
 use super::super::format::{EventTypeChoice, RefusalReport};
 use super::super::model::{Refusal, Reply};
-use super::{AmplifierServerEffect, FailsBy, Switch};
+use super::AmplifierServerEffect;
 
 /// Readings of the document, in the order of `docs/amplifier.md`.
 pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
@@ -54,10 +57,10 @@ pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
     freedom!("total-of-answer" "The `total` counts the sessions in the answer."
         AmplifierServerEffect::Result(ListSessions, |b| b["total"] = b["sessions"].as_array().map_or(0, Vec::len).into())),
     freedom!("created-idle" "The status of a new session is `idle`." AmplifierServerEffect::Result(CreateSession, |b| b["status"] = "idle".into())),
-    freedom!("ids-readable" ["create/session-id-uuid"] "The ids of sessions are no UUIDs." AmplifierServerEffect::Switch(Switch::ShortIds)),
+    freedom!("ids-readable" ["create/session-id-uuid"] "The ids of sessions are no UUIDs." SessionListSwitch::ShortIds.on()),
     freedom!("ids-to-be-encoded" ["create/session-id-uuid"] "The ids of sessions have characters that mean something in URLs."
-        AmplifierServerEffect::Switch(Switch::OddIds)),
-    freedom!("prompts-of-one-id" ["prompt/request-id-unique"] "All prompts have the same id." AmplifierServerEffect::Switch(Switch::SameRequestId)),
+        SessionListSwitch::OddIds.on()),
+    freedom!("prompts-of-one-id" ["prompt/request-id-unique"] "All prompts have the same id." PromptSwitch::SameRequestId.on()),
     freedom!("decision-recorded" ["approval/value-approved"] "The answer to any decision is `recorded`."
         AmplifierServerEffect::Result(SubmitApproval, |b| b["status"] = "recorded".into())),
     freedom!("denial-approved" "The answer to any decision is `approved`." AmplifierServerEffect::Result(SubmitApproval, |b| b["status"] = "approved".into())),
@@ -79,34 +82,34 @@ pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
         AmplifierServerEffect::Messages("content_block:start", Vec::clear),
         AmplifierServerEffect::Messages("content_block:end", Vec::clear)),
     freedom!("start-untold" "Who subscribes is not told of the start of the session." AmplifierServerEffect::Messages("session:start", Vec::clear)),
-    freedom!("fails-by-status" "Errors after the answer to a prompt are told by the status alone." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Status))),
-    freedom!("fails-by-completion" "Errors after the answer to a prompt are told by its completion." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Completion))),
-    freedom!("fails-by-end" "Errors after the answer to a prompt end the session." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::End))),
+    freedom!("fails-by-status" "Errors after the answer to a prompt are told by the status alone." WorkSwitch::FailsBy(FailsBy::Status).on()),
+    freedom!("fails-by-completion" "Errors after the answer to a prompt are told by its completion." WorkSwitch::FailsBy(FailsBy::Completion).on()),
+    freedom!("fails-by-end" "Errors after the answer to a prompt end the session." WorkSwitch::FailsBy(FailsBy::End).on()),
     freedom!("fails-by-message" "Errors after the answer to a prompt are told by a message in the format of an error."
-        AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Message))),
-    freedom!("fails-by-event" "Errors after the answer to a prompt are told by an event `error`." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Event))),
-    freedom!("keys-at-prompt" "API keys are looked at with the first prompt." AmplifierServerEffect::Switch(Switch::KeysLate)),
+        WorkSwitch::FailsBy(FailsBy::Message).on()),
+    freedom!("fails-by-event" "Errors after the answer to a prompt are told by an event `error`." WorkSwitch::FailsBy(FailsBy::Event).on()),
+    freedom!("keys-at-prompt" "API keys are looked at with the first prompt." SessionListSwitch::KeysLate.on()),
     freedom!("no-credentials-400" "A body without `credentials` is refused as an invalid request."
     AmplifierServerEffect::Refuse(|request, _| {
         let without = request.body.as_ref().is_ok_and(|body| !body.contains_key("credentials"));
         (request.route.endpoint == CreateSession && without).then(|| Refusal::invalid("`credentials` are needed"))
     })),
-    freedom!("response-last-block" "The response is the last block." AmplifierServerEffect::Switch(Switch::LastResponse)),
+    freedom!("response-last-block" "The response is the last block." WorkSwitch::LastResponse.on()),
     freedom!("response-trimmed" "The response has no white space at its ends."
         AmplifierServerEffect::Data("prompt:complete", |d| d["response"] = d["response"].as_str().unwrap_or_default().trim().into())),
-    freedom!("blocks-anew" "Blocks are counted anew after a tool." AmplifierServerEffect::Switch(Switch::BlocksAnew)),
+    freedom!("blocks-anew" "Blocks are counted anew after a tool." WorkSwitch::BlocksAnew.on()),
     freedom!("socket-deltas-bare" "Deltas over a WebSocket have no index."
     AmplifierServerEffect::Socket(SocketEffect::Text(|text| if let Ok(mut message) = serde_json::from_slice::<Value>(text)
         && message["event"] == "content_block:delta" {
         remove(&mut message["data"], "block_index");
         *text = message.to_string().into_bytes();
     }))),
-    freedom!("stop-ends-prompt" "The action `stop` ends the prompt, and not the session." AmplifierServerEffect::Switch(Switch::StopEndsPrompt)),
-    freedom!("stopped-shown" "A session that was stopped is still shown, as such." AmplifierServerEffect::Switch(Switch::StoppedShown)),
-    freedom!("approval-first" "An approval is asked for before its tool is announced." AmplifierServerEffect::Switch(Switch::ApprovalFirst)),
-    freedom!("denied-silent" "A tool that was denied does not end." AmplifierServerEffect::Switch(Switch::DeniedSilent)),
-    freedom!("denied-post" "A tool that was denied ends without success." AmplifierServerEffect::Switch(Switch::DeniedPost)),
-    freedom!("filter-unknown-empty" "A list filtered by a status that does not exist is empty." AmplifierServerEffect::Switch(Switch::FilterUnknownEmpty)),
+    freedom!("stop-ends-prompt" "The action `stop` ends the prompt, and not the session." StopSwitch::EndsPrompt.on()),
+    freedom!("stopped-shown" "A session that was stopped is still shown, as such." StopSwitch::Shown.on()),
+    freedom!("approval-first" "An approval is asked for before its tool is announced." ApprovalSwitch::ApprovalFirst.on()),
+    freedom!("denied-silent" "A tool that was denied does not end." ApprovalSwitch::DeniedSilent.on()),
+    freedom!("denied-post" "A tool that was denied ends without success." ApprovalSwitch::DeniedPost.on()),
+    freedom!("filter-unknown-empty" "A list filtered by a status that does not exist is empty." SessionListSwitch::FilterUnknownEmpty.on()),
     freedom!("collection-unknown-404" "A list filtered by a collection that does not exist is refused."
     AmplifierServerEffect::Refuse(|request, model| {
         let wanted = request.route.param("collection")?;
@@ -114,7 +117,7 @@ pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
         let known = model.script().collections.iter().any(|one| one.get("name").and_then(Value::as_str) == Some(wanted));
         (lists && !known).then(|| Refusal::new("PROFILE_NOT_FOUND", "There is no such collection"))
     })),
-    freedom!("limit-odd-empty" "A limit of zero or less gives an empty list." AmplifierServerEffect::Switch(Switch::LimitOddEmpty)),
+    freedom!("limit-odd-empty" "A limit of zero or less gives an empty list." SessionListSwitch::LimitOddEmpty.on()),
     freedom!("updates-bare" "A `status:update` has its status alone."
     AmplifierServerEffect::Data("status:update", |d| if let Some(data) = d.as_object_mut() {
         data.retain(|key, _| ["session_id", "status"].contains(&key.as_str()));

@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use crate::peer::amplifier::server::model::{FeedSwitch, PromptSwitch};
+use crate::peer::amplifier::server::service::ServiceSwitch;
 use crate::peer::deviation::http_faults::after;
 use crate::peer::deviation::http_server::{ClientMistake, Instead, ResponseEffect};
 use crate::peer::deviation::value::{remove, rename, set};
@@ -10,7 +12,7 @@ use crate::protocol::amplifier::Endpoint;
 use crate::wire::http::Response;
 
 use super::super::model::{Refusal, Reply};
-use super::{AmplifierServerEffect, Switch, switch};
+use super::AmplifierServerEffect;
 
 /// What a query ends with that a redirect has led to.
 const MOVED: &str = "moved=1";
@@ -64,11 +66,11 @@ pub const REQUESTS: &[FlawRow<AmplifierServerEffect>] = &[
         odd.then(|| Instead::respond(Response::new("200 OK").json(&json!({}))))
     })),
     flaw!("confuses-requests" "robustness/concurrent" "Requests that come at the same time get the answer to the last one."
-        switch(Switch::Confuses)),
+        ServiceSwitch::Confuses.on()),
     flaw!("mixes-sessions" "stream/own-session" "What a session does that begins while another one works is told to the subscribers of that one."
-        switch(Switch::MixesSessions)),
+        PromptSwitch::MixesSessions.on()),
     flaw!("one-session-at-a-time" "robustness/concurrent-sessions" "While a session works others are refused as busy."
-        switch(Switch::OneAtATime)),
+        PromptSwitch::OneAtATime.on()),
     flaw!("silent-after-wrong-length" "robustness/wrong-length"
     ["robustness/bad-head": "What is left of the body is taken for a head that is no HTTP."]
     "After a body that is not as long as its head says nothing is answered."
@@ -89,9 +91,9 @@ pub const REQUESTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("subscriber-cut-ends-all" "robustness/stream-cut"
         ["stream/subscriber-leaves": "Whether it closes its connection or resets it, the others lose their streams."]
         "When a subscriber is gone, the streams of all others end."
-        switch(Switch::LeavingEndsOthers)),
+        FeedSwitch::LeavingEndsOthers.on()),
     flaw!("many-streams-tire" "robustness/stream-flood" "After thirty subscribers of a session have left it, those who subscribe are told of nothing."
-        switch(Switch::Tires)),
+        ServiceSwitch::Tires.on()),
     flaw!("silent-after-bad-websocket" "robustness/bad-websocket" "After a WebSocket that breaks its protocol nothing is answered."
         AmplifierServerEffect::Http(ResponseEffect::Instead(|s| after(s, ClientMistake::Socket)))),
 ];

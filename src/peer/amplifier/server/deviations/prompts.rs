@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use crate::peer::amplifier::server::model::{ApprovalSwitch, LeakSwitch, PromptSwitch, StopSwitch, UnusualDecision};
+use crate::peer::amplifier::server::service::ServiceSwitch;
 use crate::peer::deviation::http_server::Instead;
 use crate::peer::deviation::value::{remove, rename, set};
 use crate::peer::deviation::{FlawRow, flaw};
@@ -9,9 +11,7 @@ use crate::protocol::amplifier::Endpoint::{SubmitApproval, SubmitPrompt};
 
 use super::super::model::{Refusal, Reply};
 use super::sessions::fails;
-use super::{
-    AmplifierServerEffect, Switch, UnusualDecision, data, lenient, pretend, refuse, reply, result, status, switch,
-};
+use super::{AmplifierServerEffect, data, lenient, pretend, refuse, reply, result, status};
 
 pub const PROMPTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("prompt-200" "prompt/status" "A prompt is answered with the status 200." status(SubmitPrompt, 200)),
@@ -19,14 +19,14 @@ pub const PROMPTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("prompt-as-text" "prompt/object" "The answer to a prompt is its id." result(SubmitPrompt, |b| *b = b["request_id"].clone())),
     flaw!("prompt-without-id" "prompt/request-id" "The answer to a prompt has an `id`." result(SubmitPrompt, |b| rename(b, "request_id", "id"))),
     flaw!("prompt-id-as-number" "prompt/request-id" "The `request_id` is a number." result(SubmitPrompt, |b| set(b, "request_id", 123))),
-    flaw!("request-ids-same" "prompt/request-id-unique" "All prompts have the same `request_id`." switch(Switch::SameRequestId)),
+    flaw!("request-ids-same" "prompt/request-id-unique" "All prompts have the same `request_id`." PromptSwitch::SameRequestId.on()),
     flaw!("prompt-accepted" "prompt/value" "The status of an accepted prompt is `accepted`." result(SubmitPrompt, |b| set(b, "status", "accepted"))),
     flaw!("prompt-without-message" "prompt/message" "The answer to a prompt has no message." result(SubmitPrompt, |b| drop(remove(b, "message")))),
-    flaw!("prompt-answered-late" "prompt/at-once" "A prompt is answered when it is complete." switch(Switch::AnswersLate)),
+    flaw!("prompt-answered-late" "prompt/at-once" "A prompt is answered when it is complete." ServiceSwitch::AnswersLate.on()),
     flaw!("prompt-unknown-202" "prompt/not-found" "A prompt for a session that never existed is accepted."
         reply(SubmitPrompt, |r| pretend(r, 404, 202, json!({"request_id": "req-0", "status": "processing", "message": "ok"})))),
-    flaw!("busy-accepted" "prompt/busy" "A prompt for a session that works is accepted, and forgotten." switch(Switch::AcceptsBusy)),
-    flaw!("busy-replaces" "prompt/busy-undisturbed" "A prompt that is refused ends the one under way." switch(Switch::BusyReplaces)),
+    flaw!("busy-accepted" "prompt/busy" "A prompt for a session that works is accepted, and forgotten." PromptSwitch::AcceptsBusy.on()),
+    flaw!("busy-replaces" "prompt/busy-undisturbed" "A prompt that is refused ends the one under way." PromptSwitch::BusyReplaces.on()),
     flaw!("prompt-optional" "prompt/prompt-missing" "Without a prompt one is made up."
         AmplifierServerEffect::Request(|request| lenient(request, SubmitPrompt, "`/prompt`, which is needed"))),
     flaw!("prompt-unchecked" "prompt/prompt-type" "A prompt that is no string is accepted."
@@ -34,7 +34,7 @@ pub const PROMPTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("prompt-bad-json-500" "prompt/bad-json" "A body that is no JSON is answered with the status 500."
         reply(SubmitPrompt, |r| fails(r, "not JSON"))),
     flaw!("refused-prompt-worked-on" "prompt/refused-no-work" "A prompt that is refused because the session is busy is told as if it were not."
-        switch(Switch::WorksOnRefused)),
+        PromptSwitch::WorksOnRefused.on()),
     flaw!("context-update-refused" "prompt/context-update" "A `context_update` is refused."
         AmplifierServerEffect::Refuse(|request, _| refuse(request, SubmitPrompt, |body| body.contains_key("context_update")))),
     flaw!("context-update-unchecked" "prompt/context-update-invalid" "A `context_update` of any format is accepted."
@@ -77,24 +77,24 @@ pub const APPROVALS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("decision-ok" "approval/value-approved" "The answer to any decision is `ok`." result(SubmitApproval, |b| set(b, "status", "ok"))),
     flaw!("decision-without-message" "approval/message" "The answer to a decision has no message." result(SubmitApproval, |b| drop(remove(b, "message")))),
     flaw!("decision-unknown-accepted" "approval/unknown-decision" "A decision that was not offered is accepted, and nothing comes of it."
-        switch(Switch::Accepts(UnusualDecision::Unknown))),
-    flaw!("decision-case-accepted" "approval/case" "A decision in another case is accepted, and nothing comes of it." switch(Switch::Accepts(UnusualDecision::Case))),
-    flaw!("decision-empty-accepted" "approval/empty" "An empty decision is accepted, and nothing comes of it." switch(Switch::Accepts(UnusualDecision::Empty))),
+        ApprovalSwitch::Accepts(UnusualDecision::Unknown).on()),
+    flaw!("decision-case-accepted" "approval/case" "A decision in another case is accepted, and nothing comes of it." ApprovalSwitch::Accepts(UnusualDecision::Case).on()),
+    flaw!("decision-empty-accepted" "approval/empty" "An empty decision is accepted, and nothing comes of it." ApprovalSwitch::Accepts(UnusualDecision::Empty).on()),
     flaw!("decision-optional" "approval/decision-missing" "Without a decision the approval is denied."
         AmplifierServerEffect::Request(|request| lenient(request, SubmitApproval, "`/decision`, which is needed"))),
     flaw!("decision-unchecked" "approval/decision-type" "A decision that is no string denies."
         AmplifierServerEffect::Request(|request| lenient(request, SubmitApproval, "`/decision` is"))),
     flaw!("decision-bad-json-500" "approval/bad-json" "A body that is no JSON is answered with the status 500."
         reply(SubmitApproval, |r| fails(r, "not JSON"))),
-    flaw!("decision-without-approval" "approval/none-pending" "A decision is accepted where nothing is pending." switch(Switch::Accepts(UnusualDecision::NonePending))),
+    flaw!("decision-without-approval" "approval/none-pending" "A decision is accepted where nothing is pending." ApprovalSwitch::Accepts(UnusualDecision::NonePending).on()),
     flaw!("decision-again-accepted" "approval/repeated" ["approval/concurrent": "Of decisions at the same time each is accepted."]
-        "A second decision is accepted, and nothing comes of it." switch(Switch::Accepts(UnusualDecision::Repeated))),
-    flaw!("decision-late-accepted" "approval/late" "A decision that comes too late is accepted, and nothing comes of it." switch(Switch::Accepts(UnusualDecision::Late))),
+        "A second decision is accepted, and nothing comes of it." ApprovalSwitch::Accepts(UnusualDecision::Repeated).on()),
+    flaw!("decision-late-accepted" "approval/late" "A decision that comes too late is accepted, and nothing comes of it." ApprovalSwitch::Accepts(UnusualDecision::Late).on()),
     flaw!("decisions-all-accepted" "approval/concurrent" ["approval/repeated": "A second decision is accepted."]
-        "Every decision for an approval is answered with success." switch(Switch::Accepts(UnusualDecision::Repeated))),
+        "Every decision for an approval is answered with success." ApprovalSwitch::Accepts(UnusualDecision::Repeated).on()),
     flaw!("decision-nowhere-accepted" "approval/not-found" "A decision for a session that never existed is accepted."
         reply(SubmitApproval, |r| pretend(r, 404, 200, json!({"status": "approved", "message": "ok"})))),
-    flaw!("unknown-decision-denies" "approval/still-pending" "A decision that is refused as not offered denies the approval." switch(Switch::UnknownDenies)),
+    flaw!("unknown-decision-denies" "approval/still-pending" "A decision that is refused as not offered denies the approval." ApprovalSwitch::UnknownDenies.on()),
     flaw!("allow-all-refused" "approval/every-option" "The last option is refused."
         AmplifierServerEffect::Refuse(|request, _| refuse(request, SubmitApproval, |body| ["Allow All", "No"].iter().any(|option| body.get("decision") == Some(&json!(option)))))),
     flaw!("decision-422" "errors/invalid-request" "A decision that was not offered is refused with the status 422."
@@ -104,26 +104,26 @@ pub const APPROVALS: &[FlawRow<AmplifierServerEffect>] = &[
 ];
 
 pub const SAFETY: &[FlawRow<AmplifierServerEffect>] = &[
-    flaw!("runs-while-pending" "safety/pending" "What needs an approval runs before it is asked for." switch(Switch::RunsPending)),
-    flaw!("runs-denied" "safety/denied" "What was denied runs." switch(Switch::RunsDenied)),
-    flaw!("runs-never" "safety/allowed" "What was allowed does not run, but is told as if it had." switch(Switch::RunsNever)),
-    flaw!("runs-on-unknown" "safety/unknown-decision" "A decision that was not offered is refused, and lets it run." switch(Switch::Runs(UnusualDecision::Unknown))),
-    flaw!("runs-on-case" "safety/case" "A decision in another case is refused, and lets it run." switch(Switch::Runs(UnusualDecision::Case))),
-    flaw!("runs-on-empty" "safety/empty" "An empty decision is refused, and lets it run." switch(Switch::Runs(UnusualDecision::Empty))),
-    flaw!("runs-on-none" "safety/empty" "A missing decision, or one of another type, is refused, and lets it run." switch(Switch::Runs(UnusualDecision::Missing))),
-    flaw!("runs-late" "safety/late" "A decision that comes too late is refused, and lets it run." switch(Switch::Runs(UnusualDecision::Late))),
+    flaw!("runs-while-pending" "safety/pending" "What needs an approval runs before it is asked for." ApprovalSwitch::RunsPending.on()),
+    flaw!("runs-denied" "safety/denied" "What was denied runs." ApprovalSwitch::RunsDenied.on()),
+    flaw!("runs-never" "safety/allowed" "What was allowed does not run, but is told as if it had." ApprovalSwitch::RunsNever.on()),
+    flaw!("runs-on-unknown" "safety/unknown-decision" "A decision that was not offered is refused, and lets it run." ApprovalSwitch::Runs(UnusualDecision::Unknown).on()),
+    flaw!("runs-on-case" "safety/case" "A decision in another case is refused, and lets it run." ApprovalSwitch::Runs(UnusualDecision::Case).on()),
+    flaw!("runs-on-empty" "safety/empty" "An empty decision is refused, and lets it run." ApprovalSwitch::Runs(UnusualDecision::Empty).on()),
+    flaw!("runs-on-none" "safety/empty" "A missing decision, or one of another type, is refused, and lets it run." ApprovalSwitch::Runs(UnusualDecision::Missing).on()),
+    flaw!("runs-late" "safety/late" "A decision that comes too late is refused, and lets it run." ApprovalSwitch::Runs(UnusualDecision::Late).on()),
     flaw!("runs-repeated" "safety/repeated" ["safety/concurrent": "Of decisions at the same time the one that was refused counts."]
-        "A second decision is refused, and lets it run." switch(Switch::Runs(UnusualDecision::Repeated))),
+        "A second decision is refused, and lets it run." ApprovalSwitch::Runs(UnusualDecision::Repeated).on()),
     flaw!("runs-each-time" "safety/concurrent" ["safety/repeated": "A second decision that allows runs what was denied."]
-        "Each decision that allows runs it once more." switch(Switch::Runs(UnusualDecision::Repeated))),
-    flaw!("runs-by-default" "safety/default-deny" "When the time is up it runs, whatever the default." switch(Switch::DefaultAllows)),
-    flaw!("runs-on-stop" "safety/deleted" "When the session is stopped, what is pending runs." switch(Switch::RunsOnStop)),
-    flaw!("runs-unwatched" "safety/disconnected" "When the last subscriber has left, what is pending runs." switch(Switch::RunsUnwatched)),
-    flaw!("runs-elsewhere" "safety/other-session" "A decision for one session counts in all." switch(Switch::RunsElsewhere)),
-    flaw!("runs-by-socket" "safety/websocket" "A decision by WebSocket that was not offered lets it run." switch(Switch::RunsBySocket)),
-    flaw!("tools-after-stop" "safety/stopped" "A session that was stopped does its last prompt again, and uses a tool with each word." switch(Switch::ToolsAfterStop)),
-    flaw!("key-in-status" "safety/no-key-in-answers" "The status of a session has its credentials." switch(Switch::LeaksInStatus)),
-    flaw!("key-in-start" "safety/no-key-in-events" "`session:start` and `prompt:complete` have the API key." switch(Switch::LeaksInEvents)),
-    flaw!("key-in-error" "safety/no-key-in-errors" "An API key that is refused is repeated in the error." switch(Switch::LeaksInErrors)),
-    flaw!("key-printed" "safety/no-key-in-output" "The API key of a new session is printed." switch(Switch::LeaksInOutput)),
+        "Each decision that allows runs it once more." ApprovalSwitch::Runs(UnusualDecision::Repeated).on()),
+    flaw!("runs-by-default" "safety/default-deny" "When the time is up it runs, whatever the default." ApprovalSwitch::DefaultAllows.on()),
+    flaw!("runs-on-stop" "safety/deleted" "When the session is stopped, what is pending runs." ApprovalSwitch::RunsOnStop.on()),
+    flaw!("runs-unwatched" "safety/disconnected" "When the last subscriber has left, what is pending runs." ApprovalSwitch::RunsUnwatched.on()),
+    flaw!("runs-elsewhere" "safety/other-session" "A decision for one session counts in all." ApprovalSwitch::RunsElsewhere.on()),
+    flaw!("runs-by-socket" "safety/websocket" "A decision by WebSocket that was not offered lets it run." ApprovalSwitch::RunsBySocket.on()),
+    flaw!("tools-after-stop" "safety/stopped" "A session that was stopped does its last prompt again, and uses a tool with each word." StopSwitch::UsesTools.on()),
+    flaw!("key-in-status" "safety/no-key-in-answers" "The status of a session has its credentials." LeakSwitch::Status.on()),
+    flaw!("key-in-start" "safety/no-key-in-events" "`session:start` and `prompt:complete` have the API key." LeakSwitch::Events.on()),
+    flaw!("key-in-error" "safety/no-key-in-errors" "An API key that is refused is repeated in the error." LeakSwitch::Errors.on()),
+    flaw!("key-printed" "safety/no-key-in-output" "The API key of a new session is printed." LeakSwitch::Output.on()),
 ];

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::peer::amplifier::server::model::{PromptSwitch, SessionListSwitch, StopSwitch};
 use crate::peer::deviation::value::{naive, remove, rename, set};
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::protocol::amplifier::Endpoint::{
@@ -10,7 +11,7 @@ use crate::protocol::amplifier::Endpoint::{
 };
 
 use super::super::model::{EndpointRequest, Refusal, Reply};
-use super::{AmplifierServerEffect, Switch, lenient, pretend, refuse, reply, result, status, switch};
+use super::{AmplifierServerEffect, lenient, pretend, refuse, reply, result, status};
 
 pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("created-200" "create/status" "A new session is answered with the status 200." status(CreateSession, 200)),
@@ -19,8 +20,8 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
         result(CreateSession, |b| rename(b, "session_id", "id"))),
     flaw!("created-id-as-number" "create/session-id" "The id of a new session is a number."
         result(CreateSession, |b| set(b, "session_id", 1))),
-    flaw!("ids-short" "create/session-id-uuid" "The ids of sessions are words with a number." switch(Switch::ShortIds)),
-    flaw!("sessions-shared" "create/session-id-unique" "A new session is the one that is there already." switch(Switch::SharesSession)),
+    flaw!("ids-short" "create/session-id-uuid" "The ids of sessions are words with a number." SessionListSwitch::ShortIds.on()),
+    flaw!("sessions-shared" "create/session-id-unique" "A new session is the one that is there already." SessionListSwitch::SharesSession.on()),
     flaw!("created-without-status" "create/session-status" "A new session has no `status`."
         result(CreateSession, |b| drop(remove(b, "status")))),
     flaw!("created-status-active" "create/session-status-known" "The status of a new session is `active`."
@@ -144,10 +145,10 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("stopped-without-message" "stop/message" "The answer to a stop has no message." result(DeleteSession, |b| drop(remove(b, "message")))),
     flaw!("stop-unknown-200" "stop/not-found" "A session that never existed is stopped."
         reply(DeleteSession, |r| pretend(r, 404, 200, json!({"status": "stopped", "message": "ok"})))),
-    flaw!("stop-stops-all" "stop/others" "All sessions end when one is stopped." switch(Switch::StopsAll)),
+    flaw!("stop-stops-all" "stop/others" "All sessions end when one is stopped." StopSwitch::StopsAll.on()),
     flaw!("stop-forgotten" "stop/gone" ["safety/deleted": "What waited for an approval is allowed after the stop, and runs."]
-        "A session that was stopped goes on as before." switch(Switch::StaysAlive)),
-    flaw!("stopped-takes-prompts" "stop/prompt-refused" "A session that was stopped takes prompts." switch(Switch::StoppedTakesPrompts)),
+        "A session that was stopped goes on as before." StopSwitch::StaysAlive.on()),
+    flaw!("stopped-takes-prompts" "stop/prompt-refused" "A session that was stopped takes prompts." PromptSwitch::StoppedTakesPrompts.on()),
     flaw!("stop-refused-busy" "stop/busy" "A session that works is not stopped."
     AmplifierServerEffect::Refuse(|request, model| {
         let busy = request.route.endpoint == DeleteSession && model.session(request.name()).is_some_and(|session| session.is_busy());
@@ -180,17 +181,17 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
     result(ListSessions, |b| if let Some(list) = b["sessions"].as_array_mut() {
         list.extend(list.last().cloned());
     })),
-    flaw!("list-without-newest" "list/active" "The newest session is not in the list." switch(Switch::ListsLate)),
+    flaw!("list-without-newest" "list/active" "The newest session is not in the list." SessionListSwitch::ListsLate.on()),
     flaw!("list-stopped-idle" "list/stopped" "Sessions that were stopped are in the list as `idle`."
-        switch(Switch::StoppedShown), of_list(|one| if one["status"] == "stopped" { set(one, "status", "idle") })),
+        StopSwitch::Shown.on(), of_list(|one| if one["status"] == "stopped" { set(one, "status", "idle") })),
     flaw!("list-filter-ignored" "list/filter" "The filter of the list is ignored." AmplifierServerEffect::Request(|request| forget(request, ListSessions, "status"))),
-    flaw!("list-filter-too-strict" "list/filter-all" "With a filter the newest session that fits is left out." switch(Switch::FiltersTooMuch)),
+    flaw!("list-filter-too-strict" "list/filter-all" "With a filter the newest session that fits is left out." SessionListSwitch::FiltersTooMuch.on()),
     flaw!("list-filter-500" "list/filter-unknown" "A filter with a status that does not exist fails."
         reply(ListSessions, |r| fails(r, "`status`"))),
     flaw!("list-limit-ignored" "list/limit" "The limit of the list is ignored." AmplifierServerEffect::Request(|request| if request.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_ok_and(|limit| limit > 0)) {
         forget(request, ListSessions, "limit");
     })),
-    flaw!("list-unlimited" "list/limit-default" "Without a limit the list has all sessions." switch(Switch::ListsAll)),
+    flaw!("list-unlimited" "list/limit-default" "Without a limit the list has all sessions." SessionListSwitch::ListsAll.on()),
     flaw!("list-limit-unchecked" "list/limit-invalid" "A limit that is no number is ignored."
     AmplifierServerEffect::Request(|request| if request.route.param("limit").is_some_and(|limit| limit.parse::<i64>().is_err()) {
         forget(request, ListSessions, "limit");

@@ -6,13 +6,68 @@ use serde_json::{Map, Value, json};
 
 use crate::peer::fill::{Groups, fill, fill_text};
 
-use super::super::deviations::{Switch, UnusualDecision};
 use super::super::script::{ApprovalSpec, ScriptedTool};
 use super::feed::EventEmitter;
 use super::session::{Session, Status};
 use super::state::{Model, Workspace};
-use super::work::{AgentContext, StepOutcome, StepPhase};
+use super::work::{AgentContext, StepOutcome, StepPhase, WorkSwitch};
 use super::{Refusal, Reply};
+
+/// What a server can do otherwise with approvals and with what they guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApprovalSwitch {
+    /// Such a decision is accepted, but nothing comes of it.
+    Accepts(UnusualDecision),
+    /// Such a decision is refused, and what it is about runs all the same.
+    Runs(UnusualDecision),
+    /// All approvals have the same id.
+    SameId,
+    /// A decision that was not offered denies.
+    UnknownDenies,
+    /// An approval comes before its tool is announced.
+    ApprovalFirst,
+    /// A tool that was denied does not end.
+    DeniedSilent,
+    /// A tool that was denied ends without success.
+    DeniedPost,
+    /// There is no event when the time is up.
+    TimesOutSilently,
+    /// The default is to allow.
+    DefaultAllows,
+    /// What is guarded runs while it is pending.
+    RunsPending,
+    /// What was denied runs.
+    RunsDenied,
+    /// What was allowed does not run.
+    RunsNever,
+    /// What is pending runs when the session is stopped.
+    RunsOnStop,
+    /// What is pending runs when nobody is subscribed any more.
+    RunsUnwatched,
+    /// What is pending in other sessions runs.
+    RunsElsewhere,
+    /// What is pending runs by any decision that comes by WebSocket.
+    RunsBySocket,
+}
+
+/// A decision that is none that could be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnusualDecision {
+    /// The decision is no option.
+    Unknown,
+    /// The decision is an option in another case.
+    Case,
+    /// The decision is empty.
+    Empty,
+    /// The decision is missing, or no text.
+    Missing,
+    /// Nothing is pending, and never was.
+    NonePending,
+    /// The decision comes after the time is up.
+    Late,
+    /// The approval was decided before.
+    Repeated,
+}
 
 /// An approval that waits for a decision.
 #[derive(Clone, Debug)]
@@ -67,7 +122,7 @@ impl Model {
         let unusual = unusual(session, body);
         let decision = body.as_ref().ok().and_then(|body| body.get("decision")).and_then(Value::as_str);
         let decision = decision.unwrap_or_default();
-        if self.deviations.has(Switch::RunsElsewhere) {
+        if self.deviations.has(ApprovalSwitch::RunsElsewhere) {
             let waits = |session: &&mut Session| {
                 session.pending.as_ref().is_some_and(|p| p.spec.allows.iter().any(|a| a == decision))
             };
@@ -76,15 +131,18 @@ impl Model {
         }
         let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
         if let Some(unusual) = unusual {
-            if self.deviations.has(Switch::Accepts(unusual)) {
+            if self.deviations.has(ApprovalSwitch::Accepts(unusual)) {
                 let body = json!({"status": "approved", "message": "Approval decision recorded"});
-                return Ok(Reply { why: self.deviations.why(Switch::Accepts(unusual)), ..Reply::new(200, body) });
+                return Ok(Reply {
+                    why: self.deviations.why(ApprovalSwitch::Accepts(unusual)),
+                    ..Reply::new(200, body)
+                });
             }
             let allows = session.guarded.as_ref().is_some_and(|(_, allows)| allows.iter().any(|word| word == decision));
-            if self.deviations.has(Switch::Runs(unusual)) && (unusual != UnusualDecision::Repeated || allows) {
+            if self.deviations.has(ApprovalSwitch::Runs(unusual)) && (unusual != UnusualDecision::Repeated || allows) {
                 run_guarded(session, &*self.workspace);
             }
-            if self.deviations.has(Switch::UnknownDenies)
+            if self.deviations.has(ApprovalSwitch::UnknownDenies)
                 && matches!(unusual, UnusualDecision::Unknown | UnusualDecision::Case)
             {
                 let emitter = EventEmitter { deviations: &self.deviations, now };
@@ -125,7 +183,7 @@ pub fn deny(session: &mut Session, emitter: &EventEmitter<'_>) {
 /// Decides by the default what is pending, where its time is up.
 pub fn expire(session: &mut Session, emitter: &EventEmitter<'_>) {
     if let Some(pending) = session.pending.as_ref().filter(|pending| pending.deadline <= emitter.now) {
-        let granted = pending.spec.default_allows || emitter.deviations.has(Switch::DefaultAllows);
+        let granted = pending.spec.default_allows || emitter.deviations.has(ApprovalSwitch::DefaultAllows);
         let decision = if granted { "allow" } else { "deny" };
         resolve(session, emitter, granted, decision, "timeout", ApprovalResolution::TimedOut);
     }
@@ -148,7 +206,7 @@ fn resolve(
         work.granted = Some(granted);
     }
     session.wake.notify_one();
-    if resolution == ApprovalResolution::TimedOut && emitter.deviations.has(Switch::TimesOutSilently) {
+    if resolution == ApprovalResolution::TimedOut && emitter.deviations.has(ApprovalSwitch::TimesOutSilently) {
         return;
     }
     let mut data = json!({"approval_id": pending.id, "decision": decision});
@@ -187,7 +245,7 @@ pub fn use_tool(session: &mut Session, context: &mut AgentContext<'_>, tool: &Sc
     let now = context.emitter.now;
     let Some(work) = &mut session.work else { return StepOutcome::Finished };
     let named = || json!({"tool_name": tool.name, "operation": tool.operation});
-    if context.emitter.deviations.has(Switch::BlocksAnew) {
+    if context.emitter.deviations.has(WorkSwitch::BlocksAnew) {
         work.blocks = 0;
     }
     match work.phase {
@@ -199,14 +257,14 @@ pub fn use_tool(session: &mut Session, context: &mut AgentContext<'_>, tool: &Sc
         StepPhase::AwaitingDecision => {
             work.next();
             let mut data = named();
-            if context.emitter.deviations.has(Switch::RunsDenied) {
+            if context.emitter.deviations.has(ApprovalSwitch::RunsDenied) {
                 // What comes of it is seen in the workspace.
                 let _ = run(session, context, tool);
             }
-            if context.emitter.deviations.has(Switch::DeniedSilent) {
+            if context.emitter.deviations.has(ApprovalSwitch::DeniedSilent) {
                 return StepOutcome::More;
             }
-            if context.emitter.deviations.has(Switch::DeniedPost) {
+            if context.emitter.deviations.has(ApprovalSwitch::DeniedPost) {
                 data["result"] = json!({"success": false, "output": null});
                 data["duration_ms"] = 0.into();
                 session.emit(&context.emitter, "tool:post", data);
@@ -248,10 +306,10 @@ pub fn use_tool(session: &mut Session, context: &mut AgentContext<'_>, tool: &Sc
                     let spec = spec.filled(&work.groups);
                     let effect = tool.effect.clone().unwrap_or_default();
                     session.guarded = Some((effect, spec.allows.clone()));
-                    if context.emitter.deviations.has(Switch::RunsPending) {
+                    if context.emitter.deviations.has(ApprovalSwitch::RunsPending) {
                         run_guarded(session, context.workspace);
                     }
-                    if context.emitter.deviations.has(Switch::ApprovalFirst) {
+                    if context.emitter.deviations.has(ApprovalSwitch::ApprovalFirst) {
                         require(session, context, spec);
                         session.emit(&context.emitter, "tool:pre", data);
                     } else {
@@ -270,7 +328,7 @@ fn run(session: &Session, context: &AgentContext<'_>, tool: &ScriptedTool) -> Re
     if let Some(error) = &tool.error {
         return Err(error.clone());
     }
-    let never = tool.approval.is_some() && context.emitter.deviations.has(Switch::RunsNever);
+    let never = tool.approval.is_some() && context.emitter.deviations.has(ApprovalSwitch::RunsNever);
     match tool.effect.as_ref().filter(|_| !never) {
         Some(effect) => context.workspace.append(session.root.as_deref(), &effect.file, &effect.text),
         None => Ok(()),
@@ -289,7 +347,7 @@ pub fn run_guarded(session: &mut Session, workspace: &dyn Workspace) {
 fn require(session: &mut Session, context: &mut AgentContext<'_>, spec: ApprovalSpec) {
     *context.approval_count += 1;
     let deadline = context.emitter.now + spec.timeout;
-    let number = if context.emitter.deviations.has(Switch::SameApprovalId) { 1 } else { *context.approval_count };
+    let number = if context.emitter.deviations.has(ApprovalSwitch::SameId) { 1 } else { *context.approval_count };
     let pending = PendingApproval { id: format!("appr-{number}"), spec, deadline };
     let data = pending.describe();
     session.pending = Some(pending);

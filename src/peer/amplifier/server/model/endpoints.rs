@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::amplifier::{Endpoint, STATUSES};
 
-use super::super::deviations::Switch;
 use super::super::script::{ApiKeys, Script};
 use super::feed::{EventEmitter, FeedSender};
+use super::session::FeedSwitch;
 use super::state::Model;
 use super::work::PromptWork;
 use super::{EndpointRequest, Refusal, Reply, Session, Status};
@@ -17,6 +17,63 @@ use super::{EndpointRequest, Refusal, Reply, Session, Status};
 const MAX_SESSIONS: usize = 200_000;
 /// How many sessions are listed where nobody says how many (section "List Sessions").
 const DEFAULT_LIMIT: usize = 50;
+
+/// What a server can do otherwise where it creates and lists sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionListSwitch {
+    /// The ids of sessions are no UUIDs.
+    ShortIds,
+    /// The ids of sessions have characters that mean something in URLs.
+    OddIds,
+    /// There is only one session.
+    SharesSession,
+    /// API keys are looked at with the first prompt.
+    KeysLate,
+    /// The newest session is not in the list.
+    ListsLate,
+    /// The newest session that fits a filter is not in the list.
+    FiltersTooMuch,
+    /// The list has no limit by itself.
+    ListsAll,
+    /// A limit of zero or less gives an empty list.
+    LimitOddEmpty,
+    /// A status that does not exist gives an empty list.
+    FilterUnknownEmpty,
+}
+
+/// What a server can do otherwise with prompts that come while it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromptSwitch {
+    /// All prompts have the same id.
+    SameRequestId,
+    /// A prompt for a session that works is accepted, and forgotten.
+    AcceptsBusy,
+    /// A prompt that is refused ends the one in progress.
+    BusyReplaces,
+    /// A prompt by WebSocket that is refused ends the current one.
+    SocketBusyReplaces,
+    /// A prompt that is refused has events as if it were not.
+    WorksOnRefused,
+    /// Only one session works at a time.
+    OneAtATime,
+    /// Sessions that work at the same time are confused.
+    MixesSessions,
+    /// A session that was stopped is there, and takes prompts.
+    StoppedTakesPrompts,
+}
+
+/// Where a server shows API keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeakSwitch {
+    /// API keys are in the status.
+    Status,
+    /// API keys are in events.
+    Events,
+    /// API keys are in errors.
+    Errors,
+    /// API keys are printed.
+    Output,
+}
 
 impl Model {
     pub(super) fn create(&mut self, request: &EndpointRequest, now: Duration) -> Result<Reply, Refusal> {
@@ -35,15 +92,17 @@ impl Model {
         }
         let (key, late) = match api_key(&self.script.keys, body) {
             Ok(key) => (key, None),
-            Err(refusal) if self.deviations.has(Switch::KeysLate) => (String::new(), Some(refusal)),
-            Err(refusal) if self.deviations.has(Switch::LeaksInErrors) => {
-                let why = self.deviations.why(Switch::LeaksInErrors);
+            Err(refusal) if self.deviations.has(SessionListSwitch::KeysLate) => (String::new(), Some(refusal)),
+            Err(refusal) if self.deviations.has(LeakSwitch::Errors) => {
+                let why = self.deviations.why(LeakSwitch::Errors);
                 let given = body.get("credentials").cloned().unwrap_or_default();
                 return Err(Refusal { why, ..refusal.about("credentials", given) });
             }
             Err(refusal) => return Err(refusal),
         };
-        if let (true, Some(first)) = (self.deviations.has(Switch::SharesSession), self.sessions.values().next()) {
+        if let (true, Some(first)) =
+            (self.deviations.has(SessionListSwitch::SharesSession), self.sessions.values().next())
+        {
             return Ok(Reply::new(201, first.brief(self.started, "created")));
         }
         if self.sessions.len() >= MAX_SESSIONS {
@@ -53,10 +112,10 @@ impl Model {
         self.created += 1;
         let mut session = Session::new(profile, key, root.map(str::to_owned), now);
         session.refusal = late;
-        if self.deviations.has(Switch::ShortIds) {
+        if self.deviations.has(SessionListSwitch::ShortIds) {
             session.id = format!("session-{}", self.created);
         }
-        if self.deviations.has(Switch::OddIds) {
+        if self.deviations.has(SessionListSwitch::OddIds) {
             session.id = format!("dev/{}?#%", self.created);
         }
         let reply = session.brief(self.started, "created");
@@ -67,23 +126,25 @@ impl Model {
 
     pub(super) fn list(&self, request: &EndpointRequest) -> Result<Reply, Refusal> {
         let limit = match request.route.param("limit").map(str::parse::<i64>) {
-            None if self.deviations.has(Switch::ListsAll) => usize::MAX,
+            None if self.deviations.has(SessionListSwitch::ListsAll) => usize::MAX,
             None => DEFAULT_LIMIT,
             Some(Ok(limit)) if limit > 0 => usize::try_from(limit).unwrap_or(usize::MAX),
-            Some(Ok(_)) if self.deviations.has(Switch::LimitOddEmpty) => 0,
+            Some(Ok(_)) if self.deviations.has(SessionListSwitch::LimitOddEmpty) => 0,
             Some(_) => return Err(Refusal::invalid("`limit` must be a whole number from 1 on")),
         };
         let status = request.route.param("status");
         if let Some(status) = status
             && !STATUSES.contains(&status)
-            && !self.deviations.has(Switch::FilterUnknownEmpty)
+            && !self.deviations.has(SessionListSwitch::FilterUnknownEmpty)
         {
             return Err(Refusal::invalid(format!("`status` must be one of {}", STATUSES.join(", "))));
         }
         let wanted =
             |session: &&Session| !session.hidden && status.is_none_or(|status| session.status.name() == status);
         let mut all: Vec<&Session> = self.sessions.values().filter(wanted).collect();
-        if self.deviations.has(Switch::ListsLate) || (status.is_some() && self.deviations.has(Switch::FiltersTooMuch)) {
+        if self.deviations.has(SessionListSwitch::ListsLate)
+            || (status.is_some() && self.deviations.has(SessionListSwitch::FiltersTooMuch))
+        {
             all.pop();
         }
         let listed = all.iter().take(limit).map(|session| session.brief(self.started, session.status.name()));
@@ -134,13 +195,13 @@ impl Model {
         let busy_elsewhere = self.busy_elsewhere(number);
         let all_senders = self.all_senders();
         let other_senders = self.senders_of_busy_session(number);
-        let request_id = match self.deviations.has(Switch::SameRequestId) {
+        let request_id = match self.deviations.has(PromptSwitch::SameRequestId) {
             true => "req-1".to_owned(),
             false => format!("req-{}", self.prompts + 1),
         };
         let emitter = EventEmitter { deviations: &self.deviations, now };
         let Some(session) = self.sessions.get_mut(&number) else { return Err(Refusal::no_session("")) };
-        if session.status == Status::Stopped && !self.deviations.has(Switch::StoppedTakesPrompts) {
+        if session.status == Status::Stopped && !self.deviations.has(PromptSwitch::StoppedTakesPrompts) {
             return Err(Refusal::no_session(&session.id));
         }
         if let Some(refusal) = &session.refusal {
@@ -148,13 +209,13 @@ impl Model {
         }
         let data = json!({"request_id": request_id, "prompt": prompt});
         if session.is_busy() || busy_elsewhere.is_some() {
-            if self.deviations.has(Switch::AcceptsBusy) {
+            if self.deviations.has(PromptSwitch::AcceptsBusy) {
                 return Ok(accepted_reply(&request_id));
             }
-            if self.deviations.has(Switch::BusyReplaces) {
+            if self.deviations.has(PromptSwitch::BusyReplaces) {
                 session.abandon();
             }
-            if self.deviations.has(Switch::WorksOnRefused) {
+            if self.deviations.has(PromptSwitch::WorksOnRefused) {
                 session.emit(&emitter, "prompt:submit", data);
             }
             let refusal = Refusal::new("SESSION_BUSY", "Session is processing another request");
@@ -177,7 +238,7 @@ impl Model {
 
     /// What a session other than this one works on, where a flaw wants to know.
     fn busy_elsewhere(&self, number: u64) -> Option<String> {
-        if !self.deviations.has(Switch::OneAtATime) {
+        if !self.deviations.has(PromptSwitch::OneAtATime) {
             return None;
         }
         let others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
@@ -186,7 +247,7 @@ impl Model {
 
     /// The subscribers of another session that works, where a flaw sends them the events of this one.
     fn senders_of_busy_session(&self, number: u64) -> Option<Vec<FeedSender>> {
-        if !self.deviations.has(Switch::MixesSessions) {
+        if !self.deviations.has(PromptSwitch::MixesSessions) {
             return None;
         }
         let mut others = self.sessions.iter().filter(|(other, session)| **other != number && session.is_busy());
@@ -195,7 +256,7 @@ impl Model {
 
     /// All subscribers, where a flaw sends them all events.
     fn all_senders(&self) -> Vec<FeedSender> {
-        match self.deviations.has(Switch::LeaksEvents) {
+        match self.deviations.has(FeedSwitch::EventsToAll) {
             true => self.sessions.values().flat_map(|session| session.senders.clone()).collect(),
             false => vec![],
         }

@@ -14,8 +14,10 @@ mod state;
 mod tests;
 mod work;
 
+pub use approvals::{ApprovalSwitch, UnusualDecision};
+pub use endpoints::{LeakSwitch, PromptSwitch, SessionListSwitch};
 pub use feed::{Feed, FeedEnd, FeedMessage, FeedSender, HIGH, feed};
 pub use messages::{EndpointRequest, Refusal, Reply};
-pub use session::{Session, Status};
-pub use state::{Model, Workspace};
-pub use work::NextAdvance;
+pub use session::{FeedSwitch, Session, Status};
+pub use state::{ActionSwitch, Model, StopSwitch, Workspace};
+pub use work::{FailsBy, NextAdvance, WorkSwitch};

@@ -8,13 +8,36 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::super::deviations::Switch;
 use super::super::script::FileEffect;
 use super::Refusal;
 use super::approvals::{ApprovalResolution, PendingApproval};
+use super::endpoints::LeakSwitch;
 use super::feed::{EventEmitter, Feed, FeedEnd, FeedMessage, FeedSender, feed};
-use super::state::moment;
+use super::state::{StopSwitch, moment};
 use super::work::PromptWork;
+
+/// What a server can do otherwise with the subscribers of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeedSwitch {
+    /// Each event goes to one of the subscribers.
+    OneQueue,
+    /// Each event goes to the newest subscriber.
+    NewestOnly,
+    /// All but the first subscriber get deltas in another order.
+    Shuffles,
+    /// Subscribers get the events of all sessions.
+    EventsToAll,
+    /// A subscriber that leaves ends the streams of others.
+    LeavingEndsOthers,
+    /// A subscriber that leaves ends the prompt.
+    LeavingEndsPrompt,
+    /// A session can be subscribed to once.
+    SubscribedOnce,
+    /// There are not many streams at a time.
+    FewStreams,
+    /// A WebSocket takes the events from event streams.
+    SocketTakesOver,
+}
 
 /// The status of a session (section "Get Session Status").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +193,7 @@ impl Session {
         self.subscription_count += 1;
         self.remove_left(emitter);
         let mut data = json!({"profile": self.profile, "timestamp": moment(started, self.created)});
-        if emitter.deviations.has(Switch::LeaksInEvents) {
+        if emitter.deviations.has(LeakSwitch::Events) {
             data["api_key"] = self.key.as_str().into();
         }
         emitter.emit(&self.id, std::slice::from_ref(&sender), "session:start", data);
@@ -203,37 +226,37 @@ impl Session {
         if self.senders.len() == before {
             return;
         }
-        if emitter.deviations.has(Switch::LeavingEndsOthers) {
+        if emitter.deviations.has(FeedSwitch::LeavingEndsOthers) {
             self.cut(FeedEnd::Over);
         }
-        if emitter.deviations.has(Switch::LeavingEndsPrompt) && self.is_busy() {
+        if emitter.deviations.has(FeedSwitch::LeavingEndsPrompt) && self.is_busy() {
             self.abandon();
         }
     }
 
     /// Emits an event as flaws have it: to other subscribers, or at another time.
     fn emit_with_deviations(&mut self, emitter: &EventEmitter<'_>, event: &str, mut data: Value) {
-        let on = |switch| emitter.deviations.has(switch);
-        if on(Switch::LeaksInEvents) && event == "prompt:complete" {
+        let deviations = emitter.deviations;
+        if deviations.has(LeakSwitch::Events) && event == "prompt:complete" {
             data["api_key"] = self.key.as_str().into();
         }
         let senders = &self.senders;
-        if self.hidden && on(Switch::WorksOn) && event.starts_with("tool:") {
+        if self.hidden && deviations.has(StopSwitch::WorksOn) && event.starts_with("tool:") {
             return;
         }
-        if self.hidden && on(Switch::ToolsAfterStop) && event == "content_block:delta" {
+        if self.hidden && deviations.has(StopSwitch::UsesTools) && event == "content_block:delta" {
             let tool = json!({"tool_name": "filesystem", "operation": "read_file", "input": {}});
             emitter.emit(&self.id, senders, "tool:pre", tool);
         }
-        if on(Switch::NewestOnly) {
+        if deviations.has(FeedSwitch::NewestOnly) {
             return emitter.emit(&self.id, &senders[senders.len().saturating_sub(1)..], event, data);
         }
-        if on(Switch::OneQueue) && !senders.is_empty() {
+        if deviations.has(FeedSwitch::OneQueue) && !senders.is_empty() {
             self.subscription_count += 1;
             let turn = usize::try_from(self.subscription_count).unwrap_or_default() % senders.len();
             return emitter.emit(&self.id, &senders[turn..=turn], event, data);
         }
-        if on(Switch::Shuffles) && senders.len() > 1 {
+        if deviations.has(FeedSwitch::Shuffles) && senders.len() > 1 {
             let (first, others) = senders.split_at(1);
             emitter.emit(&self.id, first, event, data.clone());
             let delayed = self.delayed_delta.take();

@@ -11,13 +11,42 @@ use tokio::sync::Notify;
 use crate::peer::deviation::Why;
 use crate::protocol::amplifier::Endpoint;
 
-use super::super::deviations::{Deviations, Switch};
+use super::super::deviations::Deviations;
 use super::super::script::{Script, ScriptedError};
-use super::approvals::run_guarded;
+use super::approvals::{self, ApprovalSwitch, run_guarded};
+use super::endpoints::{self, LeakSwitch, PromptSwitch};
 use super::feed::{EventEmitter, FeedEnd};
-use super::session::{Session, Status};
+use super::session::{FeedSwitch, Session, Status};
 use super::work::{self, AgentContext, PromptWork};
-use super::{EndpointRequest, Feed, NextAdvance, Refusal, Reply, approvals, endpoints};
+use super::{EndpointRequest, Feed, NextAdvance, Refusal, Reply};
+
+/// What a server can do otherwise where a session is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopSwitch {
+    /// All sessions end when one is stopped.
+    StopsAll,
+    /// A session that is stopped goes on.
+    StaysAlive,
+    /// A session that was stopped is there, as such.
+    Shown,
+    /// A session that was stopped does its last prompt again.
+    WorksOn,
+    /// A session that was stopped does its last prompt again, and uses tools.
+    UsesTools,
+    /// The action `stop` ends the prompt, and not the session.
+    EndsPrompt,
+}
+
+/// What a server can do otherwise with messages that come by WebSocket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionSwitch {
+    /// Messages with this action are ignored.
+    Ignores(&'static str),
+    /// An action that does not exist stops the session.
+    UnknownStops,
+    /// A message that is no JSON stops the session.
+    BadMessageStops,
+}
 
 /// Where guarded actions leave something behind.
 pub trait Workspace: Send {
@@ -148,7 +177,7 @@ impl Model {
                 self.expire(number, now);
                 let session = &self.sessions[&number];
                 let mut body = session.describe(self.started);
-                if self.deviations.has(Switch::LeaksInStatus) {
+                if self.deviations.has(LeakSwitch::Status) {
                     body["credentials"] = json!({"anthropic_api_key": session.key});
                 }
                 Ok(Reply::new(200, body))
@@ -184,7 +213,7 @@ impl Model {
     /// Where there is no such session.
     pub fn subscribe(&mut self, id: &str, now: Duration) -> Result<Feed, Refusal> {
         let number = self.number_of(id).ok_or_else(|| Refusal::no_session(id))?;
-        if self.deviations.has(Switch::FewStreams)
+        if self.deviations.has(FeedSwitch::FewStreams)
             && self.sessions.values().map(Session::subscribers).sum::<usize>() >= 49
         {
             return Err(Refusal::new("SERVER_ERROR", "too many streams"));
@@ -193,7 +222,10 @@ impl Model {
         if session.status == Status::Stopped {
             return Err(Refusal::no_session(id));
         }
-        if self.deviations.has(Switch::SubscribedOnce) && session.subscription_count > 0 && session.subscribers() == 0 {
+        if self.deviations.has(FeedSwitch::SubscribedOnce)
+            && session.subscription_count > 0
+            && session.subscribers() == 0
+        {
             return Err(Refusal::new("SESSION_BUSY", "Session was subscribed to before"));
         }
         Ok(session.subscribe(&EventEmitter { deviations: &self.deviations, now }, self.started))
@@ -205,7 +237,7 @@ impl Model {
     /// Where there is no such session.
     pub fn follow(&mut self, id: &str, now: Duration) -> Result<Feed, Refusal> {
         let feed = self.subscribe(id, now)?;
-        if let (true, Some(session)) = (self.deviations.has(Switch::SocketTakesOver), self.session_mut(id)) {
+        if let (true, Some(session)) = (self.deviations.has(FeedSwitch::SocketTakesOver), self.session_mut(id)) {
             session.senders.retain(|sender| sender.is_of(&feed));
         }
         Ok(feed)
@@ -279,14 +311,14 @@ impl Model {
         if self.deviations.is_empty() {
             return self.remove(number, reason, now);
         }
-        if self.deviations.has(Switch::StaysAlive) {
+        if self.deviations.has(StopSwitch::StaysAlive) {
             return;
         }
         let Some(session) = self.sessions.get_mut(&number) else { return };
-        if self.deviations.has(Switch::RunsOnStop) {
+        if self.deviations.has(ApprovalSwitch::RunsOnStop) {
             run_guarded(session, &*self.workspace);
         }
-        let works_on = self.deviations.has(Switch::WorksOn) || self.deviations.has(Switch::ToolsAfterStop);
+        let works_on = self.deviations.has(StopSwitch::WorksOn) || self.deviations.has(StopSwitch::UsesTools);
         if let (true, Some(prompt)) = (works_on, session.prompt.clone()) {
             let case = self.script.case(&prompt);
             let later = now + RESTART_DELAY;
@@ -296,14 +328,14 @@ impl Model {
             self.begun.push(session.id.clone());
             return;
         }
-        if self.deviations.has(Switch::StoppedShown) || self.deviations.has(Switch::StoppedTakesPrompts) {
+        if self.deviations.has(StopSwitch::Shown) || self.deviations.has(PromptSwitch::StoppedTakesPrompts) {
             if session.status != Status::Stopped {
                 session.end(&EventEmitter { deviations: &self.deviations, now }, reason);
             }
             return;
         }
         self.remove(number, reason, now);
-        if self.deviations.has(Switch::StopsAll) {
+        if self.deviations.has(StopSwitch::StopsAll) {
             let others: Vec<u64> = self.sessions.keys().copied().collect();
             others.into_iter().for_each(|other| self.remove(other, reason, now));
         }
@@ -322,7 +354,7 @@ impl Model {
     pub fn control(&mut self, id: &str, message: &str, now: Duration) -> Result<(), Refusal> {
         let number = self.number_of(id).ok_or_else(|| Refusal::no_session(id))?;
         let Ok(message) = serde_json::from_str::<Value>(message) else {
-            if self.deviations.has(Switch::BadMessageStops) {
+            if self.deviations.has(ActionSwitch::BadMessageStops) {
                 self.stop(number, "error", now);
             }
             return Err(Refusal::invalid("the message is not JSON"));
@@ -332,7 +364,7 @@ impl Model {
             Some("submit_prompt") => match message["prompt"].as_str() {
                 Some(prompt) => {
                     if let (true, Some(session)) =
-                        (self.deviations.has(Switch::SocketBusyReplaces), self.sessions.get_mut(&number))
+                        (self.deviations.has(PromptSwitch::SocketBusyReplaces), self.sessions.get_mut(&number))
                     {
                         session.abandon();
                     }
@@ -346,7 +378,7 @@ impl Model {
                     options.into_iter().any(|option| message["decision"] == *option)
                 };
                 if let (true, Some(session)) =
-                    (self.deviations.has(Switch::RunsBySocket), self.sessions.get_mut(&number))
+                    (self.deviations.has(ApprovalSwitch::RunsBySocket), self.sessions.get_mut(&number))
                     && !offered(session)
                 {
                     run_guarded(session, &*self.workspace);
@@ -359,7 +391,7 @@ impl Model {
                 self.decide(number, &body, now).map(drop)
             }
             Some("stop") => {
-                match (self.deviations.has(Switch::StopEndsPrompt), self.sessions.get_mut(&number)) {
+                match (self.deviations.has(StopSwitch::EndsPrompt), self.sessions.get_mut(&number)) {
                     (true, Some(session)) => {
                         work::end_early(session, &EventEmitter { deviations: &self.deviations, now })
                     }
@@ -367,7 +399,7 @@ impl Model {
                 }
                 Ok(())
             }
-            _ if self.deviations.has(Switch::UnknownActionStops) => {
+            _ if self.deviations.has(ActionSwitch::UnknownStops) => {
                 self.stop(number, "error", now);
                 Ok(())
             }
@@ -379,7 +411,7 @@ impl Model {
     fn ignores(&self, action: &str) -> bool {
         ["submit_prompt", "submit_approval", "stop"]
             .into_iter()
-            .any(|known| known == action && self.deviations.has(Switch::Ignores(known)))
+            .any(|known| known == action && self.deviations.has(ActionSwitch::Ignores(known)))
     }
 
     /// Emits an event that whoever controls the mock wants, to the subscribers of a session, or of all. Gives how many

@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 
 use crate::peer::fill::{Groups, fill, fill_text, note};
 
-use super::super::deviations::{FailsBy, Switch};
 use super::super::script::{AgentStep, PromptCase, SayStep, Script, ScriptedAct, ScriptedError};
-use super::approvals::{deny, expire, run_guarded, use_tool};
+use super::approvals::{ApprovalSwitch, deny, expire, run_guarded, use_tool};
 use super::feed::{EventEmitter, FeedEnd, FeedSender};
 use super::session::{Session, Status, usage};
 use super::state::Workspace;
@@ -20,6 +19,34 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const MAX_EVENTS: usize = 256;
 /// How much of a prompt that no case fits is said again, in characters.
 const MAX_ECHO: usize = 200;
+
+/// What a server can do otherwise while it works on a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkSwitch {
+    /// Prompts never come to their end.
+    NeverCompletes,
+    /// How an error after the response to a prompt is reported.
+    FailsBy(FailsBy),
+    /// The response is what came after the last tool.
+    LastResponse,
+    /// Blocks are counted anew after a tool.
+    BlocksAnew,
+}
+
+/// How an error after the response to a prompt is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailsBy {
+    /// By the status alone.
+    Status,
+    /// By `prompt:complete`, and the status.
+    Completion,
+    /// By the end of the session.
+    End,
+    /// By a message in the format of an error, and the status.
+    Message,
+    /// By an event `error`, and the status.
+    Event,
+}
 
 /// When a session is to be looked at again.
 #[derive(Debug)]
@@ -161,7 +188,7 @@ pub fn advance(session: &mut Session, context: &mut AgentContext<'_>) -> NextAdv
         expire(session, &context.emitter);
         let Some(work) = &session.work else { return NextAdvance::Done };
         if let Some(pending) = &session.pending {
-            if context.emitter.deviations.has(Switch::RunsUnwatched) {
+            if context.emitter.deviations.has(ApprovalSwitch::RunsUnwatched) {
                 if session.subscribers() == 0 {
                     run_guarded(session, context.workspace);
                     return NextAdvance::Done;
@@ -245,7 +272,7 @@ fn say_piece(session: &mut Session, context: &AgentContext<'_>, text_step: &SayS
     let now = context.emitter.now;
     let Some(work) = &mut session.work else { return StepOutcome::Finished };
     let index = work.blocks;
-    let anew = context.emitter.deviations.has(Switch::LastResponse);
+    let anew = context.emitter.deviations.has(WorkSwitch::LastResponse);
     let StepPhase::Saying { text, at } = &mut work.phase else {
         let text = fill_text(&text_step.text, &work.groups).repeat(text_step.times);
         work.phase = StepPhase::Saying { text, at: 0 };
@@ -309,7 +336,7 @@ pub fn end_early(session: &mut Session, emitter: &EventEmitter<'_>) {
     deny(session, emitter);
     let Some(work) = session.work.take() else { return };
     work.close(session, emitter);
-    if emitter.deviations.has(Switch::NeverCompletes) {
+    if emitter.deviations.has(WorkSwitch::NeverCompletes) {
         return;
     }
     let tokens = add_tokens(session, &work);
@@ -330,7 +357,7 @@ fn fail(session: &mut Session, context: &AgentContext<'_>, failure: &ScriptedErr
     let text = fill_text(&failure.text(), &work.groups);
     let message = format!("{}: {text}", failure.code);
     let emitter = &context.emitter;
-    match emitter.deviations.choose(|switch| if let Switch::FailsBy(how) = switch { Some(how) } else { None }) {
+    match emitter.deviations.choose(|switch| if let WorkSwitch::FailsBy(how) = switch { Some(how) } else { None }) {
         None => session.emit(emitter, "status:update", json!({"status": "error", "message": message})),
         Some(FailsBy::Status) => {}
         Some(FailsBy::Completion) => {
