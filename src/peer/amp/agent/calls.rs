@@ -10,8 +10,7 @@ use tokio::time::Instant;
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::names::Method;
 
-use super::deviations::{AgentEffect, Deviations, Switch};
-use super::incoming::ResponseOutcome;
+use super::deviations::{AgentEffect, Deviations};
 
 /// How long a response is waited for (docs/amp.md, Messages).
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -19,6 +18,37 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 const REPEAT_AFTER: Duration = Duration::from_millis(20);
 /// How many ids of past requests are kept, for the flaws that need them.
 const MAX_PAST_IDS: usize = 1000;
+
+/// What a client can do otherwise with calls: their ids, their order, and how long each of them waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallSwitch {
+    /// Every request has the id 1.
+    OneId,
+    /// Ids are numbers.
+    NumericIds,
+    /// The ids of requests hold quotation marks and backslashes.
+    QuotedIds,
+    /// The ids of requests are UUIDs.
+    UuidIds,
+    /// Each connection begins with a request for `initialize`.
+    Greets,
+    /// A request that is not answered at once is made again.
+    Repeats,
+    /// The next request waits for the response to the last.
+    Serial,
+    /// Answers go to calls in the order in which they come.
+    InOrder,
+    /// A response to a call that was given up goes to the next one.
+    TakesLate,
+    /// A response that comes again goes to the next call.
+    TakesTwice,
+    /// A response with an unknown id goes to the oldest call.
+    TakesUnknown,
+    /// Calls stay open when the connection ends, and take a response from the next one.
+    KeepsOpen,
+    /// Answers are waited for without end.
+    NoTimeout,
+}
 
 /// A call that is a method of the edition.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +132,7 @@ impl Calls {
 
     /// The request of the next call that waits for a connection, which from now on waits for its response.
     pub fn next_request(&mut self, now: Instant) -> Option<OutgoingRequest> {
-        if self.deviations.has(Switch::Serial) && !self.open.is_empty() {
+        if self.deviations.has(CallSwitch::Serial) && !self.open.is_empty() {
             return None;
         }
         let (_, call) = self.waiting.pop_front()?;
@@ -114,9 +144,9 @@ impl Calls {
     fn request(&mut self, call: &AgentCall) -> (String, OutgoingRequest) {
         self.last += 1;
         let id = match () {
-            () if self.deviations.has(Switch::UuidIds) => uuid(),
-            () if self.deviations.has(Switch::OneId) => "1".to_owned(),
-            () if self.deviations.has(Switch::QuotedIds) => format!("\"call\\{}\"", self.last),
+            () if self.deviations.has(CallSwitch::UuidIds) => uuid(),
+            () if self.deviations.has(CallSwitch::OneId) => "1".to_owned(),
+            () if self.deviations.has(CallSwitch::QuotedIds) => format!("\"call\\{}\"", self.last),
             () => self.last.to_string(),
         };
         (id.clone(), encode_request(self.edition, &self.deviations, &id, call.method, &call.params))
@@ -124,7 +154,7 @@ impl Calls {
 
     /// The requests that a flaw makes again.
     pub fn repeat(&mut self, now: Instant) -> Vec<OutgoingRequest> {
-        if !self.deviations.has(Switch::Repeats) {
+        if !self.deviations.has(CallSwitch::Repeats) {
             return vec![];
         }
         let due = |open: &&mut OpenCall| !open.repeated && open.since + REPEAT_AFTER <= now;
@@ -144,10 +174,10 @@ impl Calls {
         let is_again = found.is_none() && !is_late && known(&self.answered);
         let is_unknown = found.is_none() && !is_late && !is_again;
         let has = |switch| self.deviations.has(switch);
-        let misassigned = has(Switch::InOrder)
-            || (is_late && has(Switch::TakesLate))
-            || (is_again && has(Switch::TakesTwice))
-            || (is_unknown && has(Switch::TakesUnknown));
+        let misassigned = has(CallSwitch::InOrder)
+            || (is_late && has(CallSwitch::TakesLate))
+            || (is_again && has(CallSwitch::TakesTwice))
+            || (is_unknown && has(CallSwitch::TakesUnknown));
         let open = if misassigned { self.open.first() } else { found };
         open.map(|open| (open.id.clone(), open.call.method))
     }
@@ -161,7 +191,7 @@ impl Calls {
 
     /// Takes the calls whose time to be answered is over.
     pub fn take_late(&mut self, now: Instant) -> Vec<AgentCall> {
-        if self.deviations.has(Switch::NoTimeout) {
+        if self.deviations.has(CallSwitch::NoTimeout) {
             return vec![];
         }
         let late: Vec<OpenCall> = self.open.extract_if(.., |open| open.since + RESPONSE_TIMEOUT <= now).collect();
@@ -178,7 +208,7 @@ impl Calls {
         self.last = 0;
         self.late.clear();
         self.answered.clear();
-        if self.deviations.has(Switch::KeepsOpen) {
+        if self.deviations.has(CallSwitch::KeepsOpen) {
             return vec![];
         }
         self.open.drain(..).map(|open| open.call).collect()
@@ -192,9 +222,9 @@ impl Calls {
 
     /// When time next brings something to the calls that wait for a response.
     pub fn next_due(&self) -> Option<Instant> {
-        let again = self.deviations.has(Switch::Repeats);
+        let again = self.deviations.has(CallSwitch::Repeats);
         let due = |open: &OpenCall| open.since + if again && !open.repeated { REPEAT_AFTER } else { RESPONSE_TIMEOUT };
-        let timeouts = !self.deviations.has(Switch::NoTimeout);
+        let timeouts = !self.deviations.has(CallSwitch::NoTimeout);
         self.open.iter().filter(|_| timeouts).map(due).min()
     }
 }
@@ -218,7 +248,7 @@ pub fn encode_request(
         AgentEffect::Params(of, change) if of.is_none_or(|of| of == method) => Some(change),
         _ => None,
     });
-    let number = id.parse::<u64>().ok().filter(|_| deviations.has(Switch::NumericIds));
+    let number = id.parse::<u64>().ok().filter(|_| deviations.has(CallSwitch::NumericIds));
     let id = number.map_or_else(|| json!(id), |number| json!(number));
     let mut request = edition.envelope.request(&id, edition.methods.of(method).unwrap_or_default(), &params);
     let change = |effect| if let AgentEffect::Request(change) = effect { Some(change) } else { None };
@@ -226,7 +256,9 @@ pub fn encode_request(
     let mut bytes = request.to_string().into_bytes();
     why = deviations.message_text(&mut bytes).or(why);
     let deliberate = why.or_else(|| {
-        [Switch::OneId, Switch::NumericIds, Switch::Repeats].into_iter().find_map(|switch| deviations.why(switch))
+        [CallSwitch::OneId, CallSwitch::NumericIds, CallSwitch::Repeats]
+            .into_iter()
+            .find_map(|switch| deviations.why(switch))
     });
     OutgoingRequest { bytes, deliberate }
 }
@@ -234,7 +266,7 @@ pub fn encode_request(
 /// The request with which a flaw begins a connection: for a method that no edition has.
 pub fn greeting(edition: &AmpEdition, deviations: &Deviations) -> OutgoingRequest {
     let request = edition.envelope.request(&json!("hello"), "initialize", &json!({}));
-    OutgoingRequest { bytes: request.to_string().into_bytes(), deliberate: deviations.why(Switch::Greets) }
+    OutgoingRequest { bytes: request.to_string().into_bytes(), deliberate: deviations.why(CallSwitch::Greets) }
 }
 
 /// A random id of version 4 (RFC 9562 section 5.4).
@@ -250,98 +282,6 @@ fn uuid() -> String {
         b >> 48 & 0x3fff | 0x8000,
         b & 0xffff_ffff_ffff
     )
-}
-
-/// The key of the line that reports an outcome, `result` or `error`, and its value.
-pub fn report_outcome(deviations: &Deviations, call: &AgentCall, outcome: ResponseOutcome) -> (&'static str, Value) {
-    let failed = match &outcome {
-        ResponseOutcome::Result(result) => result.get(flag(call.method)) == Some(&json!(false)),
-        ResponseOutcome::Error(_) | ResponseOutcome::NoResult => true,
-    };
-    if failed && deviations.has(Switch::SuccessAnyway(call.method)) {
-        return ("result", success(call));
-    }
-    match outcome {
-        ResponseOutcome::Result(result) => report_result(deviations, call, result),
-        ResponseOutcome::Error(error) if deviations.has(Switch::ErrorsAsResults) => {
-            ("result", error["message"].clone())
-        }
-        ResponseOutcome::Error(error) if deviations.has(Switch::ErrorsWithDataAsResults) && has_more(&error) => {
-            ("result", error)
-        }
-        ResponseOutcome::Error(error) => ("error", json!({"code": error["code"], "message": error["message"]})),
-        ResponseOutcome::NoResult if deviations.has(Switch::NothingAsResult) => ("result", success(call)),
-        ResponseOutcome::NoResult => ("error", error_json("no_result", "the editor answered without a result")),
-    }
-}
-
-fn report_result(deviations: &Deviations, call: &AgentCall, mut result: Value) -> (&'static str, Value) {
-    if deviations.has(Switch::EmptyIsFailure(call.method)) && is_empty(&result) {
-        return ("error", error_json("empty", "there is nothing"));
-    }
-    let differs = call.method == Method::Ping && result.get("message") != call.params.get("message");
-    if differs && call.params.get("message").is_some_and(Value::is_string) && !deviations.has(Switch::WrongTypes) {
-        return ("error", error_json("wrong_echo", "the editor answered with another message"));
-    }
-    if deviations.has(Switch::FailuresAsErrors) && result.get(flag(call.method)) == Some(&json!(false)) {
-        let message = result.get("message").cloned().unwrap_or_else(|| json!("the editor could not do it"));
-        return ("error", json!({"message": message}));
-    }
-    deviations.rewrite(&mut result, |effect| match effect {
-        AgentEffect::Result(of, change) if of.is_none_or(|of| of == call.method) => Some(change),
-        _ => None,
-    });
-    if deviations.has(Switch::Essence) {
-        result = essential_part(call.method, result);
-    }
-    ("result", result)
-}
-
-fn error_json(code: &str, message: &str) -> Value {
-    json!({"code": code, "message": message})
-}
-
-/// Whether an error has more than it must have.
-fn has_more(error: &Value) -> bool {
-    error.as_object().is_some_and(|keys| keys.len() > 2)
-}
-
-/// The member of a result that says whether the method succeeded.
-fn flag(method: Method) -> &'static str {
-    if method == Method::Authenticate { "authenticated" } else { "success" }
-}
-
-/// The result of a success.
-fn success(call: &AgentCall) -> Value {
-    match call.method {
-        Method::Ping => json!({"message": call.params["message"]}),
-        Method::Authenticate => json!({"authenticated": true}),
-        Method::ReadFile => json!({"success": true, "content": ""}),
-        Method::EditFile | Method::OpenUri => json!({"success": true}),
-        Method::GetDiagnostics => json!({"entries": []}),
-    }
-}
-
-/// Whether a result has nothing in it.
-fn is_empty(result: &Value) -> bool {
-    let members = result.as_object().into_iter().flat_map(|members| members.iter());
-    let empty = |value: &Value| *value == json!("") || *value == json!([]);
-    empty(result) || members.into_iter().any(|(key, value)| (key == "content" || key == "entries") && empty(value))
-}
-
-/// The part of a result that a caller needs.
-fn essential_part(method: Method, mut result: Value) -> Value {
-    let key = match method {
-        Method::Ping => "message",
-        Method::Authenticate => "authenticated",
-        Method::ReadFile => "content",
-        Method::EditFile | Method::OpenUri => "success",
-        Method::GetDiagnostics => "entries",
-    };
-    match result.get_mut(key) {
-        Some(value) => value.take(),
-        None => result,
-    }
 }
 
 #[cfg(test)]
@@ -395,26 +335,5 @@ mod tests {
         assert_eq!(id.len(), 36);
         assert_eq!(&id[14..15], "4");
         assert!("89ab".contains(&id[19..20]), "{id}");
-    }
-
-    fn reported(method: Method, outcome: ResponseOutcome) -> (&'static str, Value) {
-        let call = AgentCall { number: json!(1), method, params: json!({"message": "m"}) };
-        super::report_outcome(&Deviations::default(), &call, outcome)
-    }
-
-    #[test]
-    fn results_are_told_as_they_came_and_errors_with_code_and_message() {
-        let read = json!({"success": false, "message": "gone"});
-        assert_eq!(reported(Method::ReadFile, ResponseOutcome::Result(read.clone())), ("result", read));
-        let error = json!({"code": -32000, "message": "no", "data": 1});
-        let expected = json!({"code": -32000, "message": "no"});
-        assert_eq!(reported(Method::ReadFile, ResponseOutcome::Error(error)), ("error", expected));
-        assert_eq!(reported(Method::ReadFile, ResponseOutcome::NoResult).0, "error");
-    }
-
-    #[test]
-    fn a_ping_with_another_echo_is_no_success() {
-        assert_eq!(reported(Method::Ping, ResponseOutcome::Result(json!({"message": "m"}))).0, "result");
-        assert_eq!(reported(Method::Ping, ResponseOutcome::Result(json!({"message": "n"}))).0, "error");
     }
 }

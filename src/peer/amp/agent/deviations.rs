@@ -1,8 +1,7 @@
 //! The hooks of a client for flaws and freedoms: what each of them can change.
 //!
 //! Most effects are data: functions that rewrite parameters, a request, its text, the handshake or a frame on their way
-//! out, or what is reported to the user. The rest are [`Switch`]es, queried at the one place where the behaviour is
-//! decided.
+//! out, or what is reported to the user. The rest are switches, listed in the file where the behaviour is decided.
 
 use std::sync::LazyLock;
 
@@ -11,8 +10,17 @@ use serde_json::{Value, json};
 use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{escape, pretty, reverse_keys};
 use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
-use crate::peer::deviation::{DeviationTable, FreedomRow, freedom, includes};
+use crate::peer::deviation::{DeviationTable, FreedomRow, freedom, includes, switches};
 use crate::protocol::amp::names::Method;
+
+use super::calls::CallSwitch;
+use super::discovery::{DiscoverySwitch, WorkspaceSwitch};
+use super::handshake::HandshakeSwitch;
+use super::incoming::MessageSwitch;
+use super::report::{OutcomeSwitch, ReportSwitch};
+use super::run::{AgentSwitch, TriggerSwitch};
+use super::search::SearchSwitch;
+use super::session::SessionSwitch;
 
 mod connection;
 mod messages;
@@ -20,8 +28,6 @@ mod messages;
 /// The effect of a flaw or freedom.
 #[derive(Clone, Copy, Debug)]
 pub enum AgentEffect {
-    /// Queried where the behaviour is decided.
-    Switch(Switch),
     /// Rewrites what goes over a WebSocket.
     Socket(SocketEffect),
     /// Queried where an end of a WebSocket decides.
@@ -38,130 +44,32 @@ pub enum AgentEffect {
     Incoming(fn(&mut Vec<u8>)),
     /// Rewrites a line on its way out.
     Line(fn(&mut Value)),
+    /// What [`DiscoverySwitch`] lists.
+    DiscoverySwitch(DiscoverySwitch),
+    /// What [`WorkspaceSwitch`] lists.
+    WorkspaceSwitch(WorkspaceSwitch),
+    /// What [`SearchSwitch`] lists.
+    SearchSwitch(SearchSwitch),
+    /// What [`HandshakeSwitch`] lists.
+    HandshakeSwitch(HandshakeSwitch),
+    /// What [`SessionSwitch`] lists.
+    SessionSwitch(SessionSwitch),
+    /// What [`CallSwitch`] lists.
+    CallSwitch(CallSwitch),
+    /// What [`OutcomeSwitch`] lists.
+    OutcomeSwitch(OutcomeSwitch),
+    /// What [`MessageSwitch`] lists.
+    MessageSwitch(MessageSwitch),
+    /// What [`TriggerSwitch`] lists.
+    TriggerSwitch(TriggerSwitch),
+    /// What [`ReportSwitch`] lists.
+    ReportSwitch(ReportSwitch),
+    /// What [`AgentSwitch`] lists.
+    AgentSwitch(AgentSwitch),
 }
 
-includes!(AgentEffect: Switch(Switch), Socket(SocketEffect), SocketSwitch(SocketSwitch));
-
-/// A trigger that makes a fragile client hang or die.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
-    BadJson,
-    DeepJson,
-    BadEnvelope,
-    WrongTypes,
-    UnknownNotification,
-    Binary,
-    HugeMessage,
-    BadFrame,
-    HugeLength,
-    HalfFrame,
-    Cut,
-    HugeHead,
-    Flood,
-}
-
-/// Faults of a response to the handshake that a lax client overlooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unchecked {
-    Accept,
-    Upgrade,
-    Connection,
-    Extension,
-    Subprotocol,
-}
-
-/// Behaviour that is decided by a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switch {
-    // Finding an editor.
-    IgnoresHome,
-    IgnoresXdg,
-    IgnoresAmpDataHome,
-    LooksElsewhere,
-    PortFromName,
-    IgnoresPid,
-    BlockedByTorn,
-    BlockedByIncomplete,
-    TakesIncomplete,
-    RefusesExtraKeys,
-    BlockedByForeignFiles,
-    RemovesLockfile,
-    FirstOnly,
-    RangeOnly,
-    AnyWorkspace,
-    NotAround,
-    NotInside,
-    ComparesTexts,
-    FirstFolderOnly,
-    ExactNotPreferred,
-    LinksNotFollowed,
-    // Connecting.
-    TokenNotEncoded,
-    Ipv4Only,
-    HeadersByCase,
-    ConnectionExact,
-    RefusesHeaders,
-    ReasonExact,
-    OneSegmentHead,
-    LosesFramesAtOnce,
-    HangsAtRefusal,
-    HandshakeUnbounded,
-    Unchecked(Unchecked),
-    WaitsForever,
-    Hammers,
-    NeverQuits,
-    ConnectsOnce,
-    RemembersEditor,
-    // Frames.
-    NoPongWhileOpen,
-    LeavesSilently,
-    // Requests and responses.
-    OneId,
-    NumericIds,
-    Greets,
-    Repeats,
-    Serial,
-    InOrder,
-    TakesLate,
-    TakesTwice,
-    TakesUnknown,
-    KeepsOpen,
-    NoTimeout,
-    ErrorsAsResults,
-    ErrorsWithDataAsResults,
-    NothingAsResult,
-    OtherMethods,
-    WrongTypes,
-    OnlyCompact,
-    Strict,
-    AbsolutePathsOnly,
-    SuccessAnyway(Method),
-    EmptyIsFailure(Method),
-    // Notifications.
-    HoldsWhileOpen,
-    SwapsNotifications,
-    // Robustness.
-    HangsAfter(Trigger),
-    DiesAfter(Trigger),
-    ClosesAfter(Trigger),
-    // Freedoms.
-    AtFirstCall,
-    AtNextCall,
-    ProbesHandshake,
-    QuotedIds,
-    UuidIds,
-    Essence,
-    NoStates,
-    Probes,
-    Junk,
-    PongsLate,
-    SendsPings,
-    RemovesDead,
-    LateReconnect,
-    LeavesWith(u16),
-    LeavesWithoutCode,
-    FailuresAsErrors,
-}
+includes!(AgentEffect: Socket(SocketEffect), SocketSwitch(SocketSwitch));
+switches!(AgentEffect: DiscoverySwitch, WorkspaceSwitch, SearchSwitch, HandshakeSwitch, SessionSwitch, CallSwitch, OutcomeSwitch, MessageSwitch, TriggerSwitch, ReportSwitch, AgentSwitch);
 
 /// The deviations that are switched on.
 pub type Deviations = crate::peer::deviation::Deviations<AgentEffect>;
@@ -184,38 +92,38 @@ pub static TABLE: LazyLock<DeviationTable<AgentEffect>> = LazyLock::new(|| {
 
 pub const FREEDOMS: &[FreedomRow<AgentEffect>] = &[
     freedom!("connects-at-first-call" "It connects when the first call comes."
-        AgentEffect::Switch(Switch::AtFirstCall)),
+        SearchSwitch::AtFirstCall.on()),
     freedom!("connects-again-at-next-call" "After its connection has ended it connects again when the next call comes."
-        AgentEffect::Switch(Switch::AtNextCall)),
+        SearchSwitch::AtNextCall.on()),
     freedom!("does-not-come-back" CLI ["lifecycle/client-connects-again", "lifecycle/client-reconnects"]
-        "After its connection has ended it looks for no other." AgentEffect::Switch(Switch::ConnectsOnce)),
+        "After its connection has ended it looks for no other." SearchSwitch::ConnectsOnce.on()),
     freedom!("probes-by-handshake" "Before it connects, it looks whether the editor lets it in, and leaves."
-        AgentEffect::Switch(Switch::ProbesHandshake)),
+        HandshakeSwitch::ProbesHandshake.on()),
     freedom!("token-as-it-is" GUIDE ["connection/client-token-encoded"] "The token is shown as the lockfile has it."
-        AgentEffect::Switch(Switch::TokenNotEncoded)),
+        HandshakeSwitch::TokenNotEncoded.on()),
     freedom!("quoted-ids" "The ids of requests hold quotation marks and backslashes."
-        AgentEffect::Switch(Switch::QuotedIds)),
+        CallSwitch::QuotedIds.on()),
     freedom!("ids-as-numbers" GUIDE ["envelope/client-id-string"] "The ids of requests are numbers."
-        AgentEffect::Switch(Switch::NumericIds)),
+        CallSwitch::NumericIds.on()),
     freedom!("wrapped-results" "Results stand beside what its own API says of them." AgentEffect::Line(|line| {
         if let Some(result) = line.get_mut("result") {
             *result = json!({"value": result.take(), "fromCache": false});
         }
     })),
     freedom!("ipv4-only" CLI ["connection/client-ipv6"] "It connects to 127.0.0.1 only."
-        AgentEffect::Switch(Switch::Ipv4Only)),
-    freedom!("uuid-ids" "The ids of requests are UUIDs." AgentEffect::Switch(Switch::UuidIds)),
+        HandshakeSwitch::Ipv4Only.on()),
+    freedom!("uuid-ids" "The ids of requests are UUIDs." CallSwitch::UuidIds.on()),
     freedom!("essence" "Of a result only what matters is told: the content, whether it succeeded."
-        AgentEffect::Switch(Switch::Essence)),
-    freedom!("no-states" "It does not say how it stands with its editor." AgentEffect::Switch(Switch::NoStates)),
-    freedom!("probes-port" "Before it connects, it looks whether the port accepts." AgentEffect::Switch(Switch::Probes)),
-    freedom!("junk" "It says more than calls need, on stdout and stderr." AgentEffect::Switch(Switch::Junk)),
-    freedom!("pongs-late" "Pings are answered after a while." AgentEffect::Switch(Switch::PongsLate)),
-    freedom!("sends-pings" "It sends pings of its own." AgentEffect::Switch(Switch::SendsPings)),
+        OutcomeSwitch::Essence.on()),
+    freedom!("no-states" "It does not say how it stands with its editor." ReportSwitch::NoStates.on()),
+    freedom!("probes-port" "Before it connects, it looks whether the port accepts." HandshakeSwitch::ProbesPort.on()),
+    freedom!("junk" "It says more than calls need, on stdout and stderr." AgentSwitch::Junk.on()),
+    freedom!("pongs-late" "Pings are answered after a while." SessionSwitch::PongsLate.on()),
+    freedom!("sends-pings" "It sends pings of its own." SessionSwitch::SendsPings.on()),
     freedom!("removes-dead" "It removes lockfiles of processes that have ended."
-        AgentEffect::Switch(Switch::RemovesDead)),
+        DiscoverySwitch::RemovesDead.on()),
     freedom!("late-reconnect" "After a connection has ended it waits for a second before it connects again."
-        AgentEffect::Switch(Switch::LateReconnect)),
+        SearchSwitch::LateReconnect.on()),
     freedom!("headers-by-chance" "The headers of its handshake have another order and case." AgentEffect::Socket(SocketEffect::Asks(|r| {
         for (name, value) in [("Upgrade", "WebSocket"), ("Connection", "keep-alive, upgrade"), ("Sec-WebSocket-Version", "13")] {
             r.headers.push((name.to_owned(), None));
@@ -237,11 +145,11 @@ pub const FREEDOMS: &[FreedomRow<AgentEffect>] = &[
     freedom!("keys-reversed" "The keys of objects come in another order." AgentEffect::Request(reverse_keys)),
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." AgentEffect::Socket(SocketEffect::Text(escape))),
     freedom!("extra-keys" "Requests have keys that nobody knows." AgentEffect::Request(|r| r["trace"] = 1.into())),
-    freedom!("leaves-with-1001" "It closes its connection with the code 1001." AgentEffect::Switch(Switch::LeavesWith(1001))),
+    freedom!("leaves-with-1001" "It closes its connection with the code 1001." SessionSwitch::LeavesWith(1001).on()),
     freedom!("leaves-without-code" "It closes its connection without a code."
-        AgentEffect::Switch(Switch::LeavesWithoutCode)),
+        SessionSwitch::LeavesWithoutCode.on()),
     freedom!("failures-as-errors" "What the editor could not do is told as an error without a code."
-        AgentEffect::Switch(Switch::FailuresAsErrors)),
+        OutcomeSwitch::FailuresAsErrors.on()),
     freedom!("errors-in-words" "Errors are told by a message only."
     AgentEffect::Line(|line| if let Some(Value::Object(error)) = line.get_mut("error") {
         error.remove("code");

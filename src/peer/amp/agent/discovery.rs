@@ -1,23 +1,71 @@
 //! Discovery: which editors there are, which of them is the agent's, when to look for one and which one to try.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use tokio::time::Instant;
 
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::{self, SCANNED_PORTS};
 use crate::protocol::{Edition as _, Lock};
 
-use super::deviations::{Deviations, Switch};
+use super::deviations::Deviations;
 
 /// How many files of the folder are looked at.
 const MAX_FILES: usize = 10_000;
 /// How much of one is read, in bytes.
 const MAX_SIZE: u64 = 1 << 20;
+
+/// What a client can do otherwise with the lockfiles that it finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiscoverySwitch {
+    /// Without a variable, lockfiles are looked for in `~/.config`.
+    IgnoresHome,
+    /// `XDG_DATA_HOME` is not heeded.
+    IgnoresXdg,
+    /// `AMP_DATA_HOME` is not heeded.
+    IgnoresAmpDataHome,
+    /// Lockfiles are looked for in `amp`, not in `amp/ide`.
+    LooksElsewhere,
+    /// The port is taken from the name of the lockfile.
+    PortFromName,
+    /// Lockfiles count whose process has ended.
+    IgnoresPid,
+    /// A lockfile that does not parse keeps it from all others.
+    BlockedByTorn,
+    /// A lockfile with a key missing or of the wrong type keeps it from all others.
+    BlockedByIncomplete,
+    /// A lockfile needs no more than a port and a token.
+    TakesIncomplete,
+    /// A lockfile with a key that it does not know is passed over.
+    RefusesExtraKeys,
+    /// A file or folder that is no lockfile keeps it from all of them.
+    BlockedByForeignFiles,
+    /// Only the first lockfile counts.
+    FirstOnly,
+    /// Only ports from 8000 to 8100 count.
+    RangeOnly,
+    /// It removes lockfiles of processes that have ended.
+    RemovesDead,
+}
+
+/// What a client can do otherwise where it chooses an editor by the folders that it has open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkspaceSwitch {
+    /// It connects to any editor, whatever that has open.
+    AnyWorkspace,
+    /// An editor with a folder around its own does not count.
+    NotAround,
+    /// An editor with a folder inside its own does not count.
+    NotInside,
+    /// Folders are compared letter by letter.
+    ComparesTexts,
+    /// Of an editor's folders the first one counts.
+    FirstFolderOnly,
+    /// The editor with the very folder counts no more than those around or inside it.
+    ExactNotPreferred,
+    /// Links in the paths of folders are not followed.
+    LinksNotFollowed,
+}
 
 /// Where a client looks for editors.
 #[derive(Clone, Debug)]
@@ -43,15 +91,15 @@ pub struct DiscoveredEditor {
 /// else the one that has open a folder around or inside it; where several are left, their user has to choose
 /// (docs/amp.md, Choosing an editor). In `guide` every lockfile counts (quick reference, section 1).
 pub fn editors(edition: &AmpEdition, scope: &SearchScope, deviations: &Deviations) -> Vec<DiscoveredEditor> {
-    let folder = if deviations.has(Switch::LooksElsewhere) { "amp" } else { lockfile::FOLDER };
+    let folder = if deviations.has(DiscoverySwitch::LooksElsewhere) { "amp" } else { lockfile::FOLDER };
     let mut found = lockfiles(edition, &scope.data_home.join(folder), deviations);
-    if deviations.has(Switch::RangeOnly) {
+    if deviations.has(DiscoverySwitch::RangeOnly) {
         found.retain(|f| (SCANNED_PORTS.0..=SCANNED_PORTS.1).contains(&f.lock.port));
     }
-    if deviations.has(Switch::FirstOnly) {
+    if deviations.has(DiscoverySwitch::FirstOnly) {
         found.truncate(1);
     }
-    match edition.lockfile.has("workspaceFolders") && !deviations.has(Switch::AnyWorkspace) {
+    match edition.lockfile.has("workspaceFolders") && !deviations.has(WorkspaceSwitch::AnyWorkspace) {
         true => choose(edition, found, &scope.workspace, deviations),
         false => found,
     }
@@ -68,24 +116,25 @@ fn lockfiles(edition: &AmpEdition, folder: &Path, deviations: &Deviations) -> Ve
         let is_lockfile = path.extension().is_some_and(|e| e == "json");
         let content = if is_lockfile { read(&path) } else { None };
         let Some(content) = content else {
-            if deviations.has(Switch::BlockedByForeignFiles) {
+            if deviations.has(DiscoverySwitch::BlockedByForeignFiles) {
                 return vec![];
             }
             continue;
         };
-        let lock = edition.read_lockfile(&content).or_else(|e| match deviations.has(Switch::TakesIncomplete) {
-            true => lockfile::read(&[], &content).map(|lock| Lock { folders: folders(&lock.content), ..lock }),
-            false => Err(e),
-        });
+        let lock =
+            edition.read_lockfile(&content).or_else(|e| match deviations.has(DiscoverySwitch::TakesIncomplete) {
+                true => lockfile::read(&[], &content).map(|lock| Lock { folders: folders(&lock.content), ..lock }),
+                false => Err(e),
+            });
         let lock = match lock {
             Ok(lock) => lock,
             Err(_) if blocked(&content, deviations) => return vec![],
             Err(_) => continue,
         };
-        let alive = !edition.lockfile.has("pid") || deviations.has(Switch::IgnoresPid);
+        let alive = !edition.lockfile.has("pid") || deviations.has(DiscoverySwitch::IgnoresPid);
         if alive || lock.pid.is_none_or(is_alive) {
             found.extend(apply_flaws(edition, DiscoveredEditor { path, lock }, deviations));
-        } else if deviations.has(Switch::RemovesDead) {
+        } else if deviations.has(DiscoverySwitch::RemovesDead) {
             // Another client may have done so before.
             let _ = std::fs::remove_file(&path);
         }
@@ -96,16 +145,16 @@ fn lockfiles(edition: &AmpEdition, folder: &Path, deviations: &Deviations) -> Ve
 /// Whether a flaw lets a useless file keep the client from all others.
 fn blocked(content: &[u8], deviations: &Deviations) -> bool {
     let torn = serde_json::from_slice::<serde_json::Value>(content).is_err();
-    deviations.has(if torn { Switch::BlockedByTorn } else { Switch::BlockedByIncomplete })
+    deviations.has(if torn { DiscoverySwitch::BlockedByTorn } else { DiscoverySwitch::BlockedByIncomplete })
 }
 
 /// A lockfile as flaws have it understood.
 fn apply_flaws(edition: &AmpEdition, mut found: DiscoveredEditor, deviations: &Deviations) -> Option<DiscoveredEditor> {
     let keys = found.lock.content.as_object().map_or(0, serde_json::Map::len);
-    if deviations.has(Switch::RefusesExtraKeys) && keys > edition.lockfile.members.len() {
+    if deviations.has(DiscoverySwitch::RefusesExtraKeys) && keys > edition.lockfile.members.len() {
         return None;
     }
-    if deviations.has(Switch::PortFromName) {
+    if deviations.has(DiscoverySwitch::PortFromName) {
         let name = found.path.file_stem().and_then(|name| name.to_str());
         found.lock.port = name.and_then(|name| name.parse().ok())?;
     }
@@ -136,11 +185,12 @@ fn choose(
     deviations: &Deviations,
 ) -> Vec<DiscoveredEditor> {
     let has = |switch| deviations.has(switch);
-    let resolve_links = |path: &Path| if has(Switch::LinksNotFollowed) { path.to_owned() } else { resolve_links(path) };
+    let resolve_links =
+        |path: &Path| if has(WorkspaceSwitch::LinksNotFollowed) { path.to_owned() } else { resolve_links(path) };
     let ours = resolve_links(workspace);
-    let first = if has(Switch::FirstFolderOnly) { 1 } else { usize::MAX };
+    let first = if has(WorkspaceSwitch::FirstFolderOnly) { 1 } else { usize::MAX };
     // Of whole names: `/a/bc` is not inside `/a/b`.
-    let within = |inner: &Path, outer: &Path| match has(Switch::ComparesTexts) {
+    let within = |inner: &Path, outer: &Path| match has(WorkspaceSwitch::ComparesTexts) {
         true => inner.to_string_lossy().starts_with(&*outer.to_string_lossy()),
         false => inner.starts_with(outer),
     };
@@ -148,8 +198,8 @@ fn choose(
     let related = |folder: &PathBuf| {
         folder.is_absolute()
             && (*folder == ours
-                || (within(&ours, folder) && !has(Switch::NotAround))
-                || (within(folder, &ours) && !has(Switch::NotInside)))
+                || (within(&ours, folder) && !has(WorkspaceSwitch::NotAround))
+                || (within(folder, &ours) && !has(WorkspaceSwitch::NotInside)))
     };
     let (same, others): (Vec<_>, Vec<_>) = found
         .into_iter()
@@ -159,12 +209,12 @@ fn choose(
         .filter(|(folders, _)| folders.iter().any(related))
         .partition(|(folders, _)| folders.contains(&ours));
     let left = match () {
-        () if has(Switch::ExactNotPreferred) => same.into_iter().chain(others).collect(),
+        () if has(WorkspaceSwitch::ExactNotPreferred) => same.into_iter().chain(others).collect(),
         () if same.is_empty() => others,
         () => same,
     };
     let mut left: Vec<DiscoveredEditor> = left.into_iter().map(|(_, found)| found).collect();
-    if left.len() > 1 && has(Switch::TakesIncomplete) {
+    if left.len() > 1 && deviations.has(DiscoverySwitch::TakesIncomplete) {
         let incomplete =
             |found: &DiscoveredEditor| edition.read_lockfile(found.lock.content.to_string().as_bytes()).is_err();
         left.retain(incomplete);
@@ -191,86 +241,10 @@ fn folders(content: &serde_json::Value) -> Vec<String> {
     }
 }
 
-/// How often lockfiles are read while an editor is wanted.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How often the same editor is tried, and how often lockfiles are read later (docs/amp.md, Connection).
-pub const RETRY_INTERVAL: Duration = Duration::from_millis(600);
-/// How long an editor that does not accept is tried again (same place).
-const RETRY_PERIOD: Duration = Duration::from_secs(30);
-
-/// The state of the search for an editor.
-#[derive(Debug)]
-pub struct EditorSearch {
-    /// Since when an editor is wanted.
-    since: Instant,
-    /// When lockfiles are to be read next.
-    next: Instant,
-    /// When each editor was tried last.
-    attempted: HashMap<(u16, String), Instant>,
-    /// When an ended connection was last a reason to try at once.
-    granted_at: Option<Instant>,
-    /// How long after the end of a connection nothing is tried.
-    pause: Duration,
-    /// Whether it is tried again and again without a pause, which is wrong.
-    hammers: bool,
-}
-
-impl EditorSearch {
-    /// A search that begins.
-    pub fn new(now: Instant, deviations: &Deviations) -> Self {
-        let pause = if deviations.has(Switch::LateReconnect) { RETRY_INTERVAL } else { Duration::ZERO };
-        let hammers = deviations.has(Switch::Hammers);
-        Self { since: now, next: now, attempted: HashMap::new(), granted_at: None, pause, hammers }
-    }
-
-    /// The connection ended: an editor is wanted again, at once unless that has just been tried.
-    pub fn restart(&mut self, now: Instant) {
-        self.since = now;
-        self.next = now + self.pause;
-        if self.granted_at.is_none_or(|before| before + RETRY_INTERVAL <= now) {
-            self.granted_at = Some(now);
-            self.attempted.clear();
-        }
-    }
-
-    /// A call came: it is worth looking at once, and to try again what has been given up.
-    pub fn hurry(&mut self, now: Instant) {
-        self.since = now;
-        self.next = self.next.min(now + POLL_INTERVAL);
-    }
-
-    /// When lockfiles are to be read next.
-    pub fn next(&self) -> Instant {
-        self.next
-    }
-
-    /// Those editors that are to be tried now: each once a [`RETRY_INTERVAL`], and for half a minute at most; another one at once.
-    pub fn choose(&mut self, editors: Vec<DiscoveredEditor>, now: Instant) -> Vec<DiscoveredEditor> {
-        if self.hammers {
-            self.next = now + Duration::from_millis(10);
-            return editors;
-        }
-        let retrying = now < self.since + RETRY_PERIOD;
-        self.next = now + if retrying { POLL_INTERVAL } else { RETRY_INTERVAL };
-        let key = |found: &DiscoveredEditor| (found.lock.port, found.lock.token.clone());
-        self.attempted.retain(|attempted, _| editors.iter().any(|found| key(found) == *attempted));
-        let mut chosen = vec![];
-        for found in editors {
-            if self.attempted.get(&key(&found)).is_some_and(|before| !retrying || now < *before + RETRY_INTERVAL) {
-                continue;
-            }
-            self.attempted.insert(key(&found), now);
-            chosen.push(found);
-        }
-        chosen
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::protocol::Lock;
     use crate::protocol::amp::editions::{CLI, GUIDE};
 
     use super::*;
@@ -374,52 +348,5 @@ mod tests {
         machine.file("8000.json", "{\"port\": 8000, \"authToken\": \"t\", \"pid\": 2147483647}");
         machine.file("8002.json", "{\"port\": 8002}");
         assert_eq!(machine.ports(&GUIDE, &Deviations::default()), [8000, 8001]);
-    }
-
-    fn lock(port: u16) -> DiscoveredEditor {
-        let lock = Lock { port, token: "t".into(), pid: None, folders: vec![], content: json!({}), url: None };
-        DiscoveredEditor { path: "/x.json".into(), lock }
-    }
-
-    fn ports(found: &[DiscoveredEditor]) -> Vec<u16> {
-        found.iter().map(|f| f.lock.port).collect()
-    }
-
-    #[tokio::test]
-    async fn the_same_editor_is_tried_at_intervals_and_at_once_after_a_connection_that_has_ended() {
-        let start = Instant::now();
-        let mut search = EditorSearch::new(start, &Deviations::default());
-        let mut attempted = |range: std::ops::Range<u64>, again: bool| -> Vec<u64> {
-            if again {
-                search.restart(start + Duration::from_millis(range.start * 100));
-            }
-            range
-                .map(|n| n * 100)
-                .filter(|ms| !search.choose(vec![lock(1)], start + Duration::from_millis(*ms)).is_empty())
-                .collect()
-        };
-        assert_eq!(attempted(0..15, false), [0, 600, 1200]);
-        assert_eq!(attempted(15..17, true), [1500]);
-        assert_eq!(attempted(17..26, true), [2100]);
-    }
-
-    #[tokio::test]
-    async fn another_editor_is_tried_at_once() {
-        let start = Instant::now();
-        let mut search = EditorSearch::new(start, &Deviations::default());
-        assert_eq!(ports(&search.choose(vec![lock(1)], start)), [1]);
-        assert_eq!(ports(&search.choose(vec![lock(1), lock(2)], start + Duration::from_millis(2))), [2]);
-    }
-
-    #[tokio::test]
-    async fn after_half_a_minute_only_others_are_tried_until_a_call_comes() {
-        let start = Instant::now();
-        let mut search = EditorSearch::new(start, &Deviations::default());
-        assert_eq!(ports(&search.choose(vec![lock(1)], start)), [1]);
-        let later = start + RETRY_PERIOD;
-        assert_eq!(ports(&search.choose(vec![lock(1), lock(2)], later)), [2]);
-        assert_eq!(search.next(), later + RETRY_INTERVAL);
-        search.hurry(later);
-        assert_eq!(ports(&search.choose(vec![lock(1), lock(2)], later + RETRY_INTERVAL)), [1, 2]);
     }
 }

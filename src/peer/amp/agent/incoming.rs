@@ -8,7 +8,22 @@ use crate::protocol::amp::editions::{AmpEdition, DiagnosticsForm, PlaceForm, Res
 use crate::protocol::amp::envelope;
 use crate::protocol::amp::names::{Method, NotificationKind};
 
-use super::deviations::{AgentEffect, Deviations, Switch, Trigger};
+use super::calls::CallSwitch;
+use super::deviations::{AgentEffect, Deviations};
+use super::run::Trigger;
+
+/// What a client can do otherwise where it reads messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageSwitch {
+    /// A response under any name is taken.
+    OtherMethods,
+    /// The types of a result's members do not matter.
+    WrongTypes,
+    /// Messages with white space between their tokens are passed over.
+    OnlyCompact,
+    /// Messages with keys that it does not know are passed over.
+    RefusesExtraKeys,
+}
 
 /// A message of the editor, read.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +62,7 @@ impl MessageReader<'_> {
     pub fn read(&self, mut bytes: Vec<u8>, pending: impl Fn(&str) -> Option<(String, Method)>) -> EditorMessage {
         let change = |effect| if let AgentEffect::Incoming(change) = effect { Some(change) } else { None };
         self.deviations.rewrite(&mut bytes, change);
-        if self.deviations.has(Switch::OnlyCompact) && !is_compact(&bytes) {
+        if self.deviations.has(MessageSwitch::OnlyCompact) && !is_compact(&bytes) {
             return EditorMessage::Unusable(Trigger::BadJson);
         }
         let json: Value = match serde_json::from_slice(&bytes) {
@@ -55,13 +70,13 @@ impl MessageReader<'_> {
             Err(_) if is_deep(&bytes) => return EditorMessage::Unusable(Trigger::DeepJson),
             Err(_) => return EditorMessage::Unusable(Trigger::BadJson),
         };
-        if self.deviations.has(Switch::Strict) && json.as_object().is_some_and(|keys| keys.len() > 1) {
+        if self.deviations.has(MessageSwitch::RefusesExtraKeys) && json.as_object().is_some_and(|keys| keys.len() > 1) {
             return EditorMessage::Unusable(Trigger::BadEnvelope);
         }
         if let Some(response) = envelope::response(self.edition, &json) {
             let id = match response.id {
                 Some(Value::String(id)) => id.clone(),
-                Some(Value::Number(id)) if self.deviations.has(Switch::NumericIds) => id.to_string(),
+                Some(Value::Number(id)) if self.deviations.has(CallSwitch::NumericIds) => id.to_string(),
                 _ => return EditorMessage::Unexpected,
             };
             let Some((id, method)) = pending(&id) else { return EditorMessage::Unexpected };
@@ -80,7 +95,7 @@ impl MessageReader<'_> {
         if !notifications.iter().any(|(name, _)| self.edition.notification(name).is_some()) {
             return EditorMessage::Unusable(Trigger::UnknownNotification);
         }
-        let strict = self.deviations.has(Switch::Strict);
+        let strict = self.deviations.has(MessageSwitch::RefusesExtraKeys);
         let usable: Vec<(String, Value)> = notifications
             .iter()
             .filter(|(name, data)| is_notification(self.edition, name, data, strict))
@@ -97,11 +112,11 @@ impl MessageReader<'_> {
     fn outcome(&self, method: Method, response: &Value) -> Option<ResponseOutcome> {
         let key = self.edition.envelope.result_key(self.edition.methods.of(method).unwrap_or_default());
         let mut result = response.get(key);
-        let strict = self.deviations.has(Switch::Strict);
+        let strict = self.deviations.has(MessageSwitch::RefusesExtraKeys);
         if strict && response.as_object().is_some_and(|keys| keys.len() > 2) {
             return None;
         }
-        if self.deviations.has(Switch::OtherMethods) && result.is_none() {
+        if self.deviations.has(MessageSwitch::OtherMethods) && result.is_none() {
             result = response
                 .as_object()
                 .and_then(|keys| keys.iter().find(|(key, _)| !matches!(key.as_str(), "id" | "error")).map(|(_, v)| v));
@@ -113,7 +128,7 @@ impl MessageReader<'_> {
             (Some(error), _) if !error.is_null() => is_error(error).then(|| ResponseOutcome::Error(error.clone())),
             (_, None | Some(Value::Null | Value::Bool(false))) => Some(ResponseOutcome::NoResult),
             (_, Some(result)) => {
-                let lax = self.deviations.has(Switch::WrongTypes);
+                let lax = self.deviations.has(MessageSwitch::WrongTypes);
                 let usable = lax || is_result(self.edition, method, result, strict);
                 usable.then(|| ResponseOutcome::Result(result.clone()))
             }

@@ -7,29 +7,67 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use crate::peer::driven::{DriverCommand, Output};
-use crate::peer::{Ended, driven};
+use crate::peer::Ended;
+use crate::peer::deviation::Includes;
+use crate::peer::driven::{self, DriverCommand, Output};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::trace::{End, Recorder};
 use crate::wire::Tap;
 use crate::wire::websocket::Socket;
 
-use super::calls::{self, AgentCall, Calls};
-use super::deviations::{AgentEffect, Deviations, Switch, Trigger};
-use super::discovery::{self, DiscoveredEditor, EditorSearch, SearchScope};
+use super::calls::{self, AgentCall, CallSwitch, Calls};
+use super::deviations::{AgentEffect, Deviations};
+use super::discovery::{self, DiscoveredEditor, SearchScope};
 use super::handshake;
-use super::incoming::{EditorMessage, MessageReader, ResponseOutcome};
-use super::session::ConnectionHandle;
+use super::incoming::{EditorMessage, MessageReader};
+use super::search::{EditorSearch, SearchSwitch};
+use super::session::{ConnectionHandle, SessionSwitch};
 
 /// How long a call waits for a connection, not counting an attempt that is under way: longer than
-/// [`discovery::RETRY_INTERVAL`], so that one failed attempt fails no call.
+/// [`RETRY_INTERVAL`](super::search::RETRY_INTERVAL), so that one failed attempt fails no call.
 const CONNECTION_TIMEOUT: Duration = Duration::from_millis(800);
 /// How long the end of the connection may take, at the end of the client.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a flaw holds a notification back, hoping for the next one.
-const NOTIFICATION_DELAY: Duration = Duration::from_millis(100);
 /// How many events of the connection wait to be looked at.
 const EVENTS: usize = 64;
+
+/// How a fragile client fails at a trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TriggerSwitch {
+    /// It hangs after this trigger.
+    Hangs(Trigger),
+    /// It exits after this trigger.
+    Dies(Trigger),
+    /// It ends the connection after this trigger.
+    Closes(Trigger),
+}
+
+/// What a client can do otherwise in its main loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentSwitch {
+    /// Paths go to the editor as the caller gives them, relative ones too.
+    AbsolutePathsOnly,
+    /// It says more than calls need, on stdout and stderr.
+    Junk,
+}
+
+/// A trigger that makes a fragile client hang or die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    BadJson,
+    DeepJson,
+    BadEnvelope,
+    WrongTypes,
+    UnknownNotification,
+    Binary,
+    HugeMessage,
+    BadFrame,
+    HugeLength,
+    HalfFrame,
+    Cut,
+    HugeHead,
+    Flood,
+}
 
 /// An event for the main loop of the client.
 pub enum AgentEvent {
@@ -58,11 +96,11 @@ pub struct AgentSettings {
 }
 
 /// A client.
-struct Agent {
-    settings: AgentSettings,
-    output: Output,
+pub(super) struct Agent {
+    pub(super) settings: AgentSettings,
+    pub(super) output: Output,
     events: mpsc::Sender<AgentEvent>,
-    calls: Calls,
+    pub(super) calls: Calls,
     search: EditorSearch,
     connection: Option<ConnectionHandle>,
     /// Whether an attempt to connect is under way.
@@ -75,12 +113,12 @@ struct Agent {
     attempts: u64,
     /// Whether there has been a connection.
     connected: bool,
-    state: &'static str,
+    pub(super) state: &'static str,
     /// The first editor, for the flaw to know no other.
     first: Option<u16>,
     /// Notifications that a flaw holds back, and until when at most.
-    delayed: Vec<(String, Value)>,
-    delayed_until: Option<Instant>,
+    pub(super) delayed: Vec<(String, Value)>,
+    pub(super) delayed_until: Option<Instant>,
     hangs: bool,
     dies: bool,
 }
@@ -108,7 +146,7 @@ pub async fn run(settings: AgentSettings, lines: crate::peer::Lines) -> Ended {
         hangs: false,
         dies: false,
     };
-    if agent.has(Switch::Junk) {
+    if agent.has(AgentSwitch::Junk) {
         agent.output.text("an agent, ready when you are\n{\"log\":\"looking for an editor\"}\n".to_owned()).await;
         eprintln!("looking for an editor");
     }
@@ -140,7 +178,10 @@ pub async fn run(settings: AgentSettings, lines: crate::peer::Lines) -> Ended {
 }
 
 impl Agent {
-    fn has(&self, switch: Switch) -> bool {
+    pub(super) fn has<K: PartialEq>(&self, switch: K) -> bool
+    where
+        AgentEffect: Includes<K>,
+    {
         self.settings.deviations.has(switch)
     }
 
@@ -152,16 +193,16 @@ impl Agent {
     }
 
     fn seeks(&self) -> bool {
-        let waits = self.has(Switch::AtFirstCall) || self.connected && self.has(Switch::AtNextCall);
+        let waits = self.has(SearchSwitch::AtFirstCall) || self.connected && self.has(SearchSwitch::AtNextCall);
         let wanted = self.called || !waits;
-        let done = self.connected && self.has(Switch::ConnectsOnce);
+        let done = self.connected && self.has(SearchSwitch::ConnectsOnce);
         self.connection.is_none() && !self.attempting && wanted && !done
     }
 
     /// Whether calls that have waited for a connection long enough are given up: not while an attempt is under way, which
     /// ends by its own timeout.
     fn can_give_up(&self) -> bool {
-        let waits_forever = self.has(Switch::WaitsForever) && !self.has_editor;
+        let waits_forever = self.has(SearchSwitch::WaitsForever) && !self.has_editor;
         self.connection.is_none() && !self.attempting && !waits_forever
     }
 
@@ -193,7 +234,7 @@ impl Agent {
     async fn look_for_editor(&mut self, now: Instant) {
         let AgentSettings { edition, scope, deviations, .. } = &self.settings;
         let mut editors = discovery::editors(edition, scope, deviations);
-        if let (Some(port), true) = (self.first, self.has(Switch::RemembersEditor)) {
+        if let (Some(port), true) = (self.first, self.has(SearchSwitch::RemembersEditor)) {
             editors.retain(|found| found.lock.port == port);
         }
         self.has_editor = !editors.is_empty();
@@ -240,7 +281,7 @@ impl Agent {
             AgentEvent::Message(number, bytes) if self.is_current(number) => self.on_message(bytes).await,
             AgentEvent::Ended(number) if self.is_current(number) => {
                 self.connection = None;
-                self.called &= !self.has(Switch::AtNextCall);
+                self.called &= !self.has(SearchSwitch::AtNextCall);
                 self.search.restart(Instant::now());
                 for call in self.calls.take_open() {
                     self.report_failure(&call, "disconnected", "the connection ended before the editor answered").await;
@@ -263,10 +304,10 @@ impl Agent {
         self.connected = true;
         let AgentSettings { edition, ref deviations, .. } = self.settings;
         let connection = ConnectionHandle::start(self.attempts, socket, deviations.clone(), self.events.clone());
-        if deviations.has(Switch::Greets) {
+        if deviations.has(CallSwitch::Greets) {
             connection.send(calls::greeting(edition, deviations));
         }
-        if deviations.has(Switch::RemovesLockfile) {
+        if deviations.has(SearchSwitch::RemovesLockfile) {
             let _ = std::fs::remove_file(lockfile);
         }
         self.connection = Some(connection);
@@ -290,7 +331,7 @@ impl Agent {
             return;
         };
         let mut params = call.params;
-        if edition.absolute_paths && !deviations.has(Switch::AbsolutePathsOnly) {
+        if edition.absolute_paths && !deviations.has(AgentSwitch::AbsolutePathsOnly) {
             make_absolute(&mut params, &scope.workspace);
         }
         self.called = true;
@@ -323,73 +364,13 @@ impl Agent {
 
     /// Fails at a trigger as flaws have it; a sound client ignores it.
     fn on_trigger(&mut self, trigger: Trigger) {
-        self.hangs |= self.has(Switch::HangsAfter(trigger));
-        self.dies |= self.has(Switch::DiesAfter(trigger));
-        if self.has(Switch::ClosesAfter(trigger)) {
+        self.hangs |= self.has(TriggerSwitch::Hangs(trigger));
+        self.dies |= self.has(TriggerSwitch::Dies(trigger));
+        if self.has(TriggerSwitch::Closes(trigger)) {
             // Its end closes it, and is no more ours to see.
             self.connection = None;
             self.search.restart(Instant::now());
         }
-    }
-
-    async fn on_notification(&mut self, name: String, data: Value) {
-        let mut reported = Some(data);
-        for (_, effect) in self.settings.deviations.effects() {
-            if let AgentEffect::Reported(change) = effect {
-                reported = reported.and_then(|data| change(&name, data));
-            }
-        }
-        let Some(data) = reported else { return };
-        if self.has(Switch::HoldsWhileOpen) && !self.calls.has_no_open() {
-            self.delayed.push((name, data));
-        } else if self.has(Switch::SwapsNotifications) && self.delayed.is_empty() {
-            self.delayed.push((name, data));
-            self.delayed_until = Some(Instant::now() + NOTIFICATION_DELAY);
-        } else {
-            self.report_notification(&name, &data).await;
-            self.report_delayed().await;
-        }
-    }
-
-    /// Reports the notifications that flaws have delayed.
-    async fn report_delayed(&mut self) {
-        self.delayed_until = None;
-        for (name, data) in std::mem::take(&mut self.delayed) {
-            self.report_notification(&name, &data).await;
-        }
-    }
-
-    async fn report_notification(&self, name: &str, data: &Value) {
-        self.write_line(json!({"event": name, "data": data})).await;
-    }
-
-    async fn report_outcome(&self, call: &AgentCall, outcome: ResponseOutcome) {
-        let (key, value) = calls::report_outcome(&self.settings.deviations, call, outcome);
-        self.write_line(json!({"id": call.number, key: value})).await;
-        if key == "error" {
-            self.settings.deviations.history().error();
-        }
-    }
-
-    async fn report_failure(&self, call: &AgentCall, code: &str, message: &str) {
-        self.write_line(json!({"id": call.number, "error": {"code": code, "message": message}})).await;
-        self.settings.deviations.history().error();
-    }
-
-    async fn report_state(&mut self, state: &'static str) {
-        if self.state != state {
-            self.state = state;
-            if !self.has(Switch::NoStates) {
-                self.write_line(json!({"state": state})).await;
-            }
-        }
-    }
-
-    async fn write_line(&self, mut line: Value) {
-        let change = |effect| if let AgentEffect::Line(change) = effect { Some(change) } else { None };
-        self.settings.deviations.rewrite(&mut line, change);
-        // Without a reader nothing needs to be written.
-        self.output.line(&line).await;
     }
 
     /// Shuts down in an orderly way: pending calls are reported as failed, and the connection is closed.
@@ -401,7 +382,7 @@ impl Agent {
                 self.report_failure(&call, "closed", "the client was told to end").await;
             }
         }
-        let patience = if self.has(Switch::NeverQuits) { Duration::MAX } else { CLOSE_TIMEOUT };
+        let patience = if self.has(SessionSwitch::NeverQuits) { Duration::MAX } else { CLOSE_TIMEOUT };
         if let Some(connection) = self.connection.take() {
             connection.close(patience).await;
         }

@@ -11,8 +11,8 @@ use crate::trace::opcode;
 use crate::wire::websocket::{FrameSpec, Incoming, Receiver, SendError, Sender, Socket};
 
 use super::calls::OutgoingRequest;
-use super::deviations::{Deviations, Switch, Trigger};
-use super::run::AgentEvent;
+use super::deviations::Deviations;
+use super::run::{AgentEvent, Trigger};
 
 /// How long the editor may take to end a connection that is being closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -28,6 +28,25 @@ const HUGE_MESSAGE: usize = 1 << 20;
 const FLOOD: u64 = 1000;
 /// How many requests wait to be sent.
 const MAX_QUEUED_REQUESTS: usize = 1024;
+
+/// What a client can do otherwise with control frames, and where it ends a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionSwitch {
+    /// Pings are not answered while a request waits for its answer.
+    NoPongWhileOpen,
+    /// Pings are answered after a while.
+    PongsLate,
+    /// It sends pings of its own.
+    SendsPings,
+    /// It does not end before the editor has closed the connection.
+    NeverQuits,
+    /// It ends its connection without a close frame.
+    LeavesSilently,
+    /// It closes its connection with this code.
+    LeavesWith(u16),
+    /// It closes its connection without a code.
+    LeavesWithoutCode,
+}
 
 /// A handle of a connection: when it is dropped, the connection is closed in an orderly way.
 pub struct ConnectionHandle {
@@ -115,7 +134,7 @@ impl AgentSession {
     }
 
     async fn serve(&mut self) -> SessionEnd {
-        let sends_pings = self.deviations.has(Switch::SendsPings);
+        let sends_pings = self.deviations.has(SessionSwitch::SendsPings);
         let mut next_ping = Instant::now();
         loop {
             let due = self.pongs.first().map(|(due, _)| *due);
@@ -192,11 +211,11 @@ impl AgentSession {
 
     async fn on_ping(&mut self, payload: Vec<u8>) -> Result<(), SendError> {
         let ignores_ping = self.deviations.has(SocketSwitch::NoPong)
-            || (self.open > 0 && self.deviations.has(Switch::NoPongWhileOpen));
+            || (self.open > 0 && self.deviations.has(SessionSwitch::NoPongWhileOpen));
         if ignores_ping {
             return Ok(());
         }
-        if self.deviations.has(Switch::PongsLate) {
+        if self.deviations.has(SessionSwitch::PongsLate) {
             // Of many pings in a row only some need a response (RFC 6455 section 5.5.3).
             if self.pongs.len() < 100 {
                 self.pongs.push((Instant::now() + PONG_DELAY, payload));
@@ -226,7 +245,7 @@ impl AgentSession {
         let _ = self.send(FrameKind::Close, frame, None).await;
         drop(self.incoming);
         // It is for the server to close the stream first (RFC 6455 section 7.1.1).
-        if self.deviations.has(Switch::NeverQuits) {
+        if self.deviations.has(SessionSwitch::NeverQuits) {
             self.sender.ended().await;
         }
         let _ = timeout(CLOSE_TIMEOUT, self.sender.ended()).await;
@@ -235,7 +254,7 @@ impl AgentSession {
 
     /// The close frame with which a connection ends; none where it just ends.
     fn close_frame(&self, end: &SessionEnd) -> Option<FrameSpec> {
-        let other = self.deviations.choose(|s| if let Switch::LeavesWith(code) = s { Some(code) } else { None });
+        let other = self.deviations.choose(|s| if let SessionSwitch::LeavesWith(code) = s { Some(code) } else { None });
         match *end {
             SessionEnd::Gone => None,
             SessionEnd::Answer(_) if self.deviations.has(SocketSwitch::CloseNotAnswered) => None,
@@ -247,8 +266,10 @@ impl AgentSession {
                 Some(FrameSpec::close(Some(1000), ""))
             }
             SessionEnd::Fail(code, reason) => Some(FrameSpec::close(Some(code), reason)),
-            SessionEnd::Leave if self.deviations.has(Switch::LeavesSilently) => None,
-            SessionEnd::Leave if self.deviations.has(Switch::LeavesWithoutCode) => Some(FrameSpec::close(None, "")),
+            SessionEnd::Leave if self.deviations.has(SessionSwitch::LeavesSilently) => None,
+            SessionEnd::Leave if self.deviations.has(SessionSwitch::LeavesWithoutCode) => {
+                Some(FrameSpec::close(None, ""))
+            }
             SessionEnd::Leave => Some(FrameSpec::close(Some(other.unwrap_or(1000)), "")),
         }
     }

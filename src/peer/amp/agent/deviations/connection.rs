@@ -2,7 +2,11 @@
 
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 
-use crate::peer::amp::agent::deviations::{AgentEffect, Switch, Unchecked};
+use crate::peer::amp::agent::deviations::AgentEffect;
+use crate::peer::amp::agent::discovery::{DiscoverySwitch, WorkspaceSwitch};
+use crate::peer::amp::agent::handshake::{HandshakeSwitch, Unchecked};
+use crate::peer::amp::agent::search::SearchSwitch;
+use crate::peer::amp::agent::session::SessionSwitch;
 use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
 use crate::peer::deviation::{FlawRow, flaw};
@@ -11,58 +15,58 @@ use crate::wire::websocket::{ClientRequest, FrameSpec, Mask};
 
 pub const DISCOVERY_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("looks-elsewhere" "discovery/client-finds" "Lockfiles are looked for in `amp`, not in `amp/ide`."
-        AgentEffect::Switch(Switch::LooksElsewhere)),
+        DiscoverySwitch::LooksElsewhere.on()),
     flaw!("ignores-home" "discovery/client-default-home" "Without a variable, lockfiles are looked for in `~/.config`."
-        AgentEffect::Switch(Switch::IgnoresHome)),
-    flaw!("ignores-xdg" CLI "discovery/client-xdg-home" "`XDG_DATA_HOME` is not heeded." AgentEffect::Switch(Switch::IgnoresXdg)),
+        DiscoverySwitch::IgnoresHome.on()),
+    flaw!("ignores-xdg" CLI "discovery/client-xdg-home" "`XDG_DATA_HOME` is not heeded." DiscoverySwitch::IgnoresXdg.on()),
     flaw!("ignores-amp-data-home" CLI "discovery/client-amp-data-home" "`AMP_DATA_HOME` is not heeded."
-        AgentEffect::Switch(Switch::IgnoresAmpDataHome)),
+        DiscoverySwitch::IgnoresAmpDataHome.on()),
     flaw!("port-from-name" "discovery/client-content-port" "The port is taken from the name of the lockfile."
-        AgentEffect::Switch(Switch::PortFromName)),
+        DiscoverySwitch::PortFromName.on()),
     flaw!("ignores-pid" CLI "discovery/client-dead-pid" "Lockfiles count whose process has ended."
-        AgentEffect::Switch(Switch::IgnoresPid)),
+        DiscoverySwitch::IgnoresPid.on()),
     flaw!("blocked-by-torn" "discovery/client-torn" "A lockfile that does not parse keeps it from all others."
-        AgentEffect::Switch(Switch::BlockedByTorn)),
+        DiscoverySwitch::BlockedByTorn.on()),
     flaw!("blocked-by-incomplete" "discovery/client-incomplete"
         "A lockfile with a key missing or of the wrong type keeps it from all others."
-        AgentEffect::Switch(Switch::BlockedByIncomplete)),
+        DiscoverySwitch::BlockedByIncomplete.on()),
     flaw!("takes-incomplete" CLI "discovery/client-incomplete-unused"
-        "A lockfile needs no more than a port and a token." AgentEffect::Switch(Switch::TakesIncomplete)),
+        "A lockfile needs no more than a port and a token." DiscoverySwitch::TakesIncomplete.on()),
     flaw!("refuses-extra-lock-keys" "discovery/client-extra-keys" "A lockfile with a key that it does not know is passed over."
-        AgentEffect::Switch(Switch::RefusesExtraKeys)),
+        DiscoverySwitch::RefusesExtraKeys.on()),
     flaw!("blocked-by-foreign-files" "discovery/client-foreign-files"
-        "A file or folder that is no lockfile keeps it from all of them." AgentEffect::Switch(Switch::BlockedByForeignFiles)),
+        "A file or folder that is no lockfile keeps it from all of them." DiscoverySwitch::BlockedByForeignFiles.on()),
     flaw!("removes-lockfile" "discovery/client-leaves-lockfiles" "It removes the lockfile of the editor that it has connected to."
-        AgentEffect::Switch(Switch::RemovesLockfile)),
+        SearchSwitch::RemovesLockfile.on()),
     flaw!("waits-forever" "discovery/client-no-server" "Where there is no editor, calls wait for one without end."
-        AgentEffect::Switch(Switch::WaitsForever)),
+        SearchSwitch::WaitsForever.on()),
     flaw!("first-lockfile-only" GUIDE "discovery/client-dead-port" "Only the first lockfile counts."
-        AgentEffect::Switch(Switch::FirstOnly)),
+        DiscoverySwitch::FirstOnly.on()),
     flaw!("range-only" GUIDE "discovery/client-any-port" "Only ports from 8000 to 8100 count."
-        AgentEffect::Switch(Switch::RangeOnly)),
+        DiscoverySwitch::RangeOnly.on()),
     flaw!("any-workspace" CLI "discovery/client-workspace"
-        "It connects to any editor, whatever that has open." AgentEffect::Switch(Switch::AnyWorkspace)),
+        "It connects to any editor, whatever that has open." WorkspaceSwitch::AnyWorkspace.on()),
     flaw!("not-around" CLI "discovery/client-workspace-parent" "An editor with a folder around its own does not count."
-        AgentEffect::Switch(Switch::NotAround)),
+        WorkspaceSwitch::NotAround.on()),
     flaw!("not-inside" CLI "discovery/client-workspace-child" "An editor with a folder inside its own does not count."
-        AgentEffect::Switch(Switch::NotInside)),
+        WorkspaceSwitch::NotInside.on()),
     flaw!("compares-texts" CLI "discovery/client-workspace-sibling" "Folders are compared letter by letter."
-        AgentEffect::Switch(Switch::ComparesTexts)),
+        WorkspaceSwitch::ComparesTexts.on()),
     flaw!("first-folder-only" CLI "discovery/client-several-folders" "Of an editor's folders the first one counts."
-        AgentEffect::Switch(Switch::FirstFolderOnly)),
+        WorkspaceSwitch::FirstFolderOnly.on()),
     flaw!("exact-not-preferred" CLI "discovery/client-exact-workspace"
         "The editor with the very folder counts no more than those around or inside it."
-        AgentEffect::Switch(Switch::ExactNotPreferred)),
+        WorkspaceSwitch::ExactNotPreferred.on()),
     flaw!("links-not-followed" CLI "discovery/client-links" "Links in the paths of folders are not followed."
-        AgentEffect::Switch(Switch::LinksNotFollowed)),
+        WorkspaceSwitch::LinksNotFollowed.on()),
     flaw!("hammers" "lifecycle/client-retries-calmly" "It tries to connect again and again without a pause."
-        AgentEffect::Switch(Switch::Hammers)),
+        SearchSwitch::Hammers.on()),
     flaw!("never-quits" "lifecycle/client-quits" "It does not end before the editor has closed the connection."
-        AgentEffect::Switch(Switch::NeverQuits)),
+        SessionSwitch::NeverQuits.on()),
     flaw!("connects-once" CLI "lifecycle/client-connects-again"
-        "After its connection has ended it looks for no other." AgentEffect::Switch(Switch::ConnectsOnce)),
+        "After its connection has ended it looks for no other." SearchSwitch::ConnectsOnce.on()),
     flaw!("remembers-editor" CLI "lifecycle/client-reconnects" "It connects to the port that it found first, and to no other."
-        AgentEffect::Switch(Switch::RemembersEditor)),
+        SearchSwitch::RemembersEditor.on()),
 ];
 
 pub const CONNECTION_FLAWS: &[FlawRow<AgentEffect>] = &[
@@ -93,33 +97,33 @@ pub const CONNECTION_FLAWS: &[FlawRow<AgentEffect>] = &[
         r.headers.push(("Authorization".into(), Some(format!("Bearer {token}"))));
     }))),
     flaw!("token-not-encoded" "connection/client-token-encoded"
-        "The token is not percent-encoded." AgentEffect::Switch(Switch::TokenNotEncoded)),
+        "The token is not percent-encoded." HandshakeSwitch::TokenNotEncoded.on()),
     flaw!("answer-by-case" "connection/client-response-case"
-        "The answer must have its headers in the usual case." AgentEffect::Switch(Switch::HeadersByCase)),
+        "The answer must have its headers in the usual case." HandshakeSwitch::HeadersByCase.on()),
     flaw!("answer-by-list" "connection/client-response-list"
-        "The `Connection` of the answer must be `Upgrade` and nothing else." AgentEffect::Switch(Switch::ConnectionExact)),
+        "The `Connection` of the answer must be `Upgrade` and nothing else." HandshakeSwitch::ConnectionExact.on()),
     flaw!("answer-bare" "connection/client-response-headers" "The answer must have no further headers."
-        AgentEffect::Switch(Switch::RefusesHeaders)),
+        HandshakeSwitch::RefusesHeaders.on()),
     flaw!("answer-by-reason" "connection/client-reason-phrase"
-        "The answer must begin with `HTTP/1.1 101 Switching Protocols`." AgentEffect::Switch(Switch::ReasonExact)),
+        "The answer must begin with `HTTP/1.1 101 Switching Protocols`." HandshakeSwitch::ReasonExact.on()),
     flaw!("answer-in-one-segment" "connection/client-split-response" "The answer must come in one TCP segment."
-        AgentEffect::Switch(Switch::OneSegmentHead)),
+        HandshakeSwitch::OneSegmentHead.on()),
     flaw!("loses-frames-at-once" "connection/client-frames-at-once"
-        "What comes in one TCP segment with the answer is lost." AgentEffect::Switch(Switch::LosesFramesAtOnce)),
+        "What comes in one TCP segment with the answer is lost." HandshakeSwitch::LosesFramesAtOnce.on()),
     flaw!("hangs-at-refusal" "connection/client-refusal" "A refused handshake makes it hang."
-        AgentEffect::Switch(Switch::HangsAtRefusal)),
+        HandshakeSwitch::HangsAtRefusal.on()),
     flaw!("handshake-unbounded" "connection/client-handshake-bounded"
-        "The answer to the handshake is waited for without end." AgentEffect::Switch(Switch::HandshakeUnbounded)),
+        "The answer to the handshake is waited for without end." HandshakeSwitch::Unbounded.on()),
     flaw!("accept-unchecked" "connection/client-accept-checked" "`Sec-WebSocket-Accept` is not looked at."
-        AgentEffect::Switch(Switch::Unchecked(Unchecked::Accept))),
+        HandshakeSwitch::Unchecked(Unchecked::Accept).on()),
     flaw!("upgrade-unchecked" "connection/client-upgrade-checked" "The `Upgrade` of the answer is not looked at."
-        AgentEffect::Switch(Switch::Unchecked(Unchecked::Upgrade))),
+        HandshakeSwitch::Unchecked(Unchecked::Upgrade).on()),
     flaw!("connection-unchecked" "connection/client-connection-checked"
-        "The `Connection` of the answer is not looked at." AgentEffect::Switch(Switch::Unchecked(Unchecked::Connection))),
+        "The `Connection` of the answer is not looked at." HandshakeSwitch::Unchecked(Unchecked::Connection).on()),
     flaw!("extension-unchecked" "connection/client-extension-checked"
-        "An extension that it did not offer is overlooked." AgentEffect::Switch(Switch::Unchecked(Unchecked::Extension))),
+        "An extension that it did not offer is overlooked." HandshakeSwitch::Unchecked(Unchecked::Extension).on()),
     flaw!("subprotocol-unchecked" "connection/client-subprotocol-checked"
-        "A subprotocol that it did not offer is overlooked." AgentEffect::Switch(Switch::Unchecked(Unchecked::Subprotocol))),
+        "A subprotocol that it did not offer is overlooked." HandshakeSwitch::Unchecked(Unchecked::Subprotocol).on()),
 ];
 
 /// The key in the example of RFC 6455 section 1.2.
@@ -143,9 +147,9 @@ fn frame_behind(request: &mut ClientRequest) {
 
 pub const FRAMING_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("no-pong-while-open" "framing/client-pong-while-open"
-        "Pings are not answered while a request waits for its answer." AgentEffect::Switch(Switch::NoPongWhileOpen)),
+        "Pings are not answered while a request waits for its answer." SessionSwitch::NoPongWhileOpen.on()),
     flaw!("leaves-silently" "framing/client-closes" "It ends its connection without a close frame."
-        AgentEffect::Switch(Switch::LeavesSilently)),
+        SessionSwitch::LeavesSilently.on()),
 ];
 
 pub const FRAME_FLAWS: &[FlawRow<SocketEffect>] = &[

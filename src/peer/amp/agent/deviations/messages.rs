@@ -3,7 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::peer::amp::agent::deviations::{AgentEffect, Switch, Trigger};
+use crate::peer::amp::agent::calls::CallSwitch;
+use crate::peer::amp::agent::deviations::AgentEffect;
+use crate::peer::amp::agent::incoming::MessageSwitch;
+use crate::peer::amp::agent::report::{OutcomeSwitch, ReportSwitch};
+use crate::peer::amp::agent::run::{Trigger, TriggerSwitch};
 use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{ascii, rename};
 use crate::peer::deviation::{FlawRow, flaw};
@@ -27,38 +31,38 @@ pub const ENVELOPE_FLAWS: &[FlawRow<AgentEffect>] = &[
         *r = json!({"jsonrpc": "2.0", "id": id, "method": "call", "params": r["clientRequest"]});
     })),
     flaw!("one-id" "envelope/client-id-unique"
-        "Every request has the id 1." AgentEffect::Switch(Switch::OneId)),
-    flaw!("numeric-ids" "envelope/client-id-string" "Ids are numbers." AgentEffect::Switch(Switch::NumericIds)),
+        "Every request has the id 1." CallSwitch::OneId.on()),
+    flaw!("numeric-ids" "envelope/client-id-string" "Ids are numbers." CallSwitch::NumericIds.on()),
     flaw!("greets" "envelope/client-known-method" "Each connection begins with a request for `initialize`."
-        AgentEffect::Switch(Switch::Greets)),
+        CallSwitch::Greets.on()),
     flaw!("repeats-requests" "envelope/client-once" "A request that is not answered at once is made again."
-        AgentEffect::Switch(Switch::Repeats)),
+        CallSwitch::Repeats.on()),
     flaw!("one-at-a-time" CLI "envelope/client-concurrent"
-        "The next request waits for the answer to the last." AgentEffect::Switch(Switch::Serial)),
+        "The next request waits for the answer to the last." CallSwitch::Serial.on()),
     flaw!("matches-in-order" "envelope/client-matched"
-        "Answers go to calls in the order in which they come." AgentEffect::Switch(Switch::InOrder)),
+        "Answers go to calls in the order in which they come." CallSwitch::InOrder.on()),
     flaw!("takes-late-answers" "envelope/client-late" "An answer to a call that was given up goes to the next one."
-        AgentEffect::Switch(Switch::TakesLate)),
+        CallSwitch::TakesLate.on()),
     flaw!("takes-answers-twice" "envelope/client-twice" "An answer that comes again goes to the next call."
-        AgentEffect::Switch(Switch::TakesTwice)),
+        CallSwitch::TakesTwice.on()),
     flaw!("takes-unknown-ids" "envelope/client-unknown-id" "An answer with an unknown id goes to the oldest call."
-        AgentEffect::Switch(Switch::TakesUnknown)),
+        CallSwitch::TakesUnknown.on()),
     flaw!("ids-across-connections" "envelope/client-ids-per-connection"
         "Calls stay open when the connection ends, and take an answer from the next one."
-        AgentEffect::Switch(Switch::KeepsOpen)),
+        CallSwitch::KeepsOpen.on()),
     flaw!("never-gives-up" "envelope/client-gives-up"
-        "Answers are waited for without end." AgentEffect::Switch(Switch::NoTimeout)),
+        "Answers are waited for without end." CallSwitch::NoTimeout.on()),
     flaw!("errors-as-results" "envelope/client-error"
         ["guide/read-file/client-failure": "A file that could not be read is told as a success."]
-        "The message of an error is told as a result." AgentEffect::Switch(Switch::ErrorsAsResults)),
+        "The message of an error is told as a result." OutcomeSwitch::ErrorsAsResults.on()),
     flaw!("error-data-as-results" CLI "envelope/client-error-data" "An error with `data` is told as a result."
-        AgentEffect::Switch(Switch::ErrorsWithDataAsResults)),
+        OutcomeSwitch::ErrorsWithDataAsResults.on()),
     flaw!("nothing-as-result" "envelope/client-answer-without-result"
-        "An answer without a result is told as a success." AgentEffect::Switch(Switch::NothingAsResult)),
+        "An answer without a result is told as a success." OutcomeSwitch::NothingAsResult.on()),
     flaw!("other-methods" CLI "envelope/client-other-method" "An answer under any name is taken."
-        AgentEffect::Switch(Switch::OtherMethods)),
+        MessageSwitch::OtherMethods.on()),
     flaw!("wrong-types" CLI "envelope/client-wrong-types" "The types of a result's members do not matter."
-        AgentEffect::Switch(Switch::WrongTypes)),
+        MessageSwitch::WrongTypes.on()),
     flaw!("ascii-only" "envelope/client-unicode" "Characters beyond ASCII are read as question marks."
         AgentEffect::Incoming(ascii)),
     flaw!("escapes-kept" "envelope/client-escapes" "Escaped characters are kept as they are written."
@@ -67,13 +71,13 @@ pub const ENVELOPE_FLAWS: &[FlawRow<AgentEffect>] = &[
         *text = kept.into_bytes();
     })),
     flaw!("compact-only" "envelope/client-whitespace" "Messages with white space between their tokens are passed over."
-        AgentEffect::Switch(Switch::OnlyCompact)),
+        MessageSwitch::OnlyCompact.on()),
     flaw!("refuses-extra-keys" "envelope/client-extra-keys-ignored"
         "Messages with keys that it does not know are passed over."
-        AgentEffect::Switch(Switch::Strict)),
+        MessageSwitch::RefusesExtraKeys.on()),
     flaw!("closes-at-unknown-notification" "envelope/client-unknown-notification"
         "A notification that it does not know makes it end the connection."
-        AgentEffect::Switch(Switch::ClosesAfter(Trigger::UnknownNotification))),
+        TriggerSwitch::Closes(Trigger::UnknownNotification).on()),
 ];
 
 const READ: Option<Method> = Some(Method::ReadFile);
@@ -100,7 +104,7 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
         text.retain(|c| c.is_ascii());
     })),
     flaw!("read-file-empty-fails" "read-file/client-empty" "An empty content is told as a failure."
-        AgentEffect::Switch(Switch::EmptyIsFailure(Method::ReadFile))),
+        OutcomeSwitch::EmptyIsFailure(Method::ReadFile).on()),
     flaw!("read-file-failure-hidden" CLI "read-file/client-failure"
     "A `readFile` whose result is a failure is told as an empty file." AgentEffect::Result(READ, |r| {
         if r.get("success") == Some(&json!(false)) {
@@ -110,7 +114,7 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("read-file-error-hidden" GUIDE "read-file/client-failure"
         ["envelope/client-error": "An error is how a `readFile` fails."]
         "A `readFile` that failed is told as an empty file."
-        AgentEffect::Switch(Switch::SuccessAnyway(Method::ReadFile))),
+        OutcomeSwitch::SuccessAnyway(Method::ReadFile).on()),
     flaw!("edit-file-as-text" CLI "edit-file/client-params" "`editFile` has `text`, not `fullContent`."
         AgentEffect::Params(EDIT, |p| rename(p, "fullContent", "text"))),
     flaw!("edit-file-offsets-as-texts" GUIDE "edit-file/client-params" "The offsets of `editFile` are strings."
@@ -134,7 +138,7 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("edit-file-success-hidden" "edit-file/client-result" "An `editFile` that succeeded is told as one that did not."
         AgentEffect::Result(EDIT, fail)),
     flaw!("edit-file-failure-hidden" "edit-file/client-failure"
-        "An `editFile` that failed is told as a success." AgentEffect::Switch(Switch::SuccessAnyway(Method::EditFile))),
+        "An `editFile` that failed is told as a success." OutcomeSwitch::SuccessAnyway(Method::EditFile).on()),
     flaw!("diagnostics-without-path" CLI "diagnostics/client-params" "`getDiagnostics` has no parameters."
         AgentEffect::Params(DIAGNOSTICS, |p| *p = json!({}))),
     flaw!("diagnostics-with-null" GUIDE "diagnostics/client-params" "The parameters of `getDiagnostics` are null."
@@ -146,10 +150,10 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("first-diagnostic-only" "diagnostics/client-result" "Of several diagnostics the first one is told."
         AgentEffect::Result(DIAGNOSTICS, first_only)),
     flaw!("no-diagnostics-fails" "diagnostics/client-empty" "That there are no diagnostics is told as a failure."
-        AgentEffect::Switch(Switch::EmptyIsFailure(Method::GetDiagnostics))),
+        OutcomeSwitch::EmptyIsFailure(Method::GetDiagnostics).on()),
     flaw!("diagnostics-failure-hidden" "diagnostics/client-failure"
         "A `getDiagnostics` that failed is told as no diagnostics."
-        AgentEffect::Switch(Switch::SuccessAnyway(Method::GetDiagnostics))),
+        OutcomeSwitch::SuccessAnyway(Method::GetDiagnostics).on()),
     flaw!("open-uri-by-url" "open-uri/client-params" "`openURI` has `url`, not `uri`."
         AgentEffect::Params(OPEN, |p| rename(p, "uri", "url"))),
     flaw!("open-uri-decoded" "open-uri/client-sent" "The URI of `openURI` is sent decoded."
@@ -159,7 +163,7 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("open-uri-success-hidden" "open-uri/client-result" "An `openURI` that succeeded is told as one that did not."
         AgentEffect::Result(OPEN, fail)),
     flaw!("open-uri-failure-hidden" "open-uri/client-failure"
-        "An `openURI` that failed is told as a success." AgentEffect::Switch(Switch::SuccessAnyway(Method::OpenUri))),
+        "An `openURI` that failed is told as a success." OutcomeSwitch::SuccessAnyway(Method::OpenUri).on()),
     flaw!("ping-without-message" CLI "ping/client-params" "`ping` has no message."
         AgentEffect::Params(PING, |p| *p = json!({}))),
     flaw!("ping-fixed" CLI "ping/client-sent" "`ping` has a message of its own."
@@ -169,7 +173,7 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
         *line = json!({"id": line["id"], "error": {"message": "no pong"}});
     })),
     flaw!("ping-failure-hidden" CLI "ping/client-failure" "A `ping` that failed is told as a success."
-        AgentEffect::Switch(Switch::SuccessAnyway(Method::Ping))),
+        OutcomeSwitch::SuccessAnyway(Method::Ping).on()),
     flaw!("authenticate-by-token" CLI "authenticate/client-params"
         "`authenticate` has `token`, not `authToken`." AgentEffect::Params(AUTHENTICATE, |p| rename(p, "authToken", "token"))),
     flaw!("authenticate-trims" CLI "authenticate/client-sent" "The token of `authenticate` loses its last character."
@@ -179,7 +183,7 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("authenticate-success-hidden" CLI "authenticate/client-result" "An `authenticate` that succeeded is told as one that did not."
         AgentEffect::Result(AUTHENTICATE, |r| r["authenticated"] = false.into())),
     flaw!("authenticate-failure-hidden" CLI "authenticate/client-failure"
-        "An `authenticate` that failed is told as a success." AgentEffect::Switch(Switch::SuccessAnyway(Method::Authenticate))),
+        "An `authenticate` that failed is told as a success." OutcomeSwitch::SuccessAnyway(Method::Authenticate).on()),
 ];
 
 fn relative(params: &mut Value) {
@@ -267,9 +271,9 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("prompt-first-line" CLI "notifications/client-prompt" "Of a text for the prompt the first line is told."
         AgentEffect::Reported(|name, data| Some(if name == "appendToPrompt" { first_line(data) } else { data }))),
     flaw!("holds-while-open" "notifications/client-while-open"
-        "Notifications are told when no request waits for its answer any more." AgentEffect::Switch(Switch::HoldsWhileOpen)),
+        "Notifications are told when no request waits for its answer any more." ReportSwitch::HoldsWhileOpen.on()),
     flaw!("swaps-notifications" "notifications/client-in-order" "Of two notifications the second is told first."
-        AgentEffect::Switch(Switch::SwapsNotifications)),
+        ReportSwitch::SwapsNotifications.on()),
 ];
 
 fn is_selection(name: &str) -> bool {
@@ -293,35 +297,35 @@ fn first_line(mut data: Value) -> Value {
 
 pub const ROBUSTNESS_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("dies-at-bad-json" "robustness/client-alive"
-        "A message that is no JSON makes it end." AgentEffect::Switch(Switch::DiesAfter(Trigger::BadJson))),
+        "A message that is no JSON makes it end." TriggerSwitch::Dies(Trigger::BadJson).on()),
     flaw!("dies-at-bad-frame" "robustness/client-alive"
-        "A frame that breaks the RFC makes it end." AgentEffect::Switch(Switch::DiesAfter(Trigger::BadFrame))),
+        "A frame that breaks the RFC makes it end." TriggerSwitch::Dies(Trigger::BadFrame).on()),
     flaw!("dies-at-deep-json" "robustness/client-alive"
-        "JSON that is nested deeply makes it end." AgentEffect::Switch(Switch::DiesAfter(Trigger::DeepJson))),
+        "JSON that is nested deeply makes it end." TriggerSwitch::Dies(Trigger::DeepJson).on()),
     flaw!("hangs-at-bad-json" "robustness/client-after-bad-json" "A message that is no JSON makes it hang."
-        AgentEffect::Switch(Switch::HangsAfter(Trigger::BadJson))),
+        TriggerSwitch::Hangs(Trigger::BadJson).on()),
     flaw!("hangs-at-bad-envelope" "robustness/client-after-bad-envelope"
         "JSON that is neither a response nor a notification makes it hang."
-        AgentEffect::Switch(Switch::HangsAfter(Trigger::BadEnvelope))),
+        TriggerSwitch::Hangs(Trigger::BadEnvelope).on()),
     flaw!("hangs-at-wrong-types" "robustness/client-after-wrong-types"
         "A message in which something has the wrong type makes it hang."
-        AgentEffect::Switch(Switch::HangsAfter(Trigger::WrongTypes))),
+        TriggerSwitch::Hangs(Trigger::WrongTypes).on()),
     flaw!("hangs-at-binary" "robustness/client-after-binary" "A binary message makes it hang."
-        AgentEffect::Switch(Switch::HangsAfter(Trigger::Binary))),
+        TriggerSwitch::Hangs(Trigger::Binary).on()),
     flaw!("hangs-at-deep-json" "robustness/client-after-deep-json" "JSON that is nested deeply makes it hang."
-        AgentEffect::Switch(Switch::HangsAfter(Trigger::DeepJson))),
+        TriggerSwitch::Hangs(Trigger::DeepJson).on()),
     flaw!("hangs-at-flood" "robustness/client-after-flood" "Very many messages make it hang."
-        AgentEffect::Switch(Switch::HangsAfter(Trigger::Flood))),
+        TriggerSwitch::Hangs(Trigger::Flood).on()),
     flaw!("hangs-at-huge-message" "robustness/client-after-huge"
-        "A message of more than a mebibyte makes it hang." AgentEffect::Switch(Switch::HangsAfter(Trigger::HugeMessage))),
+        "A message of more than a mebibyte makes it hang." TriggerSwitch::Hangs(Trigger::HugeMessage).on()),
     flaw!("hangs-at-bad-frame" "robustness/client-after-bad-frame" "A frame that breaks the RFC makes it hang."
-        AgentEffect::Switch(Switch::HangsAfter(Trigger::BadFrame))),
+        TriggerSwitch::Hangs(Trigger::BadFrame).on()),
     flaw!("hangs-at-huge-length" "robustness/client-after-huge-length"
-        "A frame that announces an absurd length makes it hang." AgentEffect::Switch(Switch::HangsAfter(Trigger::HugeLength))),
+        "A frame that announces an absurd length makes it hang." TriggerSwitch::Hangs(Trigger::HugeLength).on()),
     flaw!("hangs-in-half-frame" "robustness/client-after-half-frame"
-        "A frame that is not whole makes it hang." AgentEffect::Switch(Switch::HangsAfter(Trigger::HalfFrame))),
+        "A frame that is not whole makes it hang." TriggerSwitch::Hangs(Trigger::HalfFrame).on()),
     flaw!("hangs-at-cut" "robustness/client-after-cut"
-        "A connection that is cut makes it hang." AgentEffect::Switch(Switch::HangsAfter(Trigger::Cut))),
+        "A connection that is cut makes it hang." TriggerSwitch::Hangs(Trigger::Cut).on()),
     flaw!("hangs-at-huge-head" "robustness/client-after-huge-head"
-        "An endless answer to the handshake makes it hang." AgentEffect::Switch(Switch::HangsAfter(Trigger::HugeHead))),
+        "An endless answer to the handshake makes it hang." TriggerSwitch::Hangs(Trigger::HugeHead).on()),
 ];
