@@ -1,41 +1,39 @@
 //! The hooks of an editor for flaws and freedoms: what each of them can change.
 //!
 //! Most effects of a deviation are data: a function that rewrites a body, a
-//! message, a lockfile, a handshake's head or a frame on its way out. The rest are [`Switch`]es, queried at the one
-//! place where the behaviour is decided.
+//! message, a lockfile, a handshake's head or a frame on its way out. The rest are switches, listed in
+//! the file where the behaviour is decided.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use self::freedoms::FREEDOMS;
 use serde_json::Value;
 
 use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
-use crate::peer::deviation::{DeviationTable, Deviations, Includes, includes};
+use crate::peer::deviation::{DeviationTable, Deviations, Includes, includes, switches};
 use crate::protocol::amp::names::{Method, NotificationKind};
+
+use self::freedoms::FREEDOMS;
+use super::files::{EditSwitch, PathSwitch, ReadSwitch};
+use super::handshake::{HandshakeSwitch, TokenSwitch};
+use super::lockfile::LockfileSwitch;
+use super::methods::{DiagnosticsSwitch, MethodSwitch, OpenUriSwitch};
+use super::model::StateSwitch;
+use super::outgoing::{FormSwitch, NotificationSwitch};
+use super::request::RequestSwitch;
+use super::server::ListenSwitch;
+use super::session::SessionSwitch;
+use super::shared::SharedSwitch;
+use super::text::ColumnUnit;
 
 mod connection;
 mod freedoms;
 mod methods;
 mod notifications;
 
-/// The unit in which columns are counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ColumnUnit {
-    /// Unicode characters.
-    #[default]
-    Characters,
-    /// Bytes of UTF-8.
-    Bytes,
-    /// Code units of UTF-16.
-    Utf16,
-}
-
 /// The effect of a flaw or freedom.
 #[derive(Clone, Copy, Debug)]
 pub enum EditorEffect {
-    /// Queried where the behaviour is decided.
-    Switch(Switch),
     /// Rewrites what goes over a WebSocket.
     Socket(SocketEffect),
     /// Queried where an end of a WebSocket decides.
@@ -46,9 +44,42 @@ pub enum EditorEffect {
     Message(MessageFilter, fn(&mut Value)),
     /// Rewrites the content of the lockfile.
     Lockfile(fn(&mut Value)),
+    /// What [`LockfileSwitch`] lists.
+    LockfileSwitch(LockfileSwitch),
+    /// What [`ListenSwitch`] lists.
+    ListenSwitch(ListenSwitch),
+    /// What [`TokenSwitch`] lists.
+    TokenSwitch(TokenSwitch),
+    /// What [`HandshakeSwitch`] lists.
+    HandshakeSwitch(HandshakeSwitch),
+    /// What [`SessionSwitch`] lists.
+    SessionSwitch(SessionSwitch),
+    /// What [`SharedSwitch`] lists.
+    SharedSwitch(SharedSwitch),
+    /// What [`RequestSwitch`] lists.
+    RequestSwitch(RequestSwitch),
+    /// What [`MethodSwitch`] lists.
+    MethodSwitch(MethodSwitch),
+    /// What [`DiagnosticsSwitch`] lists.
+    DiagnosticsSwitch(DiagnosticsSwitch),
+    /// What [`OpenUriSwitch`] lists.
+    OpenUriSwitch(OpenUriSwitch),
+    /// What [`PathSwitch`] lists.
+    PathSwitch(PathSwitch),
+    /// What [`ReadSwitch`] lists.
+    ReadSwitch(ReadSwitch),
+    /// What [`EditSwitch`] lists.
+    EditSwitch(EditSwitch),
+    /// What [`StateSwitch`] lists.
+    StateSwitch(StateSwitch),
+    /// What [`NotificationSwitch`] lists.
+    NotificationSwitch(NotificationSwitch),
+    /// What [`FormSwitch`] lists.
+    FormSwitch(FormSwitch),
 }
 
-includes!(EditorEffect: Switch(Switch), Socket(SocketEffect), SocketSwitch(SocketSwitch));
+includes!(EditorEffect: Socket(SocketEffect), SocketSwitch(SocketSwitch));
+switches!(EditorEffect: LockfileSwitch, ListenSwitch, TokenSwitch, HandshakeSwitch, SessionSwitch, SharedSwitch, RequestSwitch, MethodSwitch, DiagnosticsSwitch, OpenUriSwitch, PathSwitch, ReadSwitch, EditSwitch, StateSwitch, NotificationSwitch, FormSwitch);
 
 /// Which messages an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,230 +96,6 @@ pub enum MessageFilter {
     Error,
     /// Notifications of every topic or of one.
     Notification(Option<NotificationKind>),
-}
-
-/// A trigger that makes a fragile server stop serving everybody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
-    BadJson,
-    BadEnvelope,
-    BadParams,
-    Binary,
-    DeepJson,
-    HugeMessage,
-    BadFrame,
-    HugeLength,
-    HalfFrame,
-    Reset,
-    BadHandshake,
-    HugeHead,
-    Flood,
-}
-
-/// Faults of a handshake request that a lax server overlooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OverlookedFault {
-    Method,
-    HttpVersion,
-    Key,
-    Version,
-}
-
-/// How a handshake request with the right token is answered where it is not accepted as it should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UpgradeFlaw {
-    ServerError,
-    Redirect,
-    Page,
-    Nothing,
-    HangUp,
-    HalfHead,
-    Nonsense,
-}
-
-impl UpgradeFlaw {
-    /// Every way.
-    pub const ALL: [Self; 7] =
-        [Self::ServerError, Self::Redirect, Self::Page, Self::Nothing, Self::HangUp, Self::HalfHead, Self::Nonsense];
-}
-
-/// How a connection ends instead of a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Breakdown {
-    /// In the middle of the frame with a response.
-    InFrame,
-    /// The TCP connection ends by FIN, without a close frame.
-    Fin,
-    /// The TCP connection is reset.
-    Reset,
-    /// A close frame with this code is sent.
-    Close(u16),
-}
-
-/// Behaviour that is decided by a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switch {
-    // Lockfile and life.
-    LockfileElsewhere,
-    LockfileName,
-    LockfileTorn,
-    LockfileLeft,
-    LockfileEmpty,
-    IgnoresHome,
-    IgnoresXdg,
-    IgnoresAmpDataHome,
-    ShortToken,
-    SameToken,
-    PlainToken,
-    BlockedByOwnTrace,
-    BlockedByLockfiles,
-    RemovesOtherLockfiles,
-    NoGoingAway,
-    ListensElsewhere,
-    // Handshake.
-    RefusesRightToken,
-    Upgrade(UpgradeFlaw),
-    TokenNotDecoded,
-    TokenOwnEncodingOnly,
-    AcceptsWrongToken,
-    AcceptsTokenPrefix,
-    AcceptsMissingToken,
-    AcceptsEmptyToken,
-    RefusesSilently,
-    WholeQueryIsToken,
-    OneConnection,
-    OneClient,
-    EightClients,
-    RefusesSubprotocols,
-    RefusesExtensions,
-    HeadersByCase,
-    ConnectionExact,
-    OneSegmentHead,
-    Overlooks(OverlookedFault),
-    AnswersHttpWithPage,
-    HangsUpOnBadHandshake,
-    VersionNotTold,
-    HandshakeBlocksOthers,
-    AnswersOneAtATime,
-    // Refusals that are as good as the default one.
-    Refuse400,
-    Refuse403,
-    RefuseAfterAccept,
-    // Frames.
-    NeverReads,
-    Breaks(Breakdown),
-    KeepsTcpOpen,
-    // Requests.
-    AnswersTwice,
-    AnswersEverybody,
-    IdsAcrossConnections,
-    LastOfPipelined,
-    FailuresUnanswered,
-    UnknownUnanswered,
-    UnknownSucceeds,
-    MissingParamSucceeds,
-    WrongParamSucceeds,
-    NoMethodUnanswered,
-    NoMethodSucceeds,
-    RefusesExtraKeys,
-    OnlyCompactRequests,
-    AsciiRequests,
-    EscapesKept,
-    SlowAnswers,
-    SlowPings,
-    HundredRequests,
-    ClosesOnBadJson,
-    ClosesOnBadEnvelope,
-    ClosesOnBadParams,
-    Dies,
-    HangsAfter(Trigger),
-    // Methods.
-    PingOneLine,
-    AuthenticateRefuses,
-    AuthenticateAccepts,
-    DiskOnly,
-    OpenOnly,
-    OpenFails,
-    PartialName(Method),
-    DecodesNames(Method),
-    LossyBytes,
-    MissingIsEmpty,
-    DirectoryIsListed,
-    BadBytesUnanswered,
-    ReadTouches,
-    CutsAt(usize),
-    RefusesEmptyFile,
-    BufferOnly,
-    DiskButNotBuffer,
-    RefusesOverUnsaved,
-    FirstEditOnly,
-    RefusesEdits,
-    EditsNothing,
-    EditsEveryMatch,
-    RefusesEmptyText,
-    RefusesNewFiles,
-    MakesFolders,
-    LeavesFolders,
-    EditsFoldersGladly,
-    OffsetsInCharacters,
-    EndInclusive,
-    EndOfBothKinds,
-    KeepsRange,
-    DeletesNothing,
-    ClampsOffsets,
-    CutsCharacters,
-    MissingIsMade,
-    SwapsOffsets,
-    LosesUnicodeOnWrite,
-    CrlfToLf,
-    CutsWrites,
-    NoDiagnostics,
-    FirstDiagnosticOnly,
-    ErrorWhenNoDiagnostics,
-    DiagnosticsOfFilesOnly,
-    DiagnosticsOfEverything,
-    DiagnosticsOfCurrentOnly,
-    OpensRawUri,
-    RefusesUris,
-    OpensHidden,
-    OpensMissing,
-    OpensAnyScheme,
-    OpensAnything,
-    // Notifications.
-    Silent(NotificationKind),
-    FirstClientOnly(NotificationKind),
-    NoSelectionAtFirst,
-    NoFilesAtFirst,
-    FirstLineOnly,
-    DiskContent,
-    OnlyOpenings,
-    StaysInClosed,
-    NeverEmpty,
-    // Freedoms.
-    OutOfOrder,
-    Unhurried,
-    EagerEncoding,
-    ColumnsIn(ColumnUnit),
-    CaretWithLine,
-    DropsFinalNewline,
-    AddsFinalNewline,
-    ErrorsForFailures,
-    FailuresForErrors,
-    RepeatsNotifications,
-    OnlyOpenFiles,
-    NoStateAtFirst,
-    NoMetadata,
-    TakesNumericIds,
-    MetadataLate,
-    CliRelativePaths,
-    OffsetsInLine,
-    DiagnosticsByString,
-    Heartbeat,
-    PingStorm,
-    LockfileLate,
-    LockfileInTwoWrites,
-    QuietOnBadInput,
-    HomeOnly,
 }
 
 /// The deviations that are switched on, and the flaw that was last asked for.
@@ -354,7 +161,7 @@ impl EditorDeviations {
 
     /// The unit in which columns are counted.
     pub fn columns(&self) -> ColumnUnit {
-        let unit = |switch| if let Switch::ColumnsIn(unit) = switch { Some(unit) } else { None };
+        let unit = |switch| if let FormSwitch::ColumnsIn(unit) = switch { Some(unit) } else { None };
         self.choose(unit).unwrap_or_default()
     }
 }

@@ -9,7 +9,6 @@ use crate::protocol::amp::editions::{EditForm, ResultForm};
 use crate::protocol::amp::names::Method;
 use crate::uri;
 
-use super::deviations::Switch;
 use super::disk::{self, DiskError};
 use super::methods::{Params, count, string};
 use super::model::Editor;
@@ -18,51 +17,144 @@ use super::outgoing::MethodOutcome;
 /// How much a flaw that loses long texts leaves of them, in bytes.
 pub const PIECE: usize = 64 << 10;
 
+/// What an editor can do otherwise with the paths of `readFile` and `editFile`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathSwitch {
+    /// This method takes an open file whose path contains the one asked for, as Neovim's `bufnr` does.
+    PartialName(Method),
+    /// This method takes `%`, `#` and brackets in a path for something else.
+    DecodesNames(Method),
+    /// Relative paths are taken as below the folder that is open.
+    CliRelativePaths,
+}
+
+/// What an editor can do otherwise with `readFile`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadSwitch {
+    /// `readFile` reads the disk, not the editor's unsaved text.
+    DiskOnly,
+    /// `readFile` fails for a file that is not open.
+    OpenOnly,
+    /// `readFile` fails for a file that is open: it is locked.
+    OpenFails,
+    /// What is no UTF-8 in a file is replaced.
+    LossyBytes,
+    /// `readFile` of a file that is not UTF-8 is not answered.
+    BadBytesUnanswered,
+    /// `readFile` of a file that does not exist succeeds with an empty content.
+    MissingIsEmpty,
+    /// `readFile` of a directory succeeds with an empty content.
+    DirectoryIsListed,
+    /// `readFile` leaves a backup file beside the one it read.
+    LeavesBackup,
+    /// `readFile` gives no more than so many bytes.
+    CutsAt(usize),
+    /// `readFile` takes an empty content for none.
+    RefusesEmptyFile,
+    /// `readFile` drops the final newline.
+    DropsFinalNewline,
+}
+
+/// What an editor can do otherwise with `editFile`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditSwitch {
+    /// `editFile` never succeeds.
+    Refuses,
+    /// `editFile` of a file succeeds and does not change it.
+    DoesNothing,
+    /// `editFile` of a file that was edited before does nothing.
+    FirstOnly,
+    /// `editFile` also changes open files whose paths begin alike.
+    EveryMatch,
+    /// `editFile` fails for a file with unsaved changes.
+    RefusesOverUnsaved,
+    /// `editFile` changes the editor's text and does not save it.
+    BufferOnly,
+    /// `editFile` writes the file and leaves the editor's text as it was.
+    DiskButNotBuffer,
+    /// `editFile` takes an empty text for none.
+    RefusesEmptyText,
+    /// `editFile` creates no files.
+    RefusesNewFiles,
+    /// `editFile` makes a file that does not exist.
+    MissingIsMade,
+    /// `editFile` makes the folders that a new file needs.
+    MakesFolders,
+    /// `editFile` makes folders that are missing, and then fails.
+    LeavesFolders,
+    /// `editFile` of a directory succeeds.
+    DirectorySucceeds,
+    /// `start` and `end` are taken for characters.
+    OffsetsInCharacters,
+    /// The `end` of an edit is the last byte of what is replaced.
+    EndInclusive,
+    /// `end` is the last byte where text is taken out, and the one behind it where other text takes its place.
+    EndOfBothKinds,
+    /// Offsets beyond the end are taken for the end.
+    ClampsOffsets,
+    /// An end before the start is swapped with it.
+    SwapsOffsets,
+    /// An offset inside a character leaves a broken one.
+    CutsCharacters,
+    /// `editFile` puts the new text before the old one, and keeps that.
+    KeepsRange,
+    /// `editFile` with an empty new text does nothing.
+    DeletesNothing,
+    /// `editFile` writes `?` for what is beyond ASCII.
+    LosesUnicode,
+    /// `editFile` turns CRLF into LF.
+    CrlfToLf,
+    /// `editFile` writes the first 64 KiB.
+    CutsAt64K,
+    /// `editFile` adds a final newline that is missing.
+    AddsFinalNewline,
+}
+
 impl Editor {
     pub(super) fn read_file(&self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
         let path = self.path_of(params, Method::ReadFile)?;
         let key = self.find(&path, Method::ReadFile);
         let buffer = self.buffers.get(&key);
         let dirty = buffer.is_some_and(|b| b.dirty);
-        let buffer = buffer.filter(|_| !self.deviations.has(Switch::DiskOnly));
-        if self.deviations.has(Switch::ReadTouches) {
+        let buffer = buffer.filter(|_| !self.deviations.has(ReadSwitch::DiskOnly));
+        if self.deviations.has(ReadSwitch::LeavesBackup) {
             let mut beside = key.clone().into_os_string();
             beside.push("~");
             let _ = disk::write(&self.root, Path::new(&beside), "");
         }
         let read = match buffer {
-            Some(_) if self.deviations.has(Switch::OpenFails) => {
+            Some(_) if self.deviations.has(ReadSwitch::OpenFails) => {
                 return Ok(MethodOutcome::Failed("the file is in use".to_owned()));
             }
             Some(buffer) => Ok(Cow::Borrowed(buffer.text.as_str())),
-            None if self.deviations.has(Switch::OpenOnly) => {
+            None if self.deviations.has(ReadSwitch::OpenOnly) => {
                 return Ok(MethodOutcome::Failed("the file is not open".to_owned()));
             }
             None => disk::read(&key).map(Cow::Owned),
         };
         let content = match read {
             Ok(content) => content,
-            Err(DiskError::NotText(_)) if self.deviations.has(Switch::BadBytesUnanswered) => {
+            Err(DiskError::NotText(_)) if self.deviations.has(ReadSwitch::BadBytesUnanswered) => {
                 return Ok(MethodOutcome::Silence);
             }
-            Err(DiskError::NotText(_)) if self.deviations.has(Switch::LossyBytes) => {
+            Err(DiskError::NotText(_)) if self.deviations.has(ReadSwitch::LossyBytes) => {
                 String::from_utf8_lossy(&disk::read_bytes(&key).unwrap_or_default()).into_owned().into()
             }
-            Err(e) if e.is_missing() && self.deviations.has(Switch::MissingIsEmpty) => "".into(),
-            Err(DiskError::NotAFile(_)) if self.deviations.has(Switch::DirectoryIsListed) => "".into(),
+            Err(e) if e.is_missing() && self.deviations.has(ReadSwitch::MissingIsEmpty) => "".into(),
+            Err(DiskError::NotAFile(_)) if self.deviations.has(ReadSwitch::DirectoryIsListed) => "".into(),
             Err(e) => return Ok(MethodOutcome::Failed(e.to_string())),
         };
-        if content.is_empty() && self.deviations.has(Switch::RefusesEmptyFile) {
+        if content.is_empty() && self.deviations.has(ReadSwitch::RefusesEmptyFile) {
             return Ok(MethodOutcome::Failed("the file has no content".to_owned()));
         }
         let mut content: &str = &content;
-        if self.deviations.has(Switch::DropsFinalNewline) {
+        if self.deviations.has(ReadSwitch::DropsFinalNewline) {
             content = content.strip_suffix('\n').map_or(content, |c| c.strip_suffix('\r').unwrap_or(c));
         }
-        if let Some(most) = self.deviations.choose(|s| if let Switch::CutsAt(n) = s { Some(n) } else { None })
+        if let Some(most) = self.deviations.choose(|s| if let ReadSwitch::CutsAt(n) = s { Some(n) } else { None })
             && content.len() > most
         {
-            let _ = self.deviations.has(Switch::CutsAt(most));
+            let _ = self.deviations.has(ReadSwitch::CutsAt(most));
             content = &content[..content.floor_char_boundary(most)];
         }
         Ok(MethodOutcome::Done(match self.edition.results {
@@ -74,7 +166,7 @@ impl Editor {
     pub(super) fn edit_file(&mut self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
         let path = self.path_of(params, Method::EditFile)?;
         let key = self.find(&path, Method::EditFile);
-        if self.deviations.has(Switch::LeavesFolders)
+        if self.deviations.has(EditSwitch::LeavesFolders)
             && let Some(folder) = key.parent().filter(|f| !f.exists() && f.starts_with(&self.root))
         {
             let _ = std::fs::create_dir_all(folder);
@@ -102,30 +194,30 @@ impl Editor {
             Some(buffer) => buffer.text.clone(),
             None => match disk::read(key) {
                 // Where there is nothing to take bytes out of, a flaw that goes on all the same heeds no offsets.
-                Err(e) if e.is_missing() && self.deviations.has(Switch::MissingIsMade) => return Ok(new.to_owned()),
-                Err(DiskError::NotAFile(_)) if self.deviations.has(Switch::EditsFoldersGladly) => {
+                Err(e) if e.is_missing() && self.deviations.has(EditSwitch::MissingIsMade) => return Ok(new.to_owned()),
+                Err(DiskError::NotAFile(_)) if self.deviations.has(EditSwitch::DirectorySucceeds) => {
                     return Ok(new.to_owned());
                 }
                 read => read.map_err(|e| e.to_string())?,
             },
         };
         let (mut start, mut end) = (start, end);
-        if start > end && self.deviations.has(Switch::SwapsOffsets) {
+        if start > end && self.deviations.has(EditSwitch::SwapsOffsets) {
             (start, end) = (end, start);
         }
-        let inclusive =
-            self.deviations.has(Switch::EndInclusive) || new.is_empty() && self.deviations.has(Switch::EndOfBothKinds);
+        let inclusive = self.deviations.has(EditSwitch::EndInclusive)
+            || new.is_empty() && self.deviations.has(EditSwitch::EndOfBothKinds);
         if inclusive && start <= end {
             if end >= old.len() {
                 return Err(format!("the file has {} bytes, so there is no byte {end}", old.len()));
             }
             end = old.ceil_char_boundary(end + 1);
         }
-        if self.deviations.has(Switch::OffsetsInCharacters) {
+        if self.deviations.has(EditSwitch::OffsetsInCharacters) {
             let byte = |n| old.char_indices().nth(n).map_or(old.len(), |(i, _)| i);
             (start, end) = (byte(start), byte(end));
         }
-        if self.deviations.has(Switch::ClampsOffsets) {
+        if self.deviations.has(EditSwitch::ClampsOffsets) {
             (start, end) = (start.min(old.len()), end.min(old.len()));
         }
         if start > end {
@@ -134,15 +226,15 @@ impl Editor {
         if end > old.len() {
             return Err(format!("the file has {} bytes, so there is no byte {end}", old.len()));
         }
-        if new.is_empty() && start < end && self.deviations.has(Switch::DeletesNothing) {
+        if new.is_empty() && start < end && self.deviations.has(EditSwitch::DeletesNothing) {
             return Ok(old);
         }
-        if self.deviations.has(Switch::KeepsRange) {
+        if self.deviations.has(EditSwitch::KeepsRange) {
             end = start;
         }
         match (old.get(..start), old.get(end..)) {
             (Some(before), Some(after)) => Ok([before, new, after].concat()),
-            _ if self.deviations.has(Switch::CutsCharacters) => {
+            _ if self.deviations.has(EditSwitch::CutsCharacters) => {
                 let old = old.as_bytes();
                 Ok(String::from_utf8_lossy(&[&old[..start], new.as_bytes(), &old[end..]].concat()).into_owned())
             }
@@ -153,48 +245,48 @@ impl Editor {
     /// Makes editor and disk hold a new text, unless a flaw has it otherwise.
     fn put(&mut self, path: &Path, key: PathBuf, new: String) -> Result<(), String> {
         let mut new = new;
-        if (key.is_file() && self.deviations.has(Switch::EditsNothing))
-            || (key.is_dir() && self.deviations.has(Switch::EditsFoldersGladly))
-            || (self.edited.contains(&key) && self.deviations.has(Switch::FirstEditOnly))
+        if (key.is_file() && self.deviations.has(EditSwitch::DoesNothing))
+            || (key.is_dir() && self.deviations.has(EditSwitch::DirectorySucceeds))
+            || (self.edited.contains(&key) && self.deviations.has(EditSwitch::FirstOnly))
         {
             return Ok(());
         }
         let missing = !key.exists();
         let dirty = self.buffers.get(&key).is_some_and(|b| b.dirty);
         for (wrong, switch, why) in [
-            (true, Switch::RefusesEdits, "editing is not possible"),
-            (missing, Switch::RefusesNewFiles, "there is no such file"),
-            (new.is_empty(), Switch::RefusesEmptyText, "there is no content"),
-            (dirty, Switch::RefusesOverUnsaved, "the file has unsaved changes"),
+            (true, EditSwitch::Refuses, "editing is not possible"),
+            (missing, EditSwitch::RefusesNewFiles, "there is no such file"),
+            (new.is_empty(), EditSwitch::RefusesEmptyText, "there is no content"),
+            (dirty, EditSwitch::RefusesOverUnsaved, "the file has unsaved changes"),
         ] {
             if wrong && self.deviations.has(switch) {
                 return Err(why.to_owned());
             }
         }
-        if self.deviations.has(Switch::LosesUnicodeOnWrite) {
+        if self.deviations.has(EditSwitch::LosesUnicode) {
             new = new.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
         }
-        if self.deviations.has(Switch::CrlfToLf) {
+        if self.deviations.has(EditSwitch::CrlfToLf) {
             new = new.replace("\r\n", "\n");
         }
-        if new.len() > PIECE && self.deviations.has(Switch::CutsWrites) {
+        if new.len() > PIECE && self.deviations.has(EditSwitch::CutsAt64K) {
             new.truncate(new.floor_char_boundary(PIECE));
         }
-        if !new.is_empty() && !new.ends_with('\n') && self.deviations.has(Switch::AddsFinalNewline) {
+        if !new.is_empty() && !new.ends_with('\n') && self.deviations.has(EditSwitch::AddsFinalNewline) {
             new.push('\n');
         }
         if missing
-            && self.deviations.has(Switch::MakesFolders)
+            && self.deviations.has(EditSwitch::MakesFolders)
             && let Some(folder) = key.parent().filter(|f| f.starts_with(&self.root))
         {
             let _ = std::fs::create_dir_all(folder);
         }
-        if !missing && self.deviations.has(Switch::BufferOnly) {
+        if !missing && self.deviations.has(EditSwitch::BufferOnly) {
             self.load(path).map_err(|e| e.to_string())?;
         } else {
             disk::write(&self.root, &key, &new).map_err(|e| e.to_string())?;
         }
-        let others = self.deviations.has(Switch::EditsEveryMatch);
+        let others = self.deviations.has(EditSwitch::EveryMatch);
         if others {
             let name = key.to_string_lossy().into_owned();
             for (other, buffer) in &mut self.buffers {
@@ -205,12 +297,12 @@ impl Editor {
             }
         }
         if let Some(buffer) = self.buffers.get_mut(&key)
-            && !self.deviations.has(Switch::DiskButNotBuffer)
+            && !self.deviations.has(EditSwitch::DiskButNotBuffer)
         {
             buffer.text = new;
-            buffer.dirty = self.deviations.has(Switch::BufferOnly);
+            buffer.dirty = self.deviations.has(EditSwitch::BufferOnly);
         }
-        if !self.edited.contains(&key) && self.deviations.has(Switch::FirstEditOnly) {
+        if !self.edited.contains(&key) && self.deviations.has(EditSwitch::FirstOnly) {
             self.edited.push(key);
         }
         Ok(())
@@ -219,10 +311,11 @@ impl Editor {
     /// The path of a request. The guide's example has a relative one; the CLI sends absolute ones only.
     fn path_of(&self, params: &Params, method: Method) -> Result<PathBuf, MethodOutcome> {
         let path = string(params, "path")?;
-        let decodes = self.deviations.has(Switch::DecodesNames(method));
+        let decodes = self.deviations.has(PathSwitch::DecodesNames(method));
         let path = if decodes { misread_path(path) } else { path.to_owned() };
         let relative = !Path::new(&path).is_absolute();
-        if path.is_empty() || relative && self.edition.absolute_paths && !self.deviations.has(Switch::CliRelativePaths)
+        if path.is_empty()
+            || relative && self.edition.absolute_paths && !self.deviations.has(PathSwitch::CliRelativePaths)
         {
             return Err(MethodOutcome::Failed(format!("`{path}` is no absolute path")));
         }
@@ -232,7 +325,7 @@ impl Editor {
     /// The real path to use for a path that was asked for.
     fn find(&self, path: &Path, method: Method) -> PathBuf {
         let key = self.key(path);
-        if !self.buffers.contains_key(&key) && self.deviations.has(Switch::PartialName(method)) {
+        if !self.buffers.contains_key(&key) && self.deviations.has(PathSwitch::PartialName(method)) {
             let name = path.to_string_lossy();
             let similar = self.buffers.iter().find(|(_, b)| b.shown.to_string_lossy().contains(&*name));
             if let Some((similar, _)) = similar {

@@ -5,7 +5,92 @@ use crate::uri;
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::{Reply, Request, SendOptions};
 
-use super::deviations::{EditorDeviations, OverlookedFault, Switch, UpgradeFlaw};
+use super::deviations::EditorDeviations;
+
+/// What an editor can do otherwise with the token of a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenSwitch {
+    /// No token is accepted.
+    RefusesRightToken,
+    /// The token is compared as it stands in the URL.
+    NotDecoded,
+    /// The token is compared with the one way in which the editor would encode it.
+    OwnEncodingOnly,
+    /// All that follows `?auth=` is taken for the token.
+    WholeQuery,
+    /// Any token that is not empty is accepted.
+    AcceptsWrongToken,
+    /// The beginning of the token is accepted.
+    AcceptsPrefix,
+    /// A client without a token is accepted.
+    AcceptsMissingToken,
+    /// An empty token is accepted.
+    AcceptsEmptyToken,
+    /// A client with a wrong token is cut off without a response.
+    RefusesSilently,
+    /// A wrong token is refused with the status 400.
+    RefusesWith400,
+    /// A wrong token is refused with the status 403.
+    RefusesWith403,
+    /// A wrong token is refused by a close frame after the handshake.
+    RefusesAfterAccept,
+}
+
+/// What an editor can do otherwise with the rest of a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandshakeSwitch {
+    /// A handshake with the right token is answered in this way.
+    Upgrade(UpgradeFlaw),
+    /// When the connection of a client has ended, no other is accepted.
+    OneConnection,
+    /// A second client is refused while one is connected.
+    OneClient,
+    /// A ninth client is refused.
+    EightClients,
+    /// A handshake that offers subprotocols is refused.
+    RefusesSubprotocols,
+    /// A handshake that offers extensions is refused.
+    RefusesExtensions,
+    /// Header names are compared letter by letter.
+    HeadersByCase,
+    /// The `Connection` header must be `Upgrade` alone.
+    ConnectionExact,
+    /// A handshake with this fault is accepted.
+    Overlooks(OverlookedFault),
+    /// A plain HTTP request is answered with a page.
+    AnswersHttpWithPage,
+    /// A handshake that is no right one is cut off without a response.
+    HangsUp,
+    /// The refusal of a version does not tell the right one.
+    VersionNotTold,
+}
+
+/// Faults of a handshake request that a lax server overlooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverlookedFault {
+    Method,
+    HttpVersion,
+    Key,
+    Version,
+}
+
+/// How a handshake request with the right token is answered where it is not accepted as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpgradeFlaw {
+    ServerError,
+    Redirect,
+    Page,
+    Nothing,
+    HangUp,
+    HalfHead,
+    Nonsense,
+}
+
+impl UpgradeFlaw {
+    /// Every way.
+    pub const ALL: [Self; 7] =
+        [Self::ServerError, Self::Redirect, Self::Page, Self::Nothing, Self::HangUp, Self::HalfHead, Self::Nonsense];
+}
 
 /// The decision on a handshake request.
 #[derive(Debug)]
@@ -50,7 +135,7 @@ pub fn decide(
             HandshakeDecision::Refuse(Reply::refusing("503 Service Unavailable", "no more clients are served\n"))
         }
         None if knows_token(&request, token, deviations) => {
-            match UpgradeFlaw::ALL.into_iter().find(|how| deviations.has(Switch::Upgrade(*how))) {
+            match UpgradeFlaw::ALL.into_iter().find(|how| deviations.has(HandshakeSwitch::Upgrade(*how))) {
                 Some(how) => not_upgraded(accepting, how),
                 None => HandshakeDecision::Serve(apply_head_flaws(accepting, deviations)),
             }
@@ -72,16 +157,16 @@ pub fn decide(
 fn apply_reading_flaws(head: &mut Head, deviations: &EditorDeviations) {
     let mut words: Vec<String> = head.start.split(' ').map(str::to_owned).collect();
     if let [method, _, version] = words.as_mut_slice() {
-        if *method != "GET" && deviations.has(Switch::Overlooks(OverlookedFault::Method)) {
+        if *method != "GET" && deviations.has(HandshakeSwitch::Overlooks(OverlookedFault::Method)) {
             "GET".clone_into(method);
         }
-        if version.as_str() < "HTTP/1.1" && deviations.has(Switch::Overlooks(OverlookedFault::HttpVersion)) {
+        if version.as_str() < "HTTP/1.1" && deviations.has(HandshakeSwitch::Overlooks(OverlookedFault::HttpVersion)) {
             "HTTP/1.1".clone_into(version);
         }
         head.start = words.join(" ");
     }
     let mut pretend = |name: &str, value: &str, wrong: bool, fault| {
-        if wrong && deviations.has(Switch::Overlooks(fault)) {
+        if wrong && deviations.has(HandshakeSwitch::Overlooks(fault)) {
             head.headers.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
             head.headers.push((name.to_owned(), value.to_owned()));
         }
@@ -93,17 +178,18 @@ fn apply_reading_flaws(head: &mut Head, deviations: &EditorDeviations) {
         let odd_case = NAMES.iter().any(|n| n.eq_ignore_ascii_case(name) && n != name)
             || name == "Upgrade" && value.eq_ignore_ascii_case("websocket") && value != "websocket";
         let listed = name.eq_ignore_ascii_case("connection") && !value.eq_ignore_ascii_case("upgrade");
-        !(odd_case && deviations.has(Switch::HeadersByCase) || listed && deviations.has(Switch::ConnectionExact))
+        !(odd_case && deviations.has(HandshakeSwitch::HeadersByCase)
+            || listed && deviations.has(HandshakeSwitch::ConnectionExact))
     });
 }
 
 fn refuse_fault(head: &Head, what: &str, deviations: &EditorDeviations) -> HandshakeDecision {
     let text = format!("{what}\n");
-    if deviations.has(Switch::HangsUpOnBadHandshake) {
+    if deviations.has(HandshakeSwitch::HangsUp) {
         return HandshakeDecision::HangUp(None);
     }
     if !has_token(head, "upgrade", "websocket") {
-        if deviations.has(Switch::AnswersHttpWithPage) {
+        if deviations.has(HandshakeSwitch::AnswersHttpWithPage) {
             return HandshakeDecision::Refuse(Reply::refusing("200 OK", "an editor\n"));
         }
         let mut reply = Reply::refusing("426 Upgrade Required", &text);
@@ -118,7 +204,7 @@ fn refuse_fault(head: &Head, what: &str, deviations: &EditorDeviations) -> Hands
     if head.header("sec-websocket-version").any(|version| version != "13") {
         let mut reply = Reply::refusing("426 Upgrade Required", &text);
         reply.head.headers.push(("Upgrade".to_owned(), "websocket".to_owned()));
-        if !deviations.has(Switch::VersionNotTold) {
+        if !deviations.has(HandshakeSwitch::VersionNotTold) {
             reply.head.headers.push(("Sec-WebSocket-Version".to_owned(), "13".to_owned()));
         }
         return HandshakeDecision::Refuse(reply);
@@ -128,16 +214,16 @@ fn refuse_fault(head: &Head, what: &str, deviations: &EditorDeviations) -> Hands
 
 fn admits(request: &Request, deviations: &EditorDeviations, connections: ConnectionCount) -> bool {
     let offers = |name| request.head.header(name).next().is_some();
-    !(connections.now >= 1 && deviations.has(Switch::OneClient)
-        || connections.before && deviations.has(Switch::OneConnection)
-        || connections.now >= 8 && deviations.has(Switch::EightClients)
-        || offers("sec-websocket-protocol") && deviations.has(Switch::RefusesSubprotocols)
-        || offers("sec-websocket-extensions") && deviations.has(Switch::RefusesExtensions))
+    !(connections.now >= 1 && deviations.has(HandshakeSwitch::OneClient)
+        || connections.before && deviations.has(HandshakeSwitch::OneConnection)
+        || connections.now >= 8 && deviations.has(HandshakeSwitch::EightClients)
+        || offers("sec-websocket-protocol") && deviations.has(HandshakeSwitch::RefusesSubprotocols)
+        || offers("sec-websocket-extensions") && deviations.has(HandshakeSwitch::RefusesExtensions))
 }
 
 /// Whether the request shows the secret, in the query parameter `auth`, percent-encoded as much as its sender likes.
 fn knows_token(request: &Request, token: &str, deviations: &EditorDeviations) -> bool {
-    let shown = if deviations.has(Switch::WholeQueryIsToken) {
+    let shown = if deviations.has(TokenSwitch::WholeQuery) {
         request.target().split_once("?auth=").map(|(_, all)| all)
     } else {
         request.query("auth")
@@ -146,28 +232,28 @@ fn knows_token(request: &Request, token: &str, deviations: &EditorDeviations) ->
     if decoded.as_deref() == Some(token) {
         let encoded = decoded.as_deref() != shown;
         let own = encoded && shown.is_some_and(|s| !s.eq_ignore_ascii_case(&uri::encode(token, uri::COMPONENT)));
-        return !(deviations.has(Switch::RefusesRightToken)
-            || encoded && deviations.has(Switch::TokenNotDecoded)
-            || own && deviations.has(Switch::TokenOwnEncodingOnly));
+        return !(deviations.has(TokenSwitch::RefusesRightToken)
+            || encoded && deviations.has(TokenSwitch::NotDecoded)
+            || own && deviations.has(TokenSwitch::OwnEncodingOnly));
     }
     match decoded.as_deref() {
-        None => deviations.has(Switch::AcceptsMissingToken),
-        Some("") => deviations.has(Switch::AcceptsEmptyToken),
-        Some(_) if deviations.has(Switch::AcceptsWrongToken) => true,
-        Some(prefix) => token.starts_with(prefix) && deviations.has(Switch::AcceptsTokenPrefix),
+        None => deviations.has(TokenSwitch::AcceptsMissingToken),
+        Some("") => deviations.has(TokenSwitch::AcceptsEmptyToken),
+        Some(_) if deviations.has(TokenSwitch::AcceptsWrongToken) => true,
+        Some(prefix) => token.starts_with(prefix) && deviations.has(TokenSwitch::AcceptsPrefix),
     }
 }
 
 fn refuse_token(accepting: Reply, deviations: &EditorDeviations) -> HandshakeDecision {
-    if deviations.has(Switch::RefusesSilently) {
+    if deviations.has(TokenSwitch::RefusesSilently) {
         return HandshakeDecision::HangUp(None);
     }
-    if deviations.has(Switch::RefuseAfterAccept) {
+    if deviations.has(TokenSwitch::RefusesAfterAccept) {
         return HandshakeDecision::Close(accepting);
     }
-    let status = if deviations.has(Switch::Refuse400) {
+    let status = if deviations.has(TokenSwitch::RefusesWith400) {
         "400 Bad Request"
-    } else if deviations.has(Switch::Refuse403) {
+    } else if deviations.has(TokenSwitch::RefusesWith403) {
         "403 Forbidden"
     } else {
         "401 Unauthorized"

@@ -12,14 +12,53 @@ use crate::atomic_file::{self, Readable};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::{FOLDER, LockfileValues};
 
-use super::deviations::{EditorDeviations, EditorEffect, Switch};
+use super::deviations::{EditorDeviations, EditorEffect};
+
+/// What an editor can do otherwise with its lockfile: where it is, when it is written and removed, which token it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockfileSwitch {
+    /// The lockfile is in `amp`, not in `amp/ide`.
+    Elsewhere,
+    /// The lockfile is called `editor.json`.
+    FixedName,
+    /// Only half of the lockfile is written.
+    Torn,
+    /// The lockfile is empty.
+    Empty,
+    /// The lockfile stays when the editor exits.
+    Left,
+    /// The lockfile comes a third of a second after the port accepts connections.
+    Late,
+    /// The lockfile is half written for a third of a second.
+    InTwoWrites,
+    /// Without variables the data home is `~/.config`.
+    IgnoresHome,
+    /// `XDG_DATA_HOME` is not looked at.
+    IgnoresXdg,
+    /// `AMP_DATA_HOME` is not looked at.
+    IgnoresAmpDataHome,
+    /// The lockfile is in `~/.local/share` whatever variables say.
+    HomeOnly,
+    /// The token has seven characters.
+    ShortToken,
+    /// The token is the same at each start.
+    SameToken,
+    /// The token needs no percent-encoding.
+    PlainToken,
+    /// The editor leaves a mark that it runs, and has no lockfile when it finds one.
+    BlockedByOwnTrace,
+    /// The editor has no lockfile when there is another one.
+    BlockedByLockfiles,
+    /// The editor removes all lockfiles when it starts.
+    RemovesOtherLockfiles,
+}
 
 /// The data home; a flaw may overlook what names it.
 pub fn editor_data_home(deviations: &EditorDeviations, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let ignored = IgnoredVariables {
-        amp: deviations.has(Switch::IgnoresAmpDataHome) || deviations.has(Switch::HomeOnly),
-        xdg: deviations.has(Switch::IgnoresXdg) || deviations.has(Switch::HomeOnly),
-        home: deviations.has(Switch::IgnoresHome),
+        amp: deviations.has(LockfileSwitch::IgnoresAmpDataHome) || deviations.has(LockfileSwitch::HomeOnly),
+        xdg: deviations.has(LockfileSwitch::IgnoresXdg) || deviations.has(LockfileSwitch::HomeOnly),
+        home: deviations.has(LockfileSwitch::IgnoresHome),
     };
     data_home(ignored, env)
 }
@@ -44,22 +83,22 @@ impl Lockfile {
         deviations: &EditorDeviations,
         content: &LockfileValues<'_>,
     ) -> io::Result<Option<Self>> {
-        let folder = data_home.join(if deviations.has(Switch::LockfileElsewhere) { "amp" } else { FOLDER });
+        let folder = data_home.join(if deviations.has(LockfileSwitch::Elsewhere) { "amp" } else { FOLDER });
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&folder)?;
-        if deviations.has(Switch::RemovesOtherLockfiles) {
+        if deviations.has(LockfileSwitch::RemovesOtherLockfiles) {
             for other in lockfiles(&folder)? {
                 let _ = std::fs::remove_file(other);
             }
         }
-        if deviations.has(Switch::BlockedByLockfiles) && !lockfiles(&folder)?.is_empty() {
+        if deviations.has(LockfileSwitch::BlockedByLockfiles) && !lockfiles(&folder)?.is_empty() {
             return Ok(None);
         }
         let running = data_home.join("amp/.running");
-        if deviations.has(Switch::BlockedByOwnTrace) {
+        if deviations.has(LockfileSwitch::BlockedByOwnTrace) {
             if running.exists() {
                 return Ok(None);
             }
@@ -68,20 +107,20 @@ impl Lockfile {
         let keys = content_json(edition, deviations, content);
         let port = keys["port"].as_u64().unwrap_or(content.port.into());
         let mut text = keys.to_string();
-        if deviations.has(Switch::LockfileTorn) {
+        if deviations.has(LockfileSwitch::Torn) {
             text.truncate(text.len() / 2);
         }
-        let name = if deviations.has(Switch::LockfileName) { "editor".to_owned() } else { port.to_string() };
+        let name = if deviations.has(LockfileSwitch::FixedName) { "editor".to_owned() } else { port.to_string() };
         let path = folder.join(format!("{name}.json"));
-        if deviations.has(Switch::LockfileEmpty) {
+        if deviations.has(LockfileSwitch::Empty) {
             text.clear();
         }
-        let lockfile = Self { path, leave: deviations.has(Switch::LockfileLeft), removed: Arc::default() };
-        let halves = deviations.has(Switch::LockfileInTwoWrites);
+        let lockfile = Self { path, leave: deviations.has(LockfileSwitch::Left), removed: Arc::default() };
+        let halves = deviations.has(LockfileSwitch::InTwoWrites);
         if halves {
             atomic_file::write(&lockfile.path, &text.as_bytes()[..text.len() / 2], Readable::ByOwner)?;
         }
-        if halves || deviations.has(Switch::LockfileLate) {
+        if halves || deviations.has(LockfileSwitch::Late) {
             lockfile.write_later(text);
         } else {
             atomic_file::write(&lockfile.path, text.as_bytes(), Readable::ByOwner)?;

@@ -7,12 +7,66 @@ use serde_json::{Map, Value, json};
 use crate::protocol::amp::editions::{DiagnosticsForm, ResultForm};
 use crate::protocol::amp::names::Method;
 
-use super::deviations::Switch;
 use super::disk::{self, UriError};
 use super::model::{Editor, FileDiagnostic, Notification};
 use super::outgoing::MethodOutcome;
 use super::request::INVALID_PARAMS;
 use super::text::{self, Pos};
+
+/// What an editor can do otherwise with the parameters of requests, `ping` and `authenticate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MethodSwitch {
+    /// A request without a parameter succeeds.
+    MissingParamSucceeds,
+    /// A request with a parameter of the wrong type succeeds.
+    WrongParamSucceeds,
+    /// A parameter that is not known makes a request fail.
+    RefusesExtraKeys,
+    /// A ping is answered with the first line of its message.
+    PingOneLine,
+    /// `authenticate` accepts no token.
+    AuthenticateRefuses,
+    /// `authenticate` accepts any token.
+    AuthenticateAccepts,
+}
+
+/// What an editor can do otherwise with `getDiagnostics`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiagnosticsSwitch {
+    /// `getDiagnostics` reports none.
+    NoDiagnostics,
+    /// `getDiagnostics` reports one diagnostic of each file.
+    FirstOnly,
+    /// `getDiagnostics` fails where there are none.
+    ErrorWhenNone,
+    /// `getDiagnostics` reports nothing for a directory.
+    OfFilesOnly,
+    /// `getDiagnostics` reports those of every file, whatever the path.
+    OfEverything,
+    /// `getDiagnostics` reports those of the file with the caret.
+    OfCurrentOnly,
+    /// Files belong to a path if theirs begins with it as text.
+    ByPrefix,
+    /// The offsets of diagnostics are counted in their line.
+    OffsetsInLine,
+}
+
+/// What an editor can do otherwise with `openURI`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenUriSwitch {
+    /// `openURI` takes the rest of the URI for the path, undecoded.
+    Raw,
+    /// `openURI` opens nothing.
+    Refuses,
+    /// A file that `openURI` opened is not visible.
+    Hidden,
+    /// `openURI` succeeds for a file that does not exist.
+    Missing,
+    /// `openURI` succeeds for any scheme.
+    AnyScheme,
+    /// `openURI` succeeds for what is no URI.
+    Anything,
+}
 
 /// The parameters of a request.
 pub(super) type Params = Map<String, Value>;
@@ -22,7 +76,7 @@ impl Editor {
     pub(super) fn call(&mut self, method: Method, params: &Params) -> (MethodOutcome, Vec<Notification>) {
         let unknown = params.keys().find(|key| self.edition.params(method).all(|known| known != *key));
         if let Some(key) = unknown
-            && self.deviations.has(Switch::RefusesExtraKeys)
+            && self.deviations.has(MethodSwitch::RefusesExtraKeys)
         {
             return (MethodOutcome::Refused(INVALID_PARAMS, format!("unknown parameter `{key:.80}`")), vec![]);
         }
@@ -39,40 +93,40 @@ impl Editor {
 
     fn ping(&self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
         let message = string(params, "message")?;
-        let first_line = self.deviations.has(Switch::PingOneLine);
+        let first_line = self.deviations.has(MethodSwitch::PingOneLine);
         let message = if first_line { message.lines().next().unwrap_or("pong") } else { message };
         Ok(MethodOutcome::Done(json!({"message": message})))
     }
 
     fn authenticate(&self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
         let right = string(params, "authToken")? == self.token;
-        let right = (right && !self.deviations.has(Switch::AuthenticateRefuses))
-            || self.deviations.has(Switch::AuthenticateAccepts);
+        let right = (right && !self.deviations.has(MethodSwitch::AuthenticateRefuses))
+            || self.deviations.has(MethodSwitch::AuthenticateAccepts);
         Ok(MethodOutcome::Done(json!({"authenticated": right})))
     }
 
     fn open_uri(&mut self, params: &Params) -> Result<(MethodOutcome, Vec<Notification>), MethodOutcome> {
         let uri = string(params, "uri")?;
         let success = || (MethodOutcome::Done(json!({"success": true})), vec![]);
-        if self.deviations.has(Switch::RefusesUris) {
+        if self.deviations.has(OpenUriSwitch::Refuses) {
             return Ok((MethodOutcome::Failed("cannot open anything".to_owned()), vec![]));
         }
         let path = match disk::to_path(uri) {
             Ok(path) => path,
-            Err(UriError::Scheme) if self.deviations.has(Switch::OpensAnyScheme) => return Ok(success()),
-            Err(UriError::NoScheme) if self.deviations.has(Switch::OpensAnything) => return Ok(success()),
+            Err(UriError::Scheme) if self.deviations.has(OpenUriSwitch::AnyScheme) => return Ok(success()),
+            Err(UriError::NoScheme) if self.deviations.has(OpenUriSwitch::Anything) => return Ok(success()),
             Err(e) => return Ok((MethodOutcome::Failed(e.to_string()), vec![])),
         };
-        let raw = self.deviations.has(Switch::OpensRawUri);
+        let raw = self.deviations.has(OpenUriSwitch::Raw);
         let path = if raw { uri.trim_start_matches("file://") } else { &path };
         let before = self.visible.len();
         match self.open(Path::new(path)) {
-            Ok(_) if self.deviations.has(Switch::OpensHidden) => {
+            Ok(_) if self.deviations.has(OpenUriSwitch::Hidden) => {
                 self.visible.truncate(before);
                 Ok(success())
             }
             Ok(notifications) => Ok((success().0, notifications)),
-            Err(e) if e.is_missing() && self.deviations.has(Switch::OpensMissing) => Ok(success()),
+            Err(e) if e.is_missing() && self.deviations.has(OpenUriSwitch::Missing) => Ok(success()),
             Err(e) => Ok((MethodOutcome::Failed(e.to_string()), vec![])),
         }
     }
@@ -80,7 +134,7 @@ impl Editor {
     /// The success with which a flawed editor responds to parameters that are missing or wrong.
     fn lenient(&self, method: Method, params: &Params, refused: MethodOutcome) -> MethodOutcome {
         let missing = self.edition.params(method).any(|key| !params.contains_key(key));
-        let lax = if missing { Switch::MissingParamSucceeds } else { Switch::WrongParamSucceeds };
+        let lax = if missing { MethodSwitch::MissingParamSucceeds } else { MethodSwitch::WrongParamSucceeds };
         if !self.deviations.has(lax) {
             return refused;
         }
@@ -127,16 +181,16 @@ impl Editor {
             .filter(|(key, _)| wanted.is_none_or(|path| self.in_scope(key, path)))
             .map(|(key, items)| (key, items.as_slice()))
             .collect();
-        if self.deviations.has(Switch::NoDiagnostics) {
+        if self.deviations.has(DiagnosticsSwitch::NoDiagnostics) {
             found.clear();
         }
-        if self.deviations.has(Switch::DiagnosticsOfCurrentOnly) {
+        if self.deviations.has(DiagnosticsSwitch::OfCurrentOnly) {
             found.retain(|(key, _)| self.selection.as_ref().is_some_and(|s| s.path == **key));
         }
-        if self.deviations.has(Switch::FirstDiagnosticOnly) {
+        if self.deviations.has(DiagnosticsSwitch::FirstOnly) {
             found.iter_mut().for_each(|(_, items)| *items = &items[..1.min(items.len())]);
         }
-        if found.is_empty() && self.deviations.has(Switch::ErrorWhenNoDiagnostics) {
+        if found.is_empty() && self.deviations.has(DiagnosticsSwitch::ErrorWhenNone) {
             return Ok(MethodOutcome::Refused(NO_DIAGNOSTICS, "there are no diagnostics".to_owned()));
         }
         Ok(MethodOutcome::Done(match self.edition.diagnostics {
@@ -151,14 +205,14 @@ impl Editor {
 
     /// Whether a file is asked for: by its own path, or by that of a folder around it.
     fn in_scope(&self, key: &Path, path: &str) -> bool {
-        if self.deviations.has(Switch::DiagnosticsOfEverything) {
+        if self.deviations.has(DiagnosticsSwitch::OfEverything) {
             return true;
         }
-        if self.deviations.has(Switch::DiagnosticsByString) {
+        if self.deviations.has(DiagnosticsSwitch::ByPrefix) {
             return self.shown(key).to_string_lossy().starts_with(path);
         }
         let wanted = self.key(Path::new(path));
-        *key == wanted || key.starts_with(&wanted) && !self.deviations.has(Switch::DiagnosticsOfFilesOnly)
+        *key == wanted || key.starts_with(&wanted) && !self.deviations.has(DiagnosticsSwitch::OfFilesOnly)
     }
 
     /// The diagnostics of one file.
@@ -170,7 +224,7 @@ impl Editor {
 
     fn diagnostic(&self, content: &str, d: &FileDiagnostic) -> Value {
         let unit = self.deviations.columns();
-        let offset = |pos: Pos| match self.deviations.has(Switch::OffsetsInLine) {
+        let offset = |pos: Pos| match self.deviations.has(DiagnosticsSwitch::OffsetsInLine) {
             true => text::column(content, pos, unit),
             false => text::measure(&content[..text::offset(content, pos)], unit),
         };

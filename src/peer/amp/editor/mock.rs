@@ -16,8 +16,9 @@ use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind,
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::LockfileValues;
 
-use super::deviations::{EditorDeviations, Switch, TABLE};
-use super::lockfile::{self, Lockfile};
+use super::deviations::{EditorDeviations, TABLE};
+use super::handshake::TokenSwitch;
+use super::lockfile::{self, Lockfile, LockfileSwitch};
 use super::model::Editor;
 use super::server;
 use super::shared::{Phase, SharedServer};
@@ -261,7 +262,7 @@ impl Mock for MockEditor {
 
 /// A secret that nobody can guess. Its end is no letter, so that clients have to encode it and we to decode it.
 fn new_token(deviations: &EditorDeviations) -> Result<String, MockError> {
-    if deviations.has(Switch::SameToken) {
+    if deviations.has(LockfileSwitch::SameToken) {
         return Ok("always-the-same-token/+=".to_owned());
     }
     let mut bytes = [0; 32];
@@ -269,14 +270,14 @@ fn new_token(deviations: &EditorDeviations) -> Result<String, MockError> {
         .and_then(|mut random| std::io::Read::read_exact(&mut random, &mut bytes))
         .map_err(|source| system("make up a token from /dev/urandom".to_owned(), source))?;
     // What refuses every token is not to be taken for what reads none that is encoded.
-    let plain = deviations.has(Switch::PlainToken) || deviations.has(Switch::RefusesRightToken);
+    let plain = deviations.has(LockfileSwitch::PlainToken) || deviations.has(TokenSwitch::RefusesRightToken);
     let engine = if plain {
         base64::engine::general_purpose::URL_SAFE_NO_PAD
     } else {
         base64::engine::general_purpose::STANDARD
     };
     let token = engine.encode(bytes);
-    if deviations.has(Switch::ShortToken) {
+    if deviations.has(LockfileSwitch::ShortToken) {
         return Ok(format!("{}/+=", &token[..4]));
     }
     Ok(token)

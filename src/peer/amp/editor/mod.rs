@@ -13,7 +13,7 @@ mod methods;
 mod mock;
 pub(super) mod model;
 pub(super) mod outgoing;
-mod request;
+pub(super) mod request;
 mod server;
 mod session;
 pub(super) mod shared;

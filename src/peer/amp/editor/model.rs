@@ -6,9 +6,30 @@ use std::path::{Path, PathBuf};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::names::NotificationKind;
 
-use super::deviations::{EditorDeviations, Switch};
+use super::deviations::EditorDeviations;
 use super::disk::{self, DiskError};
 use super::text::{self, Pos};
+
+/// What an editor can do otherwise where its user does something or a client connects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateSwitch {
+    /// A client that has just connected is told only who the editor is.
+    NoStateAtFirst,
+    /// A client that has just connected is not told of the selection.
+    NoSelectionAtFirst,
+    /// A client that has just connected is not told which files are visible.
+    NoFilesAtFirst,
+    /// `pluginMetadata` is not sent.
+    NoMetadata,
+    /// `pluginMetadata` comes after files and selection.
+    MetadataLate,
+    /// Clients are not told that a file was closed.
+    OnlyOpenings,
+    /// When the file with the selection is closed, clients are not told where the user is then.
+    StaysInClosed,
+    /// Nothing can be selected, changed or found fault with in a file that was not opened before.
+    OnlyOpenFiles,
+}
 
 /// A mock editor with one folder open. Knows nothing of connections.
 #[derive(Debug)]
@@ -161,10 +182,10 @@ impl Editor {
             return vec![];
         }
         let mut notifications = vec![];
-        if !self.deviations.has(Switch::OnlyOpenings) {
+        if !self.deviations.has(StateSwitch::OnlyOpenings) {
             notifications.push(Notification::VisibleFiles);
         }
-        if left && self.selection.is_some() && !self.deviations.has(Switch::StaysInClosed) {
+        if left && self.selection.is_some() && !self.deviations.has(StateSwitch::StaysInClosed) {
             notifications.push(Notification::Selection);
         }
         notifications
@@ -212,17 +233,17 @@ impl Editor {
     pub fn initial_notifications(&self) -> Vec<Notification> {
         let mut notifications = vec![Notification::Metadata, Notification::VisibleFiles];
         notifications.extend(self.selection.as_ref().map(|_| Notification::Selection));
-        if self.deviations.has(Switch::NoStateAtFirst) {
+        if self.deviations.has(StateSwitch::NoStateAtFirst) {
             notifications.truncate(1);
         }
         let unwanted = |notification: &Notification| match notification {
-            Notification::Metadata => self.deviations.has(Switch::NoMetadata),
-            Notification::VisibleFiles => self.deviations.has(Switch::NoFilesAtFirst),
-            Notification::Selection => self.deviations.has(Switch::NoSelectionAtFirst),
+            Notification::Metadata => self.deviations.has(StateSwitch::NoMetadata),
+            Notification::VisibleFiles => self.deviations.has(StateSwitch::NoFilesAtFirst),
+            Notification::Selection => self.deviations.has(StateSwitch::NoSelectionAtFirst),
             _ => false,
         };
         notifications.retain(|n| !unwanted(n));
-        if self.deviations.has(Switch::MetadataLate) {
+        if self.deviations.has(StateSwitch::MetadataLate) {
             notifications.reverse();
         }
         notifications

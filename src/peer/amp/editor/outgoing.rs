@@ -7,10 +7,40 @@ use serde_json::{Map, Value, json};
 use crate::protocol::amp::editions::{AmpEdition, PlaceForm, ResultForm};
 use crate::protocol::amp::names::{Method, NotificationKind};
 
-use super::deviations::{EditorDeviations, EditorEffect, MessageFilter, Switch};
+use super::deviations::{EditorDeviations, EditorEffect, MessageFilter};
 use super::disk;
 use super::model::{Editor, Notification, Selection};
-use super::text::{self, Pos};
+use super::text::{self, ColumnUnit, Pos};
+
+/// What an editor can do otherwise with notifications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotificationSwitch {
+    /// Clients are not told of this.
+    Silent(NotificationKind),
+    /// The first client alone is told of this.
+    FirstClientOnly(NotificationKind),
+    /// The range of a selection over several lines ends with the first one.
+    FirstLineOnly,
+    /// The `content` of a selection is what the disk has there.
+    DiskContent,
+    /// The content of a caret is the text of its line.
+    CaretWithLine,
+    /// Clients are not told that no file is visible any more.
+    NeverEmpty,
+}
+
+/// What an editor can do otherwise in how it writes responses and notifications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormSwitch {
+    /// Columns are counted in this unit.
+    ColumnsIn(ColumnUnit),
+    /// URIs are percent-encoded where they need not be.
+    EagerEncoding,
+    /// What could not be done is reported by an error.
+    ErrorsForFailures,
+    /// A request that is not understood is reported by `success: false`.
+    FailuresForErrors,
+}
 
 /// A message to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,14 +75,14 @@ pub fn encode_response(
 ) -> Outgoing {
     // Where a `readFile` gives the content alone, an error is the plainest way to say that it failed.
     let no_failure = edition.results == ResultForm::Bare && method == Some(Method::ReadFile);
-    use super::deviations::Switch::{ErrorsForFailures, FailuresForErrors};
     let outcome = match outcome {
         MethodOutcome::Failed(text)
-            if deviations.has(ErrorsForFailures) || (no_failure && !deviations.has(FailuresForErrors)) =>
+            if deviations.has(FormSwitch::ErrorsForFailures)
+                || (no_failure && !deviations.has(FormSwitch::FailuresForErrors)) =>
         {
             MethodOutcome::Refused(SERVER_ERROR, text)
         }
-        MethodOutcome::Refused(_, text) if !name.is_empty() && deviations.has(FailuresForErrors) => {
+        MethodOutcome::Refused(_, text) if !name.is_empty() && deviations.has(FormSwitch::FailuresForErrors) => {
             MethodOutcome::Failed(text)
         }
         outcome => outcome,
@@ -138,7 +168,7 @@ impl Editor {
     pub fn notification(&self, notification: &Notification) -> Option<Outgoing> {
         let topic = notification.topic();
         self.deviations.reset_last_flaw();
-        if self.deviations.has(Switch::Silent(topic)) {
+        if self.deviations.has(NotificationSwitch::Silent(topic)) {
             return None;
         }
         let data = match notification {
@@ -153,7 +183,7 @@ impl Editor {
     }
 
     fn visible_data(&self) -> Option<Value> {
-        if self.visible.is_empty() && self.deviations.has(Switch::NeverEmpty) {
+        if self.visible.is_empty() && self.deviations.has(NotificationSwitch::NeverEmpty) {
             return None;
         }
         let paths = self.visible.iter().map(|key| self.shown(key));
@@ -169,16 +199,16 @@ impl Editor {
         // The text may have become shorter since.
         let (start, end) = (text::clamp(&content, selection.start), text::clamp(&content, selection.end));
         let mut reported_end = end;
-        if self.deviations.has(Switch::FirstLineOnly) && end.line > start.line {
+        if self.deviations.has(NotificationSwitch::FirstLineOnly) && end.line > start.line {
             reported_end = text::clamp(&content, Pos { line: start.line, col: usize::MAX });
         }
         if self.edition.places == PlaceForm::Positions {
             let place = |pos: Pos| json!({"line": pos.line, "col": self.column(&content, pos)});
             return Some(json!({"path": self.path(shown), "start": place(start), "end": place(reported_end)}));
         }
-        let selected = if start == end && self.deviations.has(Switch::CaretWithLine) {
+        let selected = if start == end && self.deviations.has(NotificationSwitch::CaretWithLine) {
             text::line(&content, start.line).to_owned()
-        } else if self.deviations.has(Switch::DiskContent) {
+        } else if self.deviations.has(NotificationSwitch::DiskContent) {
             text::slice(&disk::read(key).unwrap_or_default(), start, end).to_owned()
         } else {
             text::slice(&content, start, end).to_owned()
@@ -202,7 +232,7 @@ impl Editor {
     /// The URI of a path in messages to clients.
     pub(super) fn uri(&self, path: &Path) -> String {
         let path = path.to_string_lossy();
-        let eager = self.deviations.has(Switch::EagerEncoding);
+        let eager = self.deviations.has(FormSwitch::EagerEncoding);
         disk::from_path(&path, if eager { disk::Encode::Eager } else { disk::Encode::Needed })
     }
 
@@ -213,6 +243,6 @@ impl Editor {
 
     /// Whether a notice may go to a client, `place` being its place among those connected.
     pub(super) fn reaches(&self, topic: NotificationKind, place: usize) -> bool {
-        place == 0 || !self.deviations.has(Switch::FirstClientOnly(topic))
+        place == 0 || !self.deviations.has(NotificationSwitch::FirstClientOnly(topic))
     }
 }

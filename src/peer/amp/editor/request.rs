@@ -8,9 +8,43 @@ use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::envelope;
 use crate::protocol::amp::names::Method;
 
-use super::deviations::{EditorDeviations, Switch, Trigger};
+use super::deviations::EditorDeviations;
 use super::model::{Editor, Notification};
 use super::outgoing::{self, MethodOutcome, Outgoing};
+use super::shared::Trigger;
+
+/// What an editor can do otherwise with a request, whatever its method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestSwitch {
+    /// Requests are understood only without white space, the id first.
+    OnlyCompact,
+    /// Characters beyond ASCII in requests are lost.
+    AsciiOnly,
+    /// Escaped characters in requests are taken as they stand.
+    EscapesKept,
+    /// A number is taken for the id of a request.
+    TakesNumericIds,
+    /// A message without an id that can be read is not answered.
+    QuietOnBadInput,
+    /// A request without a method is not answered.
+    NoMethodUnanswered,
+    /// A request without a method succeeds.
+    NoMethodSucceeds,
+    /// A method that does not exist is not answered.
+    UnknownUnanswered,
+    /// A method that does not exist succeeds.
+    UnknownSucceeds,
+    /// What cannot be done is not answered.
+    FailuresUnanswered,
+    /// Every answer is sent twice.
+    AnswersTwice,
+    /// Every answer takes more than two seconds.
+    SlowAnswers,
+    /// A ping is answered after more than two seconds.
+    SlowPings,
+    /// Answers take their time, well below the client's bound.
+    Unhurried,
+}
 
 /// A message of a client, read.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +105,7 @@ pub fn read(edition: &AmpEdition, deviations: &EditorDeviations, bytes: &[u8]) -
         return invalid(&Value::Null, "`clientRequest` must be an object");
     };
     let id = request.get("id").cloned().unwrap_or(Value::Null);
-    if !(id.is_string() || (edition.numeric_ids || deviations.has(Switch::TakesNumericIds)) && id.is_number()) {
+    if !(id.is_string() || (edition.numeric_ids || deviations.has(RequestSwitch::TakesNumericIds)) && id.is_number()) {
         return invalid(&if id.is_number() { id } else { Value::Null }, "the request needs an `id` that is a string");
     }
     if let Some(wrapper) =
@@ -99,13 +133,13 @@ pub fn read(edition: &AmpEdition, deviations: &EditorDeviations, bytes: &[u8]) -
 /// The text as a flawed reader reads it.
 fn apply_reading_flaws<'a>(deviations: &EditorDeviations, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     let escaped = bytes.windows(2).any(|pair| pair == b"\\u");
-    if deviations.has(Switch::OnlyCompactRequests) && !escaped && !bytes.starts_with(b"{\"clientRequest\":{\"id\":") {
+    if deviations.has(RequestSwitch::OnlyCompact) && !escaped && !bytes.starts_with(b"{\"clientRequest\":{\"id\":") {
         return b"!".as_slice().into();
     }
-    if deviations.has(Switch::EscapesKept) {
+    if deviations.has(RequestSwitch::EscapesKept) {
         return String::from_utf8_lossy(bytes).replace("\\u", "\\\\u").into_bytes().into();
     }
-    if deviations.has(Switch::AsciiRequests) {
+    if deviations.has(RequestSwitch::AsciiOnly) {
         let text = String::from_utf8_lossy(bytes);
         return text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect::<String>().into_bytes().into();
     }
@@ -157,13 +191,13 @@ impl Editor {
             ClientRequest::Invalid { id, name, code, message, kind } => {
                 let unknown = code == METHOD_NOT_FOUND;
                 let no_method = code == INVALID_REQUEST && !id.is_null();
-                let quiet = [Switch::QuietOnBadInput, Switch::OnlyCompactRequests, Switch::EscapesKept];
-                let outcome = if unknown && self.deviations.has(Switch::UnknownSucceeds)
-                    || no_method && self.deviations.has(Switch::NoMethodSucceeds)
+                let quiet = [RequestSwitch::QuietOnBadInput, RequestSwitch::OnlyCompact, RequestSwitch::EscapesKept];
+                let outcome = if unknown && self.deviations.has(RequestSwitch::UnknownSucceeds)
+                    || no_method && self.deviations.has(RequestSwitch::NoMethodSucceeds)
                 {
                     MethodOutcome::Done(serde_json::json!({}))
-                } else if unknown && self.deviations.has(Switch::UnknownUnanswered)
-                    || no_method && self.deviations.has(Switch::NoMethodUnanswered)
+                } else if unknown && self.deviations.has(RequestSwitch::UnknownUnanswered)
+                    || no_method && self.deviations.has(RequestSwitch::NoMethodUnanswered)
                     || id.is_null() && quiet.into_iter().any(|switch| self.deviations.has(switch))
                 {
                     MethodOutcome::Silence
@@ -180,10 +214,10 @@ impl Editor {
 
     fn responses(&self, id: &Value, method: Option<Method>, name: &str, outcome: MethodOutcome) -> Vec<Outgoing> {
         let failed = matches!(outcome, MethodOutcome::Failed(_) | MethodOutcome::Refused(..));
-        if outcome == MethodOutcome::Silence || failed && self.deviations.has(Switch::FailuresUnanswered) {
+        if outcome == MethodOutcome::Silence || failed && self.deviations.has(RequestSwitch::FailuresUnanswered) {
             return vec![];
         }
-        let twice = self.deviations.has(Switch::AnswersTwice);
+        let twice = self.deviations.has(RequestSwitch::AnswersTwice);
         let response = outgoing::encode_response(self.edition, &self.deviations, id, method, name, outcome);
         if failed {
             self.deviations.history().error();
@@ -192,11 +226,11 @@ impl Editor {
     }
 
     fn delay(&self, method: Method) -> Option<Duration> {
-        let slow = self.deviations.has(Switch::SlowAnswers)
-            || method == Method::Ping && self.deviations.has(Switch::SlowPings);
+        let slow = self.deviations.has(RequestSwitch::SlowAnswers)
+            || method == Method::Ping && self.deviations.has(RequestSwitch::SlowPings);
         match slow {
             true => Some(SLOW_DELAY),
-            false => self.deviations.has(Switch::Unhurried).then_some(UNHURRIED_DELAY),
+            false => self.deviations.has(RequestSwitch::Unhurried).then_some(UNHURRIED_DELAY),
         }
     }
 }

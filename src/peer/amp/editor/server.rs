@@ -19,10 +19,10 @@ use crate::wire::tcp::{self, accept_retrying};
 use crate::wire::websocket::{self, AcceptError};
 use crate::wire::{Limits, Tap};
 
-use super::deviations::{EditorDeviations, Switch, Trigger};
+use super::deviations::EditorDeviations;
 use super::handshake::{self, HandshakeDecision};
 use super::session::{self, EditorSession};
-use super::shared::{Phase, SharedServer, reached};
+use super::shared::{Phase, SharedServer, SharedSwitch, Trigger, reached};
 
 /// No message longer than this is taken, in bytes.
 pub const MAX_MESSAGE: usize = 32 << 20;
@@ -45,9 +45,20 @@ const LIMITS: Limits = Limits {
     write: Duration::from_secs(10),
 };
 
+/// What an editor can do otherwise where it listens and accepts connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenSwitch {
+    /// The editor listens on 127.0.0.2 only.
+    Elsewhere,
+    /// The handshake must come in one TCP segment.
+    OneSegmentHead,
+    /// While one client makes its handshake no other can.
+    HandshakeBlocksOthers,
+}
+
 /// Listens on a loopback address. The ports that clients of the edition scan are preferred.
 pub fn listen(edition: &AmpEdition, port: Option<u16>, deviations: &EditorDeviations) -> io::Result<TcpListener> {
-    let elsewhere = deviations.has(Switch::ListensElsewhere);
+    let elsewhere = deviations.has(ListenSwitch::Elsewhere);
     let host = if elsewhere { Ipv4Addr::new(127, 0, 0, 2) } else { Ipv4Addr::LOCALHOST };
     // At the same port of 127.0.0.1 another editor may listen, which clients would take for this one.
     if let Some(ports) = edition.lockfile.ports.filter(|_| port.is_none() && !elsewhere) {
@@ -82,7 +93,7 @@ pub async fn run(listener: TcpListener, shared: SharedServer) {
         let shared = shared.clone();
         let deviations = shared.deviations();
         deviations.history().connection();
-        let blocks = deviations.has(Switch::HandshakeBlocksOthers);
+        let blocks = deviations.has(ListenSwitch::HandshakeBlocksOthers);
         let accept_client = accept_client(stream, shared.count_connection(), shared);
         if blocks {
             // The flaw: a handshake at a time.
@@ -110,7 +121,7 @@ async fn accept_client(stream: TcpStream, number: u64, shared: SharedServer) -> 
     let deviations = shared.deviations();
     let stream = behind_relay(stream, &deviations, &shared).await?;
     let tap = Tap::new(shared.recorder().clone(), format!("c{number}"), End::Server);
-    let limits = match deviations.has(Switch::HandshakeBlocksOthers) {
+    let limits = match deviations.has(ListenSwitch::HandshakeBlocksOthers) {
         true => Limits { handshake: Duration::from_secs(3600), ..LIMITS },
         false => LIMITS,
     };
@@ -167,14 +178,14 @@ pub async fn behind_relay(
     deviations: &EditorDeviations,
     shared: &SharedServer,
 ) -> Option<TcpStream> {
-    if deviations.has(Switch::OneSegmentHead) {
+    if deviations.has(ListenSwitch::OneSegmentHead) {
         let mut first = [0; 4096];
         let n = stream.peek(&mut first).await.ok()?;
         if !first[..n].windows(4).any(|w| w == b"\r\n\r\n") {
             return None;
         }
     }
-    let hangs = |t| deviations.has(Switch::HangsAfter(t));
+    let hangs = |t| deviations.has(SharedSwitch::HangsAfter(t));
     let watches = hangs(Trigger::HalfFrame) || hangs(Trigger::HugeLength);
     let segment_flaws = SegmentFlaws {
         loses_split: deviations.has(SocketSwitch::LosesSplitFrames),

@@ -9,15 +9,13 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameTolerance};
 use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::peer::{Draws, MockEvent};
-use crate::trace::Closed;
-use crate::trace::opcode;
+use crate::trace::{Closed, opcode};
 use crate::wire::websocket::{FrameSpec, Incoming, Options, Receiver, SendError, SendOptions, Sender, Socket};
 
-use super::deviations::{Breakdown, Switch, Trigger};
 use super::outgoing::Outgoing;
 use super::request::HandledMessage;
 use super::server::MAX_MESSAGE;
-use super::shared::{Phase, SendOrder, SharedServer, reached};
+use super::shared::{Phase, SendOrder, SharedServer, Trigger, reached};
 
 /// The reason in the close frames of an editor that quits.
 pub const QUIT_REASON: &str = "the editor quits";
@@ -36,6 +34,50 @@ const PING_STORM: (usize, usize) = (200, 125);
 const HUGE_MESSAGE: usize = 1 << 20;
 /// How many messages may be held up on their way to a client before no more is taken from it.
 const MAX_IN_TRANSIT: usize = 1024;
+
+/// What an editor can do otherwise with an open connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionSwitch {
+    /// The editor lets clients in, and reads nothing of what they send.
+    NeverReads,
+    /// While a client does not read what it asked for, nobody else is answered.
+    AnswersOneAtATime,
+    /// Of requests that come at once only the last is answered.
+    LastOfPipelined,
+    /// On each connection a hundred requests are answered.
+    HundredRequests,
+    /// Requests that come at once are answered in reverse order.
+    OutOfOrder,
+    /// Instead of a response the connection ends in this way.
+    Breaks(Breakdown),
+    /// A message that is no JSON ends the connection.
+    ClosesOnBadJson,
+    /// JSON that is no request ends the connection.
+    ClosesOnBadEnvelope,
+    /// A request with bad parameters ends the connection.
+    ClosesOnBadParams,
+    /// After the close frames the TCP connection stays open.
+    KeepsTcpOpen,
+    /// At its exit the editor ends connections without a close frame.
+    NoGoingAway,
+    /// The editor sends pings of its own.
+    Heartbeat,
+    /// A client that connects is sent 200 pings of 125 bytes.
+    PingStorm,
+}
+
+/// How a connection ends instead of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breakdown {
+    /// In the middle of the frame with a response.
+    InFrame,
+    /// The TCP connection ends by FIN, without a close frame.
+    Fin,
+    /// The TCP connection is reset.
+    Reset,
+    /// A close frame with this code is sent.
+    Close(u16),
+}
 
 /// The session of a client that was accepted.
 pub struct EditorSession {
@@ -116,7 +158,7 @@ impl EditorSession {
     pub fn new(shared: SharedServer, socket: Socket) -> Self {
         let Socket { sender, incoming } = socket;
         // Judged here, so that what breaks the RFC is not answered as if it were sound.
-        let read = !shared.deviations().has(Switch::NeverReads);
+        let read = !shared.deviations().has(SessionSwitch::NeverReads);
         sender.set_options(Options { pong: false, close: false, read });
         let (number, orders) = shared.join();
         let phase = shared.phase();
@@ -146,14 +188,14 @@ impl EditorSession {
     }
 
     async fn serve(&mut self) -> SessionEnd {
-        if self.shared.deviations().has(Switch::PingStorm) {
+        if self.shared.deviations().has(SessionSwitch::PingStorm) {
             for _ in 0..PING_STORM.0 {
                 if let Err(e) = self.sender.send(&FrameSpec::ping([b'p'; PING_STORM.1]), None).await {
                     return e.into();
                 }
             }
         }
-        let sends_pings = self.shared.deviations().has(Switch::Heartbeat);
+        let sends_pings = self.shared.deviations().has(SessionSwitch::Heartbeat);
         let mut next_ping = Instant::now();
         loop {
             let due = self.delayed.front().map(|(due, _)| *due);
@@ -164,7 +206,7 @@ impl EditorSession {
                 () = reached(&mut self.phase, Phase::Hung) => {
                     // A server that hangs does nothing until it is ended.
                     reached(&mut self.phase, Phase::Closing).await;
-                    return match self.shared.deviations().why(Switch::NoGoingAway) {
+                    return match self.shared.deviations().why(SessionSwitch::NoGoingAway) {
                         Some(why) => SessionEnd::Hang(Some(why)),
                         None => SessionEnd::Close(1001, QUIT_REASON),
                     };
@@ -243,26 +285,26 @@ impl EditorSession {
         let deviations = self.shared.deviations();
         deviations.history().message();
         self.requests += 1;
-        if self.requests > FEW_REQUESTS && deviations.has(Switch::HundredRequests) {
+        if self.requests > FEW_REQUESTS && deviations.has(SessionSwitch::HundredRequests) {
             return Ok(());
         }
         if bytes.len() > HUGE_MESSAGE {
             self.shared.trigger(Trigger::HugeMessage);
         }
         // The flaw: the next client's turn comes when this one has taken its response.
-        let _turn = match deviations.has(Switch::AnswersOneAtATime) {
+        let _turn = match deviations.has(SessionSwitch::AnswersOneAtATime) {
             true => Some(self.shared.turn().await),
             false => None,
         };
         let HandledMessage { responses, fault, delay, name, .. } = self.shared.serve(self.number, bytes);
-        if deviations.has(Switch::LastOfPipelined) {
+        if deviations.has(SessionSwitch::LastOfPipelined) {
             self.delayed.clear();
         }
-        let breakdown = |switch| if let Switch::Breaks(how) = switch { Some(how) } else { None };
+        let breakdown = |switch| if let SessionSwitch::Breaks(how) = switch { Some(how) } else { None };
         if let Some((how, Some(why))) = deviations.choose_with_why(breakdown) {
             return Err(self.break_down(how, why, responses.first()).await);
         }
-        let reordering = deviations.has(Switch::OutOfOrder) || deviations.has(Switch::LastOfPipelined);
+        let reordering = deviations.has(SessionSwitch::OutOfOrder) || deviations.has(SessionSwitch::LastOfPipelined);
         if reordering || delay.is_some() {
             for response in responses {
                 self.delay_response(response, delay.unwrap_or(REORDER_DELAY), reordering);
@@ -278,9 +320,9 @@ impl EditorSession {
         let Some(fault) = fault else { return Ok(()) };
         self.shared.trigger(fault);
         let ends = match fault {
-            Trigger::BadJson | Trigger::DeepJson => deviations.has(Switch::ClosesOnBadJson),
-            Trigger::BadEnvelope => deviations.has(Switch::ClosesOnBadEnvelope),
-            Trigger::BadParams => deviations.has(Switch::ClosesOnBadParams),
+            Trigger::BadJson | Trigger::DeepJson => deviations.has(SessionSwitch::ClosesOnBadJson),
+            Trigger::BadEnvelope => deviations.has(SessionSwitch::ClosesOnBadEnvelope),
+            Trigger::BadParams => deviations.has(SessionSwitch::ClosesOnBadParams),
             _ => false,
         };
         if ends { Err(SessionEnd::Close(1003, "that was no request")) } else { Ok(()) }
@@ -357,7 +399,7 @@ impl EditorSession {
     async fn end(self, end: SessionEnd) {
         let deviations = self.shared.deviations();
         let (keeps_open, ignores_close) =
-            (deviations.why(Switch::KeepsTcpOpen), deviations.why(SocketSwitch::CloseNotAnswered));
+            (deviations.why(SessionSwitch::KeepsTcpOpen), deviations.why(SocketSwitch::CloseNotAnswered));
         let frame = match end {
             SessionEnd::Gone | SessionEnd::Cut => None,
             SessionEnd::Hang(why) => {

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::peer::{Latency, MockEvent};
 use crate::trace::Recorder;
 
-use super::deviations::{EditorDeviations, Switch, Trigger};
+use super::deviations::EditorDeviations;
 use super::handshake::ConnectionCount;
 use super::model::{Editor, Notification};
 use super::outgoing::Outgoing;
@@ -28,6 +28,39 @@ const STEER_TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_EVENTS: usize = 1024;
 /// How many ids of a client a flaw remembers.
 const MAX_IDS: usize = 10_000;
+
+/// What an editor can do otherwise that concerns all of its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedSwitch {
+    /// Answers go to every client.
+    AnswersEverybody,
+    /// An id is taken for unique: the response goes to the client that used it first.
+    IdsAcrossConnections,
+    /// Notifications are sent twice.
+    RepeatsNotifications,
+    /// A message that is no JSON makes the editor exit.
+    Dies,
+    /// After this trigger nobody is served any more.
+    HangsAfter(Trigger),
+}
+
+/// A trigger that makes a fragile server stop serving everybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    BadJson,
+    BadEnvelope,
+    BadParams,
+    Binary,
+    DeepJson,
+    HugeMessage,
+    BadFrame,
+    HugeLength,
+    HalfFrame,
+    Reset,
+    BadHandshake,
+    HugeHead,
+    Flood,
+}
 
 /// The editor, its clients, and whether it goes on. Cheap to clone.
 #[derive(Clone)]
@@ -213,7 +246,10 @@ impl SharedServer {
         let (hangs, dies) = {
             let state = self.state();
             let deviations = &state.editor.deviations;
-            (deviations.has(Switch::HangsAfter(trigger)), trigger == Trigger::BadJson && deviations.has(Switch::Dies))
+            (
+                deviations.has(SharedSwitch::HangsAfter(trigger)),
+                trigger == Trigger::BadJson && deviations.has(SharedSwitch::Dies),
+            )
         };
         if dies {
             self.enter(Phase::Died);
@@ -256,14 +292,14 @@ impl SharedServer {
         for notification in &handled.notifications {
             state.notify(notification);
         }
-        if state.editor.deviations.has(Switch::AnswersEverybody) {
+        if state.editor.deviations.has(SharedSwitch::AnswersEverybody) {
             for client in state.clients.iter().filter(|c| c.number != number) {
                 for message in &handled.responses {
                     client.outbox.put(message.clone(), None);
                 }
             }
         }
-        if state.editor.deviations.has(Switch::IdsAcrossConnections) {
+        if state.editor.deviations.has(SharedSwitch::IdsAcrossConnections) {
             state.misroute(number, &mut handled);
         }
         handled
@@ -278,7 +314,7 @@ impl SharedServer {
         let (given, waits) = {
             let mut state = self.state();
             let (given, notifications) = change(&mut state.editor)?;
-            let repeats = state.editor.deviations.has(Switch::RepeatsNotifications);
+            let repeats = state.editor.deviations.has(SharedSwitch::RepeatsNotifications);
             let mut waits = vec![];
             for notification in &notifications {
                 for _ in 0..if repeats { 2 } else { 1 } {

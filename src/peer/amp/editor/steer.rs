@@ -12,8 +12,7 @@ use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::names::NotificationKind;
 use crate::protocol::amp::verbs::{Diagnostic, Edit, EditorAction, FileDiagnostics, Range, Selection};
 
-use super::deviations::Switch;
-use super::model::{Editor, FileDiagnostic, Notification};
+use super::model::{Editor, FileDiagnostic, Notification, StateSwitch};
 use super::text::Pos;
 
 /// A command.
@@ -71,7 +70,7 @@ impl Editor {
         let opens = matches!(action, EditorAction::Open(_) | EditorAction::Close(_));
         if let Some(path) = action.path()
             && !opens
-            && self.deviations.has(Switch::OnlyOpenFiles)
+            && self.deviations.has(StateSwitch::OnlyOpenFiles)
             && !self.is_visible(Path::new(path))
         {
             return Err(format!("{path} is not open"));

@@ -1,6 +1,16 @@
 //! Positions in a text: lines and columns, both counted from 0.
 
-use super::deviations::ColumnUnit;
+/// The unit in which columns are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColumnUnit {
+    /// Unicode characters.
+    #[default]
+    Characters,
+    /// Bytes of UTF-8.
+    Bytes,
+    /// Code units of UTF-16.
+    Utf16,
+}
 
 /// A place between two characters. The column counts characters; see [`column()`] for other units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

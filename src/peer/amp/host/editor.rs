@@ -9,8 +9,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::peer::amp::client::connection::encode;
-use crate::peer::amp::editor::deviations::{EditorDeviations, EditorEffect, Switch};
-use crate::peer::amp::editor::model;
+use crate::peer::amp::editor::deviations::{EditorDeviations, EditorEffect};
+use crate::peer::amp::editor::model::{self, StateSwitch};
+use crate::peer::amp::editor::request::RequestSwitch;
 use crate::peer::amp::editor::shared::SharedServer;
 use crate::peer::deviation::{Deviation, Deviations};
 use crate::peer::{PeerError, Setting, SubjectDirs};
@@ -243,9 +244,8 @@ async fn stop(accept_task: JoinHandle<()>) {
 /// An editor that answers nothing does not speak first either. Ids that are numbers are answered as they are: what is wrong
 /// with them is said once.
 fn deviations(plan: &EditorPlan) -> EditorDeviations {
-    const SILENT: &[EditorEffect] =
-        &[EditorEffect::Switch(Switch::NoStateAtFirst), EditorEffect::Switch(Switch::NoMetadata)];
-    const LENIENT: &[EditorEffect] = &[EditorEffect::Switch(Switch::TakesNumericIds)];
+    const SILENT: &[EditorEffect] = &[StateSwitch::NoStateAtFirst.on(), StateSwitch::NoMetadata.on()];
+    const LENIENT: &[EditorEffect] = &[RequestSwitch::TakesNumericIds.on()];
     let silent = (!plan.answers).then_some(Deviation::freedom("silent", SILENT));
     silent.into_iter().chain([Deviation::freedom("lenient", LENIENT)]).collect::<Deviations<_>>().into()
 }

@@ -3,8 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::peer::amp::CLI;
-use crate::peer::amp::editor::deviations::{Breakdown, EditorEffect, OverlookedFault, Switch, UpgradeFlaw};
-use crate::peer::amp::editor::session::QUIT_REASON;
+use crate::peer::amp::editor::deviations::EditorEffect;
+use crate::peer::amp::editor::handshake::{HandshakeSwitch, OverlookedFault, TokenSwitch, UpgradeFlaw};
+use crate::peer::amp::editor::lockfile::LockfileSwitch;
+use crate::peer::amp::editor::server::ListenSwitch;
+use crate::peer::amp::editor::session::{Breakdown, QUIT_REASON, SessionSwitch};
 use crate::peer::deviation::value::{remove, set, single_quotes};
 use crate::peer::deviation::websocket::FrameKind::{self, Close, Message};
 use crate::peer::deviation::websocket::SocketEffect::{self, Frame, Text};
@@ -20,19 +23,19 @@ const NO_PORT: u16 = 1;
 
 pub const DISCOVERY_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("lockfile-elsewhere" "discovery/lockfile-place"
-        "The lockfile is in `amp`, not in `amp/ide`." EditorEffect::Switch(Switch::LockfileElsewhere)),
+        "The lockfile is in `amp`, not in `amp/ide`." LockfileSwitch::Elsewhere.on()),
     flaw!("lockfile-fixed-name" "discovery/lockfile-name" "The lockfile is called `editor.json`."
-        EditorEffect::Switch(Switch::LockfileName)),
+        LockfileSwitch::FixedName.on()),
     flaw!("ignores-home" "discovery/default-data-home" "Without variables the data home is `~/.config`."
-        EditorEffect::Switch(Switch::IgnoresHome)),
+        LockfileSwitch::IgnoresHome.on()),
     flaw!("ignores-xdg-data-home" CLI "discovery/xdg-data-home" "`XDG_DATA_HOME` is not looked at."
-        EditorEffect::Switch(Switch::IgnoresXdg)),
+        LockfileSwitch::IgnoresXdg.on()),
     flaw!("ignores-amp-data-home" CLI "discovery/amp-data-home" "`AMP_DATA_HOME` is not looked at."
-        EditorEffect::Switch(Switch::IgnoresAmpDataHome)),
+        LockfileSwitch::IgnoresAmpDataHome.on()),
     flaw!("lockfile-torn" "discovery/lockfile-json"
-        "Only half of the lockfile is written." EditorEffect::Switch(Switch::LockfileTorn)),
+        "Only half of the lockfile is written." LockfileSwitch::Torn.on()),
     flaw!("lockfile-empty" "discovery/lockfile-json" "The lockfile is empty."
-        EditorEffect::Switch(Switch::LockfileEmpty)),
+        LockfileSwitch::Empty.on()),
     flaw!("lockfile-as-array" "discovery/lockfile-json" "The lockfile is an array, with the object in it."
         EditorEffect::Lockfile(|l| *l = json!([l.take()]))),
     flaw!("lockfile-port-as-text" "discovery/lockfile-port"
@@ -67,13 +70,13 @@ pub const DISCOVERY_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("lockfile-folder-relative" CLI "discovery/folders-absolute"
         "The lockfile's folder is `.`." EditorEffect::Lockfile(|l| set(l, "workspaceFolders", json!(["."])))),
     flaw!("token-short" CLI "discovery/token-length" "The token has seven characters."
-        EditorEffect::Switch(Switch::ShortToken)),
+        LockfileSwitch::ShortToken.on()),
     flaw!("token-fixed" "discovery/token-fresh" "The token is the same at each start."
-        EditorEffect::Switch(Switch::SameToken)),
+        LockfileSwitch::SameToken.on()),
     flaw!("lockfile-left-behind" "lifecycle/lockfile-removed" "The lockfile stays when the editor exits."
-        EditorEffect::Switch(Switch::LockfileLeft)),
+        LockfileSwitch::Left.on()),
     flaw!("no-going-away" "lifecycle/going-away" "At its exit the editor ends connections without a close frame."
-        EditorEffect::Switch(Switch::NoGoingAway)),
+        SessionSwitch::NoGoingAway.on()),
     flaw!("goes-away-with-1011" "lifecycle/going-away" "At its exit the editor closes connections with the code 1011."
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Close, |f| goes_away(f, &[3, 243])))),
     flaw!("goes-away-with-4000" "lifecycle/going-away"
@@ -82,11 +85,11 @@ pub const DISCOVERY_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("goes-away-without-code" "lifecycle/going-away" "At its exit the editor closes connections without a code."
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Close, |f| goes_away(f, &[])))),
     flaw!("restart-blocked" "lifecycle/restart"
-        "The editor leaves a mark that it runs, and has no lockfile when it finds one." EditorEffect::Switch(Switch::BlockedByOwnTrace)),
+        "The editor leaves a mark that it runs, and has no lockfile when it finds one." LockfileSwitch::BlockedByOwnTrace.on()),
     flaw!("stale-lockfile-blocks" "lifecycle/stale-lockfile"
-        "The editor has no lockfile when there is another one." EditorEffect::Switch(Switch::BlockedByLockfiles)),
+        "The editor has no lockfile when there is another one." LockfileSwitch::BlockedByLockfiles.on()),
     flaw!("removes-other-lockfiles" "lifecycle/other-lockfiles" "The editor removes all lockfiles when it starts."
-        EditorEffect::Switch(Switch::RemovesOtherLockfiles)),
+        LockfileSwitch::RemovesOtherLockfiles.on()),
 ];
 
 /// The close frame of an editor that quits gets this payload.
@@ -97,65 +100,65 @@ fn goes_away(frame: FrameSpec, payload: &[u8]) -> Vec<FrameSpec> {
 
 pub const CONNECTION_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("listens-elsewhere" "connection/loopback"
-        "The editor listens on 127.0.0.2 only." EditorEffect::Switch(Switch::ListensElsewhere)),
+        "The editor listens on 127.0.0.2 only." ListenSwitch::Elsewhere.on()),
     flaw!("refuses-right-token" "connection/token-right"
-        "No token is accepted." EditorEffect::Switch(Switch::RefusesRightToken)),
+        "No token is accepted." TokenSwitch::RefusesRightToken.on()),
     flaw!("upgrade-fails" "connection/token-right" "Every right handshake is answered with the status 500."
-        EditorEffect::Switch(Switch::Upgrade(UpgradeFlaw::ServerError))),
+        HandshakeSwitch::Upgrade(UpgradeFlaw::ServerError).on()),
     flaw!("upgrade-redirected" "connection/token-right" "Every right handshake is redirected to another place."
-        EditorEffect::Switch(Switch::Upgrade(UpgradeFlaw::Redirect))),
+        HandshakeSwitch::Upgrade(UpgradeFlaw::Redirect).on()),
     flaw!("upgrade-answered-with-page" "connection/token-right" "Every right handshake is answered with the status 200."
-        EditorEffect::Switch(Switch::Upgrade(UpgradeFlaw::Page))),
+        HandshakeSwitch::Upgrade(UpgradeFlaw::Page).on()),
     flaw!("upgrade-unanswered" "connection/token-right" "A right handshake is not answered; the connection stays open."
-        EditorEffect::Switch(Switch::Upgrade(UpgradeFlaw::Nothing))),
+        HandshakeSwitch::Upgrade(UpgradeFlaw::Nothing).on()),
     flaw!("upgrade-hung-up-on" "connection/token-right" "A right handshake is cut off without an answer."
-        EditorEffect::Switch(Switch::Upgrade(UpgradeFlaw::HangUp))),
+        HandshakeSwitch::Upgrade(UpgradeFlaw::HangUp).on()),
     flaw!("upgrade-cut" "connection/token-right" "Half of the answer to a right handshake is sent, then the connection ends."
-        EditorEffect::Switch(Switch::Upgrade(UpgradeFlaw::HalfHead))),
+        HandshakeSwitch::Upgrade(UpgradeFlaw::HalfHead).on()),
     flaw!("upgrade-nonsense" "connection/token-right" "A right handshake is answered with what is no HTTP."
-        EditorEffect::Switch(Switch::Upgrade(UpgradeFlaw::Nonsense))),
+        HandshakeSwitch::Upgrade(UpgradeFlaw::Nonsense).on()),
     flaw!("never-reads" "envelope/answered" "The editor lets clients in, and reads nothing of what they send."
-        EditorEffect::Switch(Switch::NeverReads)),
+        SessionSwitch::NeverReads.on()),
     flaw!("cut-in-frame" "envelope/answered"
         "An answer is cut in the middle of its frame, where the connection ends."
-        EditorEffect::Switch(Switch::Breaks(Breakdown::InFrame))),
+        SessionSwitch::Breaks(Breakdown::InFrame).on()),
     flaw!("hangs-up" "envelope/answered"
         "Instead of an answer the connection ends without a close frame."
-        EditorEffect::Switch(Switch::Breaks(Breakdown::Fin))),
+        SessionSwitch::Breaks(Breakdown::Fin).on()),
     flaw!("resets" "envelope/answered"
         "Instead of an answer the connection is reset."
-        EditorEffect::Switch(Switch::Breaks(Breakdown::Reset))),
+        SessionSwitch::Breaks(Breakdown::Reset).on()),
     flaw!("closes-with-1011" "envelope/answered"
         "Instead of an answer the connection is closed with the code 1011, an internal error."
-        EditorEffect::Switch(Switch::Breaks(Breakdown::Close(1011)))),
+        SessionSwitch::Breaks(Breakdown::Close(1011)).on()),
     flaw!("closes-with-1000" "envelope/answered" "Instead of an answer the connection is closed with the code 1000."
-        EditorEffect::Switch(Switch::Breaks(Breakdown::Close(1000)))),
+        SessionSwitch::Breaks(Breakdown::Close(1000)).on()),
     flaw!("closes-with-4000" "envelope/answered"
         "Instead of an answer the connection is closed with the code 4000, which every application means as it likes."
-        EditorEffect::Switch(Switch::Breaks(Breakdown::Close(4000)))),
+        SessionSwitch::Breaks(Breakdown::Close(4000)).on()),
     flaw!("tcp-kept-open" "framing/tcp-closed" "After the close frames the TCP connection stays open."
-        EditorEffect::Switch(Switch::KeepsTcpOpen)),
+        SessionSwitch::KeepsTcpOpen.on()),
     flaw!("token-not-decoded" "connection/token-encoded"
-        "The token is compared as it stands in the URL." EditorEffect::Switch(Switch::TokenNotDecoded)),
+        "The token is compared as it stands in the URL." TokenSwitch::NotDecoded.on()),
     flaw!("token-compared-encoded" "connection/token-all-encoded"
         "The token is compared with the one way in which the editor would encode it."
-        EditorEffect::Switch(Switch::TokenOwnEncodingOnly)),
+        TokenSwitch::OwnEncodingOnly.on()),
     flaw!("accepts-wrong-token" "connection/token-wrong" "Any token that is not empty is accepted."
-        EditorEffect::Switch(Switch::AcceptsWrongToken)),
+        TokenSwitch::AcceptsWrongToken.on()),
     flaw!("accepts-token-prefix" "connection/token-wrong" "The beginning of the token is accepted."
-        EditorEffect::Switch(Switch::AcceptsTokenPrefix)),
+        TokenSwitch::AcceptsPrefix.on()),
     flaw!("accepts-missing-token" "connection/token-missing" "A client without a token is accepted."
-        EditorEffect::Switch(Switch::AcceptsMissingToken)),
+        TokenSwitch::AcceptsMissingToken.on()),
     flaw!("accepts-empty-token" "connection/token-empty" "An empty token is accepted."
-        EditorEffect::Switch(Switch::AcceptsEmptyToken)),
+        TokenSwitch::AcceptsEmptyToken.on()),
     flaw!("refuses-silently" "connection/refusal" "A client with a wrong token is cut off without an answer."
-        EditorEffect::Switch(Switch::RefusesSilently)),
+        TokenSwitch::RefusesSilently.on()),
     flaw!("query-is-token" "connection/extra-query" "All that follows `?auth=` is taken for the token."
-        EditorEffect::Switch(Switch::WholeQueryIsToken)),
+        TokenSwitch::WholeQuery.on()),
     flaw!("one-connection" "connection/again"
-        "When the connection of a client has ended, no other is accepted." EditorEffect::Switch(Switch::OneConnection)),
+        "When the connection of a client has ended, no other is accepted." HandshakeSwitch::OneConnection.on()),
     flaw!("one-client" "connection/several"
-        "A second client is refused while one is connected." EditorEffect::Switch(Switch::OneClient)),
+        "A second client is refused while one is connected." HandshakeSwitch::OneClient.on()),
     flaw!("accept-key-copied" "connection/accept-key" "`Sec-WebSocket-Accept` is the key as it came."
         EditorEffect::Socket(SocketEffect::Accepts(|head| set_header(head, "Sec-WebSocket-Accept", "dGhlIHNhbXBsZSBub25jZQ==")))),
     flaw!("accept-key-missing" "connection/accept-key" "There is no `Sec-WebSocket-Accept`."
@@ -171,31 +174,31 @@ pub const CONNECTION_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("upgrade-to-other" "connection/upgrade-header" "The `Upgrade` header says `h2c`."
         EditorEffect::Socket(SocketEffect::Accepts(|head| set_header(head, "Upgrade", "h2c")))),
     flaw!("refuses-subprotocols" "connection/subprotocol-tolerated"
-        "A handshake that offers subprotocols is refused." EditorEffect::Switch(Switch::RefusesSubprotocols)),
+        "A handshake that offers subprotocols is refused." HandshakeSwitch::RefusesSubprotocols.on()),
     flaw!("names-extension" "connection/extension-not-offered" "The answer agrees on compression unasked."
         EditorEffect::Socket(SocketEffect::Accepts(|head| set_header(head, "Sec-WebSocket-Extensions", "permessage-deflate")))),
     flaw!("refuses-extensions" "connection/extension-tolerated" "A handshake that offers extensions is refused."
-        EditorEffect::Switch(Switch::RefusesExtensions)),
+        HandshakeSwitch::RefusesExtensions.on()),
     flaw!("headers-by-case" "connection/header-case" "Header names are compared letter by letter."
-        EditorEffect::Switch(Switch::HeadersByCase)),
+        HandshakeSwitch::HeadersByCase.on()),
     flaw!("connection-header-exact" "connection/header-list" "The `Connection` header must be `Upgrade` alone."
-        EditorEffect::Switch(Switch::ConnectionExact)),
+        HandshakeSwitch::ConnectionExact.on()),
     flaw!("head-in-one-read" "connection/split-head"
-        "The handshake must come in one TCP segment." EditorEffect::Switch(Switch::OneSegmentHead)),
+        "The handshake must come in one TCP segment." ListenSwitch::OneSegmentHead.on()),
     flaw!("http-answered-with-page" "connection/not-websocket" "A plain HTTP request is answered with a page."
-        EditorEffect::Switch(Switch::AnswersHttpWithPage)),
+        HandshakeSwitch::AnswersHttpWithPage.on()),
     flaw!("key-not-checked" "connection/key-missing" "A handshake without a key is accepted."
-        EditorEffect::Switch(Switch::Overlooks(OverlookedFault::Key))),
+        HandshakeSwitch::Overlooks(OverlookedFault::Key).on()),
     flaw!("version-not-checked" "connection/version-refused"
-        "A handshake of any WebSocket version is accepted." EditorEffect::Switch(Switch::Overlooks(OverlookedFault::Version))),
+        "A handshake of any WebSocket version is accepted." HandshakeSwitch::Overlooks(OverlookedFault::Version).on()),
     flaw!("version-not-told" "connection/version-told" "The refusal of a version does not tell the right one."
-        EditorEffect::Switch(Switch::VersionNotTold)),
+        HandshakeSwitch::VersionNotTold.on()),
     flaw!("method-not-checked" "connection/method" "A handshake with any method is accepted."
-        EditorEffect::Switch(Switch::Overlooks(OverlookedFault::Method))),
+        HandshakeSwitch::Overlooks(OverlookedFault::Method).on()),
     flaw!("http-version-not-checked" "connection/http-version" "A handshake in HTTP/1.0 is accepted."
-        EditorEffect::Switch(Switch::Overlooks(OverlookedFault::HttpVersion))),
+        HandshakeSwitch::Overlooks(OverlookedFault::HttpVersion).on()),
     flaw!("bad-handshake-hung-up-on" "connection/not-websocket"
-        "A handshake that is no right one is cut off without an answer." EditorEffect::Switch(Switch::HangsUpOnBadHandshake)),
+        "A handshake that is no right one is cut off without an answer." HandshakeSwitch::HangsUp.on()),
 ];
 
 pub const FRAMING_FLAWS: &[FlawRow<SocketEffect>] = &[

@@ -2,6 +2,16 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::amp::editor::files::{EditSwitch, PathSwitch, ReadSwitch};
+use crate::peer::amp::editor::handshake::TokenSwitch;
+use crate::peer::amp::editor::lockfile::LockfileSwitch;
+use crate::peer::amp::editor::methods::DiagnosticsSwitch;
+use crate::peer::amp::editor::model::StateSwitch;
+use crate::peer::amp::editor::outgoing::{FormSwitch, NotificationSwitch};
+use crate::peer::amp::editor::request::RequestSwitch;
+use crate::peer::amp::editor::session::SessionSwitch;
+use crate::peer::amp::editor::shared::SharedSwitch;
+use crate::peer::amp::editor::text::ColumnUnit;
 use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{escape, pretty, reverse_keys};
 use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
@@ -11,12 +21,12 @@ use crate::wire::http_head::has_token;
 use crate::wire::websocket::FrameSpec;
 
 use super::super::disk;
-use super::{ColumnUnit, EditorEffect, MessageFilter, Switch};
+use super::{EditorEffect, MessageFilter};
 
 pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
     freedom!("out-of-order" "Requests that come at once are answered in reverse order."
-        EditorEffect::Switch(Switch::OutOfOrder)),
-    freedom!("unhurried" "Answers take their time, well below the client's bound." EditorEffect::Switch(Switch::Unhurried)),
+        SessionSwitch::OutOfOrder.on()),
+    freedom!("unhurried" "Answers take their time, well below the client's bound." RequestSwitch::Unhurried.on()),
     freedom!("pretty-json" "Messages have white space between their tokens." EditorEffect::Socket(SocketEffect::Text(pretty))),
     freedom!("keys-reversed" "The keys of objects come in another order." EditorEffect::Message(MessageFilter::Any, reverse_keys)),
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." EditorEffect::Socket(SocketEffect::Text(escape))),
@@ -25,16 +35,16 @@ pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
     freedom!("error-data" "Errors have `data`." EditorEffect::Body(MessageFilter::Error, |b| b["data"] = json!({"hint": "?"}))),
     freedom!("error-texts" ["envelope/error-codes"] "Errors and failures have other texts, and errors other codes."
         EditorEffect::Body(MessageFilter::Any, other_texts)),
-    freedom!("drops-final-newline" "`readFile` drops the final newline." EditorEffect::Switch(Switch::DropsFinalNewline)),
+    freedom!("drops-final-newline" "`readFile` drops the final newline." ReadSwitch::DropsFinalNewline.on()),
     freedom!("adds-final-newline" "`editFile` adds a final newline that is missing."
-        EditorEffect::Switch(Switch::AddsFinalNewline)),
+        EditSwitch::AddsFinalNewline.on()),
     freedom!("inclusive-end" GUIDE "The `end` of an edit is the last byte of what is replaced."
-        EditorEffect::Switch(Switch::EndInclusive)),
+        EditSwitch::EndInclusive.on()),
     freedom!("makes-folders" CLI "`editFile` makes the folders that a new file needs."
-        EditorEffect::Switch(Switch::MakesFolders)),
-    freedom!("columns-in-bytes" "Columns count bytes." EditorEffect::Switch(Switch::ColumnsIn(ColumnUnit::Bytes))),
+        EditSwitch::MakesFolders.on()),
+    freedom!("columns-in-bytes" "Columns count bytes." FormSwitch::ColumnsIn(ColumnUnit::Bytes).on()),
     freedom!("columns-in-utf16" "Columns count code units of UTF-16."
-        EditorEffect::Switch(Switch::ColumnsIn(ColumnUnit::Utf16))),
+        FormSwitch::ColumnsIn(ColumnUnit::Utf16).on()),
     freedom!("lines-from-one" GUIDE "Lines of selections are counted from 1, columns from 0."
     EditorEffect::Body(MessageFilter::Notification(Some(NotificationKind::Selection)), |b| for place in ["start", "end"] {
         b[place]["line"] = (b[place]["line"].as_u64().unwrap_or_default() + 1).into();
@@ -46,32 +56,32 @@ pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
         }
     })),
     freedom!("offsets-in-line" CLI "The offsets of diagnostics are counted in their line."
-        EditorEffect::Switch(Switch::OffsetsInLine)),
+        DiagnosticsSwitch::OffsetsInLine.on()),
     freedom!("diagnostics-by-prefix" CLI "Files belong to a path if theirs begins with it as text."
-        EditorEffect::Switch(Switch::DiagnosticsByString)),
+        DiagnosticsSwitch::ByPrefix.on()),
     freedom!("two-severities" CLI "The editor knows only errors and warnings: whatever is no error is a warning."
         EditorEffect::Body(MessageFilter::Success(Some(Method::GetDiagnostics)), two_severities)),
     freedom!("diagnostics-as-in-lsp" GUIDE "Diagnostics have the members that the Language Server Protocol gives them."
         EditorEffect::Body(MessageFilter::Success(Some(Method::GetDiagnostics)), as_in_lsp)),
     freedom!("no-state-at-first" ["selection/initial", "visible-files/initial"] "A client that has just connected is told only who the editor is."
-        EditorEffect::Switch(Switch::NoStateAtFirst)),
-    freedom!("no-metadata" CLI ["metadata/sent"] "`pluginMetadata` is not sent." EditorEffect::Switch(Switch::NoMetadata)),
-    freedom!("metadata-late" CLI "`pluginMetadata` comes after files and selection." EditorEffect::Switch(Switch::MetadataLate)),
+        StateSwitch::NoStateAtFirst.on()),
+    freedom!("no-metadata" CLI ["metadata/sent"] "`pluginMetadata` is not sent." StateSwitch::NoMetadata.on()),
+    freedom!("metadata-late" CLI "`pluginMetadata` comes after files and selection." StateSwitch::MetadataLate.on()),
     freedom!("metadata-with-directory" CLI "`pluginMetadata` names a directory."
         EditorEffect::Body(MessageFilter::Notification(Some(NotificationKind::Metadata)), |b| b["pluginDirectory"] = "/opt/editor/plugin".into())),
-    freedom!("eager-encoding" CLI "URIs are percent-encoded where they need not be." EditorEffect::Switch(Switch::EagerEncoding)),
+    freedom!("eager-encoding" CLI "URIs are percent-encoded where they need not be." FormSwitch::EagerEncoding.on()),
     freedom!("uri-with-host" CLI "URIs name `localhost`." EditorEffect::Message(MessageFilter::Notification(None), |m| {
         uris(m, |uri| uri.replacen("file:///", "file://localhost/", 1));
     })),
-    freedom!("caret-with-line" CLI "The content of a caret is the text of its line." EditorEffect::Switch(Switch::CaretWithLine)),
+    freedom!("caret-with-line" CLI "The content of a caret is the text of its line." NotificationSwitch::CaretWithLine.on()),
     freedom!("only-open-files" "Nothing can be selected, changed or found fault with in a file that was not opened before."
-        EditorEffect::Switch(Switch::OnlyOpenFiles)),
-    freedom!("repeats-notifications" "Notifications are sent twice." EditorEffect::Switch(Switch::RepeatsNotifications)),
-    freedom!("errors-for-failures" "What could not be done is told by an error." EditorEffect::Switch(Switch::ErrorsForFailures)),
+        StateSwitch::OnlyOpenFiles.on()),
+    freedom!("repeats-notifications" "Notifications are sent twice." SharedSwitch::RepeatsNotifications.on()),
+    freedom!("errors-for-failures" "What could not be done is told by an error." FormSwitch::ErrorsForFailures.on()),
     freedom!("failures-for-errors" "A request that is not understood is told by `success: false`."
-        EditorEffect::Switch(Switch::FailuresForErrors)),
+        FormSwitch::FailuresForErrors.on()),
     freedom!("quiet-on-bad-input" ["envelope/parse-error"] "A message without an id that can be read is not answered."
-        EditorEffect::Switch(Switch::QuietOnBadInput)),
+        RequestSwitch::QuietOnBadInput.on()),
     freedom!("bare-results" CLI "Results have no members but those that are required."
     EditorEffect::Body(MessageFilter::Success(None), |b| {
         if let Value::Object(map) = b {
@@ -81,20 +91,20 @@ pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
     freedom!("full-results" CLI "Results have every member that the edition has."
         EditorEffect::Body(MessageFilter::Success(Some(Method::ReadFile)), |b| b["encoding"] = "utf-8".into())),
     freedom!("relative-paths" CLI "Relative paths are taken as below the folder that is open."
-        EditorEffect::Switch(Switch::CliRelativePaths)),
-    freedom!("lossy-text" "What is no UTF-8 in a file is replaced." EditorEffect::Switch(Switch::LossyBytes)),
-    freedom!("refuses-with-400" "A wrong token is refused with the status 400." EditorEffect::Switch(Switch::Refuse400)),
-    freedom!("refuses-with-403" "A wrong token is refused with the status 403." EditorEffect::Switch(Switch::Refuse403)),
+        PathSwitch::CliRelativePaths.on()),
+    freedom!("lossy-text" "What is no UTF-8 in a file is replaced." ReadSwitch::LossyBytes.on()),
+    freedom!("refuses-with-400" "A wrong token is refused with the status 400." TokenSwitch::RefusesWith400.on()),
+    freedom!("refuses-with-403" "A wrong token is refused with the status 403." TokenSwitch::RefusesWith403.on()),
     freedom!("refuses-by-close" "A wrong token is refused by a close frame after the handshake."
-        EditorEffect::Switch(Switch::RefuseAfterAccept)),
-    freedom!("plain-token" "The token needs no percent-encoding." EditorEffect::Switch(Switch::PlainToken)),
+        TokenSwitch::RefusesAfterAccept.on()),
+    freedom!("plain-token" "The token needs no percent-encoding." LockfileSwitch::PlainToken.on()),
     freedom!("lockfile-extra-keys" "The lockfile has more keys than the edition has."
     EditorEffect::Lockfile(|l| {
         l["version"] = json!(1);
         l["transport"] = "ws".into();
     })),
     freedom!("home-only" GUIDE "The lockfile is in `~/.local/share` whatever variables say."
-        EditorEffect::Switch(Switch::HomeOnly)),
+        LockfileSwitch::HomeOnly.on()),
     freedom!("lockfile-two-folders" CLI "The lockfile lists a second folder."
     EditorEffect::Lockfile(|l| if let Some(folders) = l["workspaceFolders"].as_array_mut() {
         folders.push("/opt/elsewhere".into());
@@ -129,12 +139,12 @@ pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
     freedom!("unknown-notifications" "Before each message goes a notification that nobody knows."
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(STRANGE), f]))),
     freedom!("ping-storm" "A client that connects is sent 200 pings of 125 bytes."
-        EditorEffect::Switch(Switch::PingStorm)),
+        SessionSwitch::PingStorm.on()),
     freedom!("lockfile-late" "The lockfile comes a third of a second after the port accepts connections."
-        EditorEffect::Switch(Switch::LockfileLate)),
+        LockfileSwitch::Late.on()),
     freedom!("lockfile-in-two-writes" "The lockfile is half written for a third of a second."
-        EditorEffect::Switch(Switch::LockfileInTwoWrites)),
-    freedom!("heartbeat" "The editor sends pings of its own." EditorEffect::Switch(Switch::Heartbeat)),
+        LockfileSwitch::InTwoWrites.on()),
+    freedom!("heartbeat" "The editor sends pings of its own." SessionSwitch::Heartbeat.on()),
 ];
 
 /// A notification that no edition has.

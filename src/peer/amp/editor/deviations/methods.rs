@@ -2,9 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::peer::amp::editor::deviations::{EditorEffect, MessageFilter, Switch};
+use crate::peer::amp::editor::deviations::{EditorEffect, MessageFilter};
 use crate::peer::amp::editor::disk;
-use crate::peer::amp::editor::files::PIECE;
+use crate::peer::amp::editor::files::{EditSwitch, PIECE, PathSwitch, ReadSwitch};
+use crate::peer::amp::editor::methods::{DiagnosticsSwitch, MethodSwitch, OpenUriSwitch};
+use crate::peer::amp::editor::request::RequestSwitch;
+use crate::peer::amp::editor::session::SessionSwitch;
+use crate::peer::amp::editor::shared::SharedSwitch;
 use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{everywhere, remove, set};
 use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
@@ -24,12 +28,12 @@ pub const ENVELOPE_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("wrapper-null" "envelope/top-level" "Before each message goes one whose wrapper is null."
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(r#"{"serverResponse":null}"#), f]))),
     flaw!("failures-unanswered" "envelope/answered"
-        "What cannot be done is not answered." EditorEffect::Switch(Switch::FailuresUnanswered)),
-    flaw!("answers-twice" "envelope/answered-once" "Every answer is sent twice." EditorEffect::Switch(Switch::AnswersTwice)),
+        "What cannot be done is not answered." RequestSwitch::FailuresUnanswered.on()),
+    flaw!("answers-twice" "envelope/answered-once" "Every answer is sent twice." RequestSwitch::AnswersTwice.on()),
     flaw!("answers-everybody" "envelope/unasked"
         ["envelope/answered-once": "A client that has used the id as well is answered twice.",
          "envelope/ids-per-connection": "What it takes for its answer may be that of another."]
-        "Answers go to every client." EditorEffect::Switch(Switch::AnswersEverybody)),
+        "Answers go to every client." SharedSwitch::AnswersEverybody.on()),
     flaw!("answers-nobody" "envelope/unasked" "Before each message goes a response to a request that nobody made."
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(UNASKED), f]))),
     flaw!("id-cleaned" "envelope/unasked"
@@ -53,7 +57,7 @@ pub const ENVELOPE_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("ids-shared" "envelope/ids-per-connection"
         ["envelope/answered-once": "The client that used it first is answered twice."]
         "An id is taken for unique: the answer goes to the client that used it first."
-        EditorEffect::Switch(Switch::IdsAcrossConnections)),
+        SharedSwitch::IdsAcrossConnections.on()),
     flaw!("result-key" CLI "envelope/method-key" "The result is under `result`, as in the quick reference."
         EditorEffect::Message(MessageFilter::Response, |m| rename(&mut m["serverResponse"], |_| "result".to_owned()))),
     flaw!("result-of-other-method" CLI "envelope/method-key" "The result is under the name of another method."
@@ -82,35 +86,35 @@ pub const ENVELOPE_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("notification-with-id" "envelope/notification-without-id"
         "A notification has an id." EditorEffect::Message(MessageFilter::Notification(None), |m| set(&mut m["serverNotification"], "id", "n"))),
     flaw!("slow-answers" CLI "envelope/timely" "Every answer takes more than two seconds."
-        EditorEffect::Switch(Switch::SlowAnswers)),
+        RequestSwitch::SlowAnswers.on()),
     flaw!("last-of-pipelined" "envelope/pipelined"
         ["framing/joined-segments": "What comes at once comes in one segment."]
-        "Of requests that come at once only the last is answered." EditorEffect::Switch(Switch::LastOfPipelined)),
+        "Of requests that come at once only the last is answered." SessionSwitch::LastOfPipelined.on()),
     flaw!("ascii-requests" "envelope/unicode"
         ["read-file/special-names": "Names lose them.", "cli/edit-file/special-names": "Names lose them.",
          "edit-file/unicode": "Texts lose them.", "envelope/unasked": "Ids lose them."]
-        "Characters beyond ASCII in requests are lost." EditorEffect::Switch(Switch::AsciiRequests)),
+        "Characters beyond ASCII in requests are lost." RequestSwitch::AsciiOnly.on()),
     flaw!("escapes-kept" "envelope/escapes" 
         ["ping/any-text": "A text comes back with its escapes in it.",
          "envelope/parse-error": "What cannot be read is passed over."]
-        "Escaped characters in requests are taken as they stand." EditorEffect::Switch(Switch::EscapesKept)),
+        "Escaped characters in requests are taken as they stand." RequestSwitch::EscapesKept.on()),
     flaw!("compact-requests-only" "envelope/whitespace"
         ["envelope/parse-error": "What cannot be read is passed over."]
-        "Requests are understood only without white space, the id first." EditorEffect::Switch(Switch::OnlyCompactRequests)),
+        "Requests are understood only without white space, the id first." RequestSwitch::OnlyCompact.on()),
     flaw!("extra-keys-refused" "envelope/extra-keys" "A parameter that is not known makes a request fail."
-        EditorEffect::Switch(Switch::RefusesExtraKeys)),
+        MethodSwitch::RefusesExtraKeys.on()),
     flaw!("unknown-method-succeeds" "envelope/unknown-method"
-        "A method that does not exist succeeds." EditorEffect::Switch(Switch::UnknownSucceeds)),
+        "A method that does not exist succeeds." RequestSwitch::UnknownSucceeds.on()),
     flaw!("unknown-method-unanswered" "envelope/unknown-method"
-        "A method that does not exist is not answered." EditorEffect::Switch(Switch::UnknownUnanswered)),
+        "A method that does not exist is not answered." RequestSwitch::UnknownUnanswered.on()),
     flaw!("missing-param-succeeds" "envelope/missing-param"
-        "A request without a parameter succeeds." EditorEffect::Switch(Switch::MissingParamSucceeds)),
+        "A request without a parameter succeeds." MethodSwitch::MissingParamSucceeds.on()),
     flaw!("wrong-param-succeeds" "envelope/wrong-param"
-        "A request with a parameter of the wrong type succeeds." EditorEffect::Switch(Switch::WrongParamSucceeds)),
+        "A request with a parameter of the wrong type succeeds." MethodSwitch::WrongParamSucceeds.on()),
     flaw!("no-method-succeeds" "envelope/no-method"
-        "A request without a method succeeds." EditorEffect::Switch(Switch::NoMethodSucceeds)),
+        "A request without a method succeeds." RequestSwitch::NoMethodSucceeds.on()),
     flaw!("no-method-unanswered" "envelope/no-method"
-        "A request without a method is not answered." EditorEffect::Switch(Switch::NoMethodUnanswered)),
+        "A request without a method is not answered." RequestSwitch::NoMethodUnanswered.on()),
     flaw!("error-code-one" CLI "envelope/error-codes" "The code of every error is 1."
         EditorEffect::Body(MessageFilter::Error, |b| set(b, "code", 1))),
 ];
@@ -150,15 +154,15 @@ pub const METHODS_FLAWS: &[FlawRow<EditorEffect>] = &[
         "A ping is answered with `pong`, whatever it said."
         EditorEffect::Body(PING, |b| set(b, "message", "pong"))),
     flaw!("ping-one-line" CLI "ping/any-text" "A ping is answered with the first line of its message."
-        EditorEffect::Switch(Switch::PingOneLine)),
+        MethodSwitch::PingOneLine.on()),
     flaw!("ping-slow" CLI "ping/timely" "A ping is answered after more than two seconds."
-        EditorEffect::Switch(Switch::SlowPings)),
+        RequestSwitch::SlowPings.on()),
     flaw!("authenticated-as-text" CLI "authenticate/result"
         "`authenticated` is a string." EditorEffect::Body(AUTHENTICATE, |b| set(b, "authenticated", b["authenticated"].to_string()))),
     flaw!("authenticate-refuses" CLI "authenticate/right-token" "`authenticate` accepts no token."
-        EditorEffect::Switch(Switch::AuthenticateRefuses)),
+        MethodSwitch::AuthenticateRefuses.on()),
     flaw!("authenticate-accepts" CLI "authenticate/wrong-token" "`authenticate` accepts any token."
-        EditorEffect::Switch(Switch::AuthenticateAccepts)),
+        MethodSwitch::AuthenticateAccepts.on()),
     flaw!("diagnostics-as-list" CLI "envelope/method-key"
         "`getDiagnostics` gives a list, as in the quick reference."
         EditorEffect::Body(DIAGNOSTICS, |b| *b = remove(b, "entries"))),
@@ -173,17 +177,17 @@ pub const METHODS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("diagnostics-as-object" GUIDE "diagnostics/result"
         "`getDiagnostics` gives an object." EditorEffect::Body(DIAGNOSTICS, |b| *b = json!({"items": b.take()}))),
     flaw!("no-diagnostics-fails" "diagnostics/empty"
-        "`getDiagnostics` fails where there are none." EditorEffect::Switch(Switch::ErrorWhenNoDiagnostics)),
+        "`getDiagnostics` fails where there are none." DiagnosticsSwitch::ErrorWhenNone.on()),
     flaw!("diagnostics-unreported" "diagnostics/reported"
-        "`getDiagnostics` reports none." EditorEffect::Switch(Switch::NoDiagnostics)),
+        "`getDiagnostics` reports none." DiagnosticsSwitch::NoDiagnostics.on()),
     flaw!("one-diagnostic-a-file" "diagnostics/several"
-        "`getDiagnostics` reports one diagnostic of each file." EditorEffect::Switch(Switch::FirstDiagnosticOnly)),
+        "`getDiagnostics` reports one diagnostic of each file." DiagnosticsSwitch::FirstOnly.on()),
     flaw!("diagnostics-of-current" GUIDE "diagnostics/project"
-        "`getDiagnostics` reports those of the file with the caret." EditorEffect::Switch(Switch::DiagnosticsOfCurrentOnly)),
+        "`getDiagnostics` reports those of the file with the caret." DiagnosticsSwitch::OfCurrentOnly.on()),
     flaw!("diagnostics-of-files-only" CLI "diagnostics/directory" "`getDiagnostics` reports nothing for a directory."
-        EditorEffect::Switch(Switch::DiagnosticsOfFilesOnly)),
+        DiagnosticsSwitch::OfFilesOnly.on()),
     flaw!("diagnostics-of-everything" CLI "diagnostics/scope"
-        "`getDiagnostics` reports those of every file, whatever the path." EditorEffect::Switch(Switch::DiagnosticsOfEverything)),
+        "`getDiagnostics` reports those of every file, whatever the path." DiagnosticsSwitch::OfEverything.on()),
     flaw!("diagnostics-path" CLI "diagnostics/uri" "The `uri` of an entry is a path."
         EditorEffect::Body(DIAGNOSTICS, |b| everywhere(b, "uri", without_scheme))),
     flaw!("diagnostics-uri-unencoded" CLI "diagnostics/uri" "The `uri` of an entry is not percent-encoded."
@@ -217,17 +221,17 @@ pub const METHODS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("open-uri-as-text" "open-uri/result"
         "The `success` of `openURI` is a string." EditorEffect::Body(OPEN_URI, |b| set(b, "success", "true"))),
     flaw!("open-uri-fails" "open-uri/opens" "`openURI` opens nothing."
-        EditorEffect::Switch(Switch::RefusesUris)),
+        OpenUriSwitch::Refuses.on()),
     flaw!("open-uri-hidden" "open-uri/shown" "A file that `openURI` opened is not visible."
-        EditorEffect::Switch(Switch::OpensHidden)),
+        OpenUriSwitch::Hidden.on()),
     flaw!("open-uri-raw" "open-uri/percent-encoded" "`openURI` takes the rest of the URI for the path, undecoded."
-        EditorEffect::Switch(Switch::OpensRawUri)),
+        OpenUriSwitch::Raw.on()),
     flaw!("open-uri-opens-missing" "open-uri/missing-file" "`openURI` succeeds for a file that does not exist."
-        EditorEffect::Switch(Switch::OpensMissing)),
+        OpenUriSwitch::Missing.on()),
     flaw!("open-uri-any-scheme" "open-uri/unsupported-scheme" "`openURI` succeeds for any scheme."
-        EditorEffect::Switch(Switch::OpensAnyScheme)),
+        OpenUriSwitch::AnyScheme.on()),
     flaw!("open-uri-anything" "open-uri/invalid" "`openURI` succeeds for what is no URI."
-        EditorEffect::Switch(Switch::OpensAnything)),
+        OpenUriSwitch::Anything.on()),
 ];
 
 /// What is percent-encoded in a URI is so no more.
@@ -272,11 +276,11 @@ pub const READ_FILE_FLAWS: &[FlawRow<EditorEffect>] = &[
         *c = text[..end].into();
     }))),
     flaw!("open-files-only" "read-file/not-open"
-        "`readFile` fails for a file that is not open." EditorEffect::Switch(Switch::OpenOnly)),
+        "`readFile` fails for a file that is not open." ReadSwitch::OpenOnly.on()),
     flaw!("open-files-fail" "read-file/open-file"
-        "`readFile` fails for a file that is open: it is locked." EditorEffect::Switch(Switch::OpenFails)),
+        "`readFile` fails for a file that is open: it is locked." ReadSwitch::OpenFails.on()),
     flaw!("empty-file-fails" "read-file/empty" "`readFile` takes an empty content for none."
-        EditorEffect::Switch(Switch::RefusesEmptyFile)),
+        ReadSwitch::RefusesEmptyFile.on()),
     flaw!("no-unicode" "read-file/unicode"
     "`readFile` replaces characters beyond the Basic Multilingual Plane." EditorEffect::Body(READ, |b| everywhere(b, "content", |c| {
         let text = c.as_str().unwrap_or_default();
@@ -285,28 +289,28 @@ pub const READ_FILE_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("backslashes-doubled" "read-file/escapes" "`readFile` escapes backslashes twice."
         EditorEffect::Body(READ, |b| everywhere(b, "content", |c| *c = c.as_str().unwrap_or_default().replace('\\', "\\\\").into()))),
     flaw!("cut-at-64k" "read-file/large" "`readFile` gives the first 64 KiB."
-        EditorEffect::Switch(Switch::CutsAt(PIECE))),
-    flaw!("cut-at-1m" "read-file/huge" "`readFile` gives the first mebibyte." EditorEffect::Switch(Switch::CutsAt(1 << 20))),
+        ReadSwitch::CutsAt(PIECE).on()),
+    flaw!("cut-at-1m" "read-file/huge" "`readFile` gives the first mebibyte." ReadSwitch::CutsAt(1 << 20).on()),
     flaw!("crlf-read-as-lf" "read-file/crlf" "`readFile` turns CRLF into LF."
         EditorEffect::Body(READ, |b| everywhere(b, "content", |c| *c = c.as_str().unwrap_or_default().replace("\r\n", "\n").into()))),
     flaw!("read-decodes-names" "read-file/special-names"
         ["read-file/exact-name": "The file of the name that is read into the path is taken for it."]
-        "`readFile` takes `%`, `#` and brackets in a path for something else." EditorEffect::Switch(Switch::DecodesNames(Method::ReadFile))),
+        "`readFile` takes `%`, `#` and brackets in a path for something else." PathSwitch::DecodesNames(Method::ReadFile).on()),
     flaw!("read-partial-names" "read-file/exact-name"
         "`readFile` takes an open file whose path contains the one asked for, as Neovim's `bufnr` does."
-        EditorEffect::Switch(Switch::PartialName(Method::ReadFile))),
+        PathSwitch::PartialName(Method::ReadFile).on()),
     flaw!("missing-file-empty" "read-file/missing-file"
-        "`readFile` of a file that does not exist succeeds with an empty content." EditorEffect::Switch(Switch::MissingIsEmpty)),
+        "`readFile` of a file that does not exist succeeds with an empty content." ReadSwitch::MissingIsEmpty.on()),
     flaw!("directory-empty" "read-file/directory"
-        "`readFile` of a directory succeeds with an empty content." EditorEffect::Switch(Switch::DirectoryIsListed)),
+        "`readFile` of a directory succeeds with an empty content." ReadSwitch::DirectoryIsListed.on()),
     flaw!("read-fails-silently" CLI "read-file/failure-message" "A `readFile` that did not succeed does not say why."
         EditorEffect::Body(MessageFilter::Failure(Method::ReadFile), |b| *b = json!({"success": false}))),
     flaw!("not-utf8-unanswered" "read-file/not-utf8"
-        "`readFile` of a file that is not UTF-8 is not answered." EditorEffect::Switch(Switch::BadBytesUnanswered)),
+        "`readFile` of a file that is not UTF-8 is not answered." ReadSwitch::BadBytesUnanswered.on()),
     flaw!("read-leaves-backup" "read-file/side-effects"
-        "`readFile` leaves a backup file beside the one it read." EditorEffect::Switch(Switch::ReadTouches)),
+        "`readFile` leaves a backup file beside the one it read." ReadSwitch::LeavesBackup.on()),
     flaw!("disk-not-buffer" "read-file/unsaved" "`readFile` reads the disk, not the editor's unsaved text."
-        EditorEffect::Switch(Switch::DiskOnly)),
+        ReadSwitch::DiskOnly.on()),
     flaw!("dirty-negated" CLI "read-file/dirty-flag" "`isDirty` says the opposite."
         EditorEffect::Body(READ, |b| everywhere(b, "isDirty", |d| *d = (!d.as_bool().unwrap_or_default()).into()))),
 ];
@@ -319,54 +323,54 @@ pub const EDIT_FILE_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("edit-success-missing" "edit-file/result"
         "The result of `editFile` is empty." EditorEffect::Body(EDIT, |b| { remove(b, "success"); })),
     flaw!("edit-refused" "edit-file/succeeds"
-        "`editFile` never succeeds." EditorEffect::Switch(Switch::RefusesEdits)),
+        "`editFile` never succeeds." EditSwitch::Refuses.on()),
     flaw!("edit-not-saved" "edit-file/disk"
-        "`editFile` changes the editor's text and does not save it." EditorEffect::Switch(Switch::BufferOnly)),
+        "`editFile` changes the editor's text and does not save it." EditSwitch::BufferOnly.on()),
     flaw!("edit-does-nothing" "edit-file/read-back" ["cli/edit-file/disk": "Nothing is written either."]
-        "`editFile` of a file succeeds and does not change it." EditorEffect::Switch(Switch::EditsNothing)),
+        "`editFile` of a file succeeds and does not change it." EditSwitch::DoesNothing.on()),
     flaw!("edit-behind-editor" "edit-file/open-file"
-        "`editFile` writes the file and leaves the editor's text as it was." EditorEffect::Switch(Switch::DiskButNotBuffer)),
+        "`editFile` writes the file and leaves the editor's text as it was." EditSwitch::DiskButNotBuffer.on()),
     flaw!("edit-loses-unicode" "edit-file/unicode" "`editFile` writes `?` for what is beyond ASCII."
-        EditorEffect::Switch(Switch::LosesUnicodeOnWrite)),
-    flaw!("edit-cut-at-64k" "edit-file/large" "`editFile` writes the first 64 KiB." EditorEffect::Switch(Switch::CutsWrites)),
-    flaw!("edit-crlf-to-lf" "edit-file/crlf" "`editFile` turns CRLF into LF." EditorEffect::Switch(Switch::CrlfToLf)),
+        EditSwitch::LosesUnicode.on()),
+    flaw!("edit-cut-at-64k" "edit-file/large" "`editFile` writes the first 64 KiB." EditSwitch::CutsAt64K.on()),
+    flaw!("edit-crlf-to-lf" "edit-file/crlf" "`editFile` turns CRLF into LF." EditSwitch::CrlfToLf.on()),
     flaw!("first-edit-only" "edit-file/again"
-        "`editFile` of a file that was edited before does nothing." EditorEffect::Switch(Switch::FirstEditOnly)),
+        "`editFile` of a file that was edited before does nothing." EditSwitch::FirstOnly.on()),
     flaw!("edit-decodes-names" "edit-file/special-names"
         ["edit-file/other-files": "The file of the name that is read into the path is changed."]
-        "`editFile` takes `%`, `#` and brackets in a path for something else." EditorEffect::Switch(Switch::DecodesNames(Method::EditFile))),
+        "`editFile` takes `%`, `#` and brackets in a path for something else." PathSwitch::DecodesNames(Method::EditFile).on()),
     flaw!("edit-partial-names" "edit-file/other-files"
         "`editFile` takes an open file whose path contains the one asked for, as Neovim's `bufnr` does."
-        EditorEffect::Switch(Switch::PartialName(Method::EditFile))),
+        PathSwitch::PartialName(Method::EditFile).on()),
     flaw!("edit-every-match" "edit-file/other-files"
-        "`editFile` also changes open files whose paths begin alike." EditorEffect::Switch(Switch::EditsEveryMatch)),
+        "`editFile` also changes open files whose paths begin alike." EditSwitch::EveryMatch.on()),
     flaw!("edit-leaves-folders" "edit-file/missing-directory"
-        "`editFile` makes folders that are missing, and then fails." EditorEffect::Switch(Switch::LeavesFolders)),
+        "`editFile` makes folders that are missing, and then fails." EditSwitch::LeavesFolders.on()),
     flaw!("edit-directory-succeeds" "edit-file/directory" "`editFile` of a directory succeeds."
-        EditorEffect::Switch(Switch::EditsFoldersGladly)),
+        EditSwitch::DirectorySucceeds.on()),
     flaw!("edit-empty-refused" CLI "edit-file/empty" "`editFile` takes an empty text for none."
-        EditorEffect::Switch(Switch::RefusesEmptyText)),
+        EditSwitch::RefusesEmptyText.on()),
     flaw!("edit-new-file-refused" CLI "edit-file/new-file" "`editFile` creates no files."
-        EditorEffect::Switch(Switch::RefusesNewFiles)),
+        EditSwitch::RefusesNewFiles.on()),
     flaw!("edit-fails-silently" CLI "edit-file/failure-message" "An `editFile` that did not succeed does not say why."
         EditorEffect::Body(MessageFilter::Failure(Method::EditFile), |b| *b = json!({"success": false}))),
     flaw!("edit-keeps-range" GUIDE "edit-file/range"
-        "`editFile` puts the new text before the old one, and keeps that." EditorEffect::Switch(Switch::KeepsRange)),
+        "`editFile` puts the new text before the old one, and keeps that." EditSwitch::KeepsRange.on()),
     flaw!("edit-end-of-both-kinds" GUIDE "edit-file/delete"
         "`end` is the last byte where text is taken out, and the one behind it where other text takes its place."
-        EditorEffect::Switch(Switch::EndOfBothKinds)),
+        EditSwitch::EndOfBothKinds.on()),
     flaw!("edit-in-characters" GUIDE "edit-file/bytes"
-        "`start` and `end` are taken for characters." EditorEffect::Switch(Switch::OffsetsInCharacters)),
+        "`start` and `end` are taken for characters." EditSwitch::OffsetsInCharacters.on()),
     flaw!("edit-deletes-nothing" GUIDE "edit-file/delete" "`editFile` with an empty new text does nothing."
-        EditorEffect::Switch(Switch::DeletesNothing)),
+        EditSwitch::DeletesNothing.on()),
     flaw!("edit-missing-file-made" GUIDE "edit-file/missing-file" "`editFile` makes a file that does not exist."
-        EditorEffect::Switch(Switch::MissingIsMade)),
+        EditSwitch::MissingIsMade.on()),
     flaw!("edit-offsets-clamped" GUIDE "edit-file/out-of-range" "Offsets beyond the end are taken for the end."
-        EditorEffect::Switch(Switch::ClampsOffsets)),
+        EditSwitch::ClampsOffsets.on()),
     flaw!("edit-offsets-swapped" GUIDE "edit-file/reversed" "An end before the start is swapped with it."
-        EditorEffect::Switch(Switch::SwapsOffsets)),
+        EditSwitch::SwapsOffsets.on()),
     flaw!("edit-cuts-characters" GUIDE "edit-file/inside-character" "An offset inside a character leaves a broken one."
-        EditorEffect::Switch(Switch::CutsCharacters)),
+        EditSwitch::CutsCharacters.on()),
     flaw!("edit-over-unsaved-refused" CLI "edit-file/over-unsaved" "`editFile` fails for a file with unsaved changes."
-        EditorEffect::Switch(Switch::RefusesOverUnsaved)),
+        EditSwitch::RefusesOverUnsaved.on()),
 ];

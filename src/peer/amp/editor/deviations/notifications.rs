@@ -2,8 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::peer::amp::editor::deviations::{EditorEffect, MessageFilter, Switch, Trigger};
+use crate::peer::amp::editor::deviations::{EditorEffect, MessageFilter};
 use crate::peer::amp::editor::disk;
+use crate::peer::amp::editor::handshake::HandshakeSwitch;
+use crate::peer::amp::editor::model::StateSwitch;
+use crate::peer::amp::editor::outgoing::NotificationSwitch;
+use crate::peer::amp::editor::server::ListenSwitch;
+use crate::peer::amp::editor::session::SessionSwitch;
+use crate::peer::amp::editor::shared::{SharedSwitch, Trigger};
 use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{everywhere, remove, set};
 use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
@@ -30,7 +36,7 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
         set(b, key, pair);
     })),
     flaw!("selection-silent" "selection/notified"
-        "Clients are not told of selections." EditorEffect::Switch(Switch::Silent(NotificationKind::Selection))),
+        "Clients are not told of selections." NotificationSwitch::Silent(NotificationKind::Selection).on()),
     flaw!("selection-path" CLI "selection/uri" "The `uri` of a selection is a path."
         EditorEffect::Body(SELECTION, |b| everywhere(b, "uri", without_scheme))),
     flaw!("uris-unencoded" CLI "selection/uri"
@@ -54,11 +60,11 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
         ["selection/ordered": "The end of one that ends in an earlier column comes first."]
         "Lines and columns of selections are swapped." EditorEffect::Body(SELECTION, swap_axes)),
     flaw!("selection-first-line" "selection/multi-line"
-        "The range of a selection over several lines ends with the first one." EditorEffect::Switch(Switch::FirstLineOnly)),
+        "The range of a selection over several lines ends with the first one." NotificationSwitch::FirstLineOnly.on()),
     flaw!("selection-without-content" CLI "selection/content" "The `content` of a selection is empty."
         EditorEffect::Body(SELECTION, |b| everywhere(b, "content", |c| *c = "".into()))),
     flaw!("selection-content-of-disk" CLI "selection/content" "The `content` of a selection is what the disk has there."
-        EditorEffect::Switch(Switch::DiskContent)),
+        NotificationSwitch::DiskContent.on()),
     flaw!("caret-as-character" "selection/caret"
         "A caret is told as the character under it." EditorEffect::Body(SELECTION, widen)),
     flaw!("selection-then-start" "selection/latest"
@@ -67,14 +73,14 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("selection-end-first" "selection/ordered"
         "A selection is told with its end first, as when it was made backwards." EditorEffect::Body(SELECTION, swap_ends)),
     flaw!("selection-first-client-only" "selection/every-client" "The first client alone is told of selections."
-        EditorEffect::Switch(Switch::FirstClientOnly(NotificationKind::Selection))),
+        NotificationSwitch::FirstClientOnly(NotificationKind::Selection).on()),
     flaw!("selection-in-closed-file" CLI "selection/closed"
         "When the file with the selection is closed, clients are not told where the user is then."
-        EditorEffect::Switch(Switch::StaysInClosed)),
+        StateSwitch::StaysInClosed.on()),
     flaw!("no-selection-at-first" CLI "selection/initial"
-        "A client that has just connected is not told of the selection." EditorEffect::Switch(Switch::NoSelectionAtFirst)),
+        "A client that has just connected is not told of the selection." StateSwitch::NoSelectionAtFirst.on()),
     flaw!("no-files-at-first" CLI "visible-files/initial"
-        "A client that has just connected is not told which files are visible." EditorEffect::Switch(Switch::NoFilesAtFirst)),
+        "A client that has just connected is not told which files are visible." StateSwitch::NoFilesAtFirst.on()),
     flaw!("visible-files-as-objects" "visible-files/data"
     "Visible files are told as objects." EditorEffect::Body(VISIBLE, |b| for key in ["uris", "files"] {
         for file in b.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
@@ -82,11 +88,11 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
         }
     })),
     flaw!("visible-files-silent" "visible-files/opened"
-        "Clients are not told of visible files." EditorEffect::Switch(Switch::Silent(NotificationKind::VisibleFiles))),
+        "Clients are not told of visible files." NotificationSwitch::Silent(NotificationKind::VisibleFiles).on()),
     flaw!("closing-not-told" "visible-files/closed"
-        "Clients are not told that a file was closed." EditorEffect::Switch(Switch::OnlyOpenings)),
+        "Clients are not told that a file was closed." StateSwitch::OnlyOpenings.on()),
     flaw!("no-empty-list" "visible-files/empty"
-        "Clients are not told that no file is visible any more." EditorEffect::Switch(Switch::NeverEmpty)),
+        "Clients are not told that no file is visible any more." NotificationSwitch::NeverEmpty.on()),
     flaw!("visible-files-uris" GUIDE "visible-files/path" "The visible files are told as URIs."
         EditorEffect::Body(VISIBLE, |b| for file in b["files"].as_array_mut().into_iter().flatten() { as_uri(file) })),
     flaw!("visible-files-then-none" "visible-files/latest" "After each list of visible files goes an empty one."
@@ -98,27 +104,27 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
         }
     })),
     flaw!("visible-files-first-client-only" "visible-files/every-client"
-        "The first client alone is told of visible files." EditorEffect::Switch(Switch::FirstClientOnly(NotificationKind::VisibleFiles))),
+        "The first client alone is told of visible files." NotificationSwitch::FirstClientOnly(NotificationKind::VisibleFiles).on()),
     flaw!("message-renamed" CLI "message/data"
         "`userSentMessage` calls the message `text`." EditorEffect::Body(MESSAGE, |b| *b = json!({"text": remove(b, "message")}))),
     flaw!("message-silent" CLI "message/sent"
-        "The user's messages do not reach clients." EditorEffect::Switch(Switch::Silent(NotificationKind::Message))),
+        "The user's messages do not reach clients." NotificationSwitch::Silent(NotificationKind::Message).on()),
     flaw!("message-one-line" CLI "message/any-text" "The user's messages arrive with their first line only."
     EditorEffect::Body(MESSAGE, |b| everywhere(b, "message", |m| {
         *m = m.as_str().unwrap_or_default().lines().next().unwrap_or_default().into();
     }))),
     flaw!("message-first-client-only" CLI "message/every-client" "The first client alone is sent the user's messages."
-        EditorEffect::Switch(Switch::FirstClientOnly(NotificationKind::Message))),
+        NotificationSwitch::FirstClientOnly(NotificationKind::Message).on()),
     flaw!("prompt-as-list" CLI "prompt/data"
         "`appendToPrompt` has a list as its message." EditorEffect::Body(PROMPT, |b| *b = json!({"message": [remove(b, "message")]}))),
     flaw!("prompt-silent" CLI "prompt/sent"
-        "What is added to the prompt does not reach clients." EditorEffect::Switch(Switch::Silent(NotificationKind::Prompt))),
+        "What is added to the prompt does not reach clients." NotificationSwitch::Silent(NotificationKind::Prompt).on()),
     flaw!("prompt-trimmed" CLI "prompt/any-text" "White space at the ends of what is added to the prompt is lost, and lines are joined."
     EditorEffect::Body(PROMPT, |b| everywhere(b, "message", |m| {
         *m = m.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ").into();
     }))),
     flaw!("prompt-first-client-only" CLI "prompt/every-client" "The first client alone is sent what is added to the prompt."
-        EditorEffect::Switch(Switch::FirstClientOnly(NotificationKind::Prompt))),
+        NotificationSwitch::FirstClientOnly(NotificationKind::Prompt).on()),
     flaw!("metadata-version-number" CLI "metadata/data" "The `version` of `pluginMetadata` is a number."
         EditorEffect::Body(METADATA, |b| set(b, "version", 1))),
 ];
@@ -216,12 +222,12 @@ fn swap_ends(data: &mut Value) {
 
 /// A flaw that makes the editor stop serving everybody once a client has done something.
 const fn hangs(trigger: Trigger) -> EditorEffect {
-    EditorEffect::Switch(Switch::HangsAfter(trigger))
+    SharedSwitch::HangsAfter(trigger).on()
 }
 
 pub const ROBUSTNESS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("dies-of-bad-json" "robustness/alive"
-        "A message that is no JSON makes the editor exit." EditorEffect::Switch(Switch::Dies)),
+        "A message that is no JSON makes the editor exit." SharedSwitch::Dies.on()),
     flaw!("hangs-after-bad-json" "robustness/bad-json"
         "After a message that is no JSON nobody is served." hangs(Trigger::BadJson)),
     flaw!("hangs-after-bad-envelope" "robustness/bad-envelope"
@@ -244,21 +250,21 @@ pub const ROBUSTNESS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("hangs-after-bad-handshake" "robustness/bad-handshake"
         "After a handshake that is no right one nobody is served." hangs(Trigger::BadHandshake)),
     flaw!("hangs-in-handshake" "robustness/slow-handshake"
-        "While one client makes its handshake no other can." EditorEffect::Switch(Switch::HandshakeBlocksOthers)),
+        "While one client makes its handshake no other can." ListenSwitch::HandshakeBlocksOthers.on()),
     flaw!("hangs-after-huge-head" "robustness/huge-head" "After a handshake with an endless head nobody is served."
         hangs(Trigger::HugeHead)),
     flaw!("hangs-after-thirty" "robustness/connection-flood"
         "After thirty connections nobody is served." hangs(Trigger::Flood)),
     flaw!("hangs-on-silent-client" "robustness/silent-client"
         "While a client does not read what it asked for, nobody else is answered."
-        EditorEffect::Switch(Switch::AnswersOneAtATime)),
+        SessionSwitch::AnswersOneAtATime.on()),
     flaw!("closes-on-bad-json" "robustness/same-after-bad-json" "A message that is no JSON ends the connection."
-        EditorEffect::Switch(Switch::ClosesOnBadJson)),
+        SessionSwitch::ClosesOnBadJson.on()),
     flaw!("closes-on-bad-envelope" "robustness/same-after-bad-envelope" "JSON that is no request ends the connection."
-        EditorEffect::Switch(Switch::ClosesOnBadEnvelope)),
+        SessionSwitch::ClosesOnBadEnvelope.on()),
     flaw!("closes-on-bad-params" "robustness/same-after-bad-params"
-        "A request with bad parameters ends the connection." EditorEffect::Switch(Switch::ClosesOnBadParams)),
+        "A request with bad parameters ends the connection." SessionSwitch::ClosesOnBadParams.on()),
     flaw!("hundred-requests" "robustness/request-flood"
-        "On each connection a hundred requests are answered." EditorEffect::Switch(Switch::HundredRequests)),
-    flaw!("eight-clients" "robustness/many-clients" "A ninth client is refused." EditorEffect::Switch(Switch::EightClients)),
+        "On each connection a hundred requests are answered." SessionSwitch::HundredRequests.on()),
+    flaw!("eight-clients" "robustness/many-clients" "A ninth client is refused." HandshakeSwitch::EightClients.on()),
 ];
