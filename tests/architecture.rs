@@ -77,7 +77,7 @@ const NOT_PURE: [&str; 8] = [
 const PROTOCOLS: [&str; 3] = ["amp", "openctx", "amplifier"];
 
 /// The files in which protocols are registered.
-const REGISTRIES: [&str; 4] = ["protocol/mod.rs", "peer/mod.rs", "peer/kind.rs", "peer/mock.rs"];
+const REGISTRIES: [&str; 3] = ["protocol/mod.rs", "peer/mod.rs", "peer/mock.rs"];
 
 fn allowed() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
     let mut above: BTreeSet<&str> = BTreeSet::new();

@@ -1,7 +1,8 @@
-//! The interface of a peer: [`Peer`] performs the verbs of a role's scenarios in a [`Setting`].
+//! The interface of a peer: [`Peer`] performs the verbs of a role's scenarios in a [`Setting`]. A [`PeerKind`] says what that of
+//! a role can do besides: find out about a server ([`Probe`]), or let itself be found ([`Announce`]).
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -116,3 +117,76 @@ pub enum PeerError {
     #[error("{0}")]
     Unable(String),
 }
+
+/// The peer of one role, and what it can do.
+pub struct PeerKind {
+    /// The role of the subject.
+    pub role: &'static str,
+    /// A peer to stand opposite it.
+    pub new: fn(Setting) -> Box<dyn Peer>,
+    /// What can be found out about a subject that is a server, apart from any scenario; none for a client.
+    pub probe: Option<Probe>,
+    /// How a server that stands opposite is found by a client that looks for one; none where clients are told.
+    pub announce: Option<Announce>,
+}
+
+/// What can be found out about a server.
+pub struct Probe {
+    /// Finds out which edition a server speaks, within the time given. Always comes to a conclusion.
+    pub detect: fn(Lock, Duration, Recorder) -> BoxFuture<'static, Detected>,
+    /// Makes one request (a method and its parameters) to a server, on a connection of its own.
+    pub call: fn(Setting, String, Value) -> BoxFuture<'static, Result<Answer, PeerError>>,
+}
+
+/// The edition that a subject was found to speak.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detected {
+    /// The edition.
+    pub edition: &'static dyn Edition,
+    /// How that was known: the second half of a sentence such as "it speaks `cli`: …".
+    pub how: String,
+}
+
+/// The response of a server to a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// The result of the method.
+    Result(Value),
+    /// An error, as it came.
+    Error(Value),
+}
+
+/// What clients need to find a server.
+pub struct Announcement<'a> {
+    /// The edition that is spoken.
+    pub edition: &'static dyn Edition,
+    /// The data home below which clients look.
+    pub data_home: &'a Path,
+    /// Where the server listens, on the loopback address.
+    pub port: u16,
+    /// The folder that it serves.
+    pub folder: &'a Path,
+    /// What another server said of itself in the same place: what of it is not about where that one was is kept.
+    pub like: Option<&'a Value>,
+    /// The trace, which learns the secret.
+    pub recorder: &'a Recorder,
+}
+
+/// A server that can be found, as long as this value lives.
+#[derive(Debug)]
+pub struct Announced {
+    /// The file by which it is found.
+    pub path: PathBuf,
+    /// The secret that clients have to show.
+    pub token: String,
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        // Gone already is as good.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Lets a server be found.
+pub type Announce = fn(&Announcement<'_>) -> Result<Announced, PeerError>;

@@ -12,15 +12,16 @@ mod fill;
 mod format;
 mod http;
 mod interface;
-mod kind;
 mod mock;
 pub mod openctx;
 mod params;
 pub mod script;
 
 pub use deviation::{Also, Flaw, Freedom};
-pub use interface::{BoxFuture, Peer, PeerError, Performed, Setting, SubjectDirs, VerbCall};
-pub use kind::{Announce, Announced, Announcement, Answer, Detected, PeerKind, Probe, kind};
+pub use interface::{
+    Announce, Announced, Announcement, Answer, BoxFuture, Detected, Peer, PeerError, PeerKind, Performed, Probe,
+    Setting, SubjectDirs, VerbCall,
+};
 pub use mock::{
     Begin, Draws, Ended, Latency, Lines, Mock, MockError, MockEvent, MockKind, MockOptions, Starting, described, flaws,
     freedoms, mock,
@@ -34,3 +35,57 @@ pub const DATA: &[Format] = &[
     ("agent-script", "what the agent of a mock Amplifier server does", amplifier::server::script::schema),
     ("provider-data", "what a mock of an OpenCtx provider gives", openctx::provider::data::schema),
 ];
+
+/// The peers, by role.
+static KINDS: [PeerKind; 6] = [
+    PeerKind {
+        role: "amp-server",
+        new: |setting| Box::new(amp::client::AmpClient::new(setting)),
+        probe: Some(Probe {
+            detect: |lock, patience, recorder| Box::pin(amp::client::detect(lock, patience, recorder)),
+            call: |setting, method, params| Box::pin(amp::client::call(setting, method, params)),
+        }),
+        announce: None,
+    },
+    PeerKind {
+        role: "amp-client",
+        new: |setting| Box::new(amp::host::AmpHost::new(setting)),
+        probe: None,
+        announce: Some(amp::host::announce),
+    },
+    PeerKind {
+        role: "openctx-provider",
+        new: |setting| Box::new(openctx::client::OpenctxClient::new(setting)),
+        probe: Some(Probe {
+            detect: |lock, patience, recorder| Box::pin(openctx::client::detect(lock, patience, recorder)),
+            call: |setting, method, params| Box::pin(openctx::client::call(setting, method, params)),
+        }),
+        announce: None,
+    },
+    PeerKind {
+        role: "openctx-client",
+        new: |setting| Box::new(openctx::host::OpenctxHost::new(setting)),
+        probe: None,
+        announce: None,
+    },
+    PeerKind {
+        role: "amplifier-server",
+        new: |setting| Box::new(amplifier::client::AmplifierClient::new(setting)),
+        probe: Some(Probe {
+            detect: |lock, patience, recorder| Box::pin(amplifier::client::detect(lock, patience, recorder)),
+            call: |setting, method, params| Box::pin(amplifier::client::call(setting, method, params)),
+        }),
+        announce: None,
+    },
+    PeerKind {
+        role: "amplifier-client",
+        new: |setting| Box::new(amplifier::host::AmplifierHost::new(setting)),
+        probe: None,
+        announce: None,
+    },
+];
+
+/// The peer of this role; none where it cannot be played against yet.
+pub fn kind(role: &str) -> Option<&'static PeerKind> {
+    KINDS.iter().find(|kind| kind.role == role)
+}

@@ -3,11 +3,10 @@
 //! [`client::AmpClient`] and [`host::AmpHost`] are the peers, [`editor::MOCK`] and [`agent::MOCK`] the mocks.
 
 pub mod agent;
-mod assembler;
 pub mod client;
 pub mod editor;
+mod frames;
 pub mod host;
-mod segments;
 
 /// The id of the edition that Amp's own CLI speaks, in tables of flaws and freedoms.
 const CLI: &str = "cli";

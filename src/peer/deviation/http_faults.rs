@@ -1,5 +1,5 @@
-//! Flaws that HTTP servers of different protocols have in common: how responses are carried, which requests are understood,
-//! and what a bad request costs.
+//! Flaws and freedoms that HTTP servers of different protocols have in common: how responses are carried, which requests are
+//! understood, and what a bad request costs.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,5 @@
-//! [`ResponseEffect`]: what a server can do otherwise with any response, whatever its protocol.
+//! What HTTP servers of different protocols can do otherwise with any response ([`ResponseEffect`]), and requests as a flawed
+//! server sees them: with those that came before, and what was wrong with them ([`ReceivedInContext`]).
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;

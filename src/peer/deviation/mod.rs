@@ -11,14 +11,13 @@ mod active;
 pub(crate) mod http_client;
 pub(crate) mod http_faults;
 pub(crate) mod http_server;
-mod modifier;
 mod table;
 pub(crate) mod value;
 pub(crate) mod websocket;
 
 pub use active::{Deviation, Deviations, Includes, Why};
+pub use active::{LATE, MockHistory, Modifier};
 pub(crate) use active::{includes, switches};
-pub use modifier::{LATE, MockHistory, Modifier};
 #[cfg(test)]
 pub(crate) use table::fits_the_catalogue;
 pub use table::{Also, DeviationTable, Flaw, FlawRow, Freedom, FreedomRow};

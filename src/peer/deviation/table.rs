@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use crate::diagnostic::nearest;
 use crate::protocol::{self, Requirement};
 
-use super::active::{Deviation, Includes};
-use super::modifier::Modifier;
+use super::active::{Deviation, Includes, Modifier};
 
 /// A named way in which one of our own peers can be made wrong on purpose.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! A request that was sent, and where redirects lead it.
+//! What the step `http` sends: a request of any kind; and a request that was sent, with where redirects lead it.
 
 use std::time::Duration;
 

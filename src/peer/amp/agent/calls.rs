@@ -1,5 +1,4 @@
-//! The calls of the agent's caller: those that wait for a connection, those that wait for a response, and what is
-//! reported of each.
+//! The calls of the agent's caller: those that wait for a connection and those that wait for a response.
 
 use std::collections::VecDeque;
 use std::time::Duration;

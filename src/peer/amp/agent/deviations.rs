@@ -1,7 +1,8 @@
-//! The hooks of a client for flaws and freedoms: what each of them can change.
+//! What can be different about a client: the effects of flaws and freedoms ([`AgentEffect`]), their [`TABLE`], and the freedoms.
 //!
 //! Most effects are data: functions that rewrite parameters, a request, its text, the handshake or a frame on their way
-//! out, or what is reported to the user. The rest are switches, listed in the file where the behaviour is decided.
+//! out, or what is reported to the user. The rest are switches, listed in the file where the behaviour is decided. Flaws are
+//! what real clients get wrong, or might; their tables follow the areas of the requirements.
 
 use std::sync::LazyLock;
 

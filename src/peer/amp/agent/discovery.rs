@@ -1,4 +1,4 @@
-//! Discovery: which editors there are, which of them is the agent's, when to look for one and which one to try.
+//! Discovery: which editors there are, by their lockfiles, and which of them is the agent's.
 
 use std::fs::File;
 use std::io::Read as _;

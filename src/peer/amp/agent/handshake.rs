@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::peer::amp::client::connection::target;
-use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
+use crate::peer::amp::frames::{SegmentFlaws, SegmentHazard};
 use crate::peer::deviation::websocket::SocketSwitch;
 use crate::protocol::Lock;
 use crate::protocol::amp::editions::AmpEdition;
@@ -61,10 +61,15 @@ pub enum HandshakeSwitch {
 /// Faults of a response to the handshake that a lax client overlooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchecked {
+    /// A wrong `Sec-WebSocket-Accept`.
     Accept,
+    /// A wrong `Upgrade`.
     Upgrade,
+    /// A wrong `Connection`.
     Connection,
+    /// An extension that was not offered.
     Extension,
+    /// A subprotocol that was not offered.
     Subprotocol,
 }
 

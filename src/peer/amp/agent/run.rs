@@ -45,8 +45,6 @@ pub enum TriggerSwitch {
 /// What a client can do otherwise in its main loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentSwitch {
-    /// Paths go to the editor as the caller gives them, relative ones too.
-    AbsolutePathsOnly,
     /// It says more than calls need, on stdout and stderr.
     Junk,
 }
@@ -54,18 +52,31 @@ pub enum AgentSwitch {
 /// A trigger that makes a fragile client hang or die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
+    /// A message that is no JSON.
     BadJson,
+    /// JSON that is nested deeply.
     DeepJson,
+    /// JSON that is neither a response nor a notification.
     BadEnvelope,
+    /// A message in which something has the wrong type.
     WrongTypes,
+    /// A notification that the client does not know.
     UnknownNotification,
+    /// A binary message.
     Binary,
+    /// A message of more than a mebibyte.
     HugeMessage,
+    /// A frame that breaks the RFC.
     BadFrame,
+    /// A frame that announces an absurd length.
     HugeLength,
+    /// A frame that is not whole.
     HalfFrame,
+    /// A connection that is cut.
     Cut,
+    /// An endless response to the handshake.
     HugeHead,
+    /// Very many messages.
     Flood,
 }
 
@@ -325,13 +336,13 @@ impl Agent {
 
     async fn on_call(&mut self, call: driven::Call) {
         self.settings.deviations.history().message();
-        let AgentSettings { edition, ref scope, ref deviations, .. } = self.settings;
+        let AgentSettings { edition, ref scope, .. } = self.settings;
         let Some(method) = edition.method(&call.name) else {
             self.write_line(json!({"id": call.id, "unsupported": true})).await;
             return;
         };
         let mut params = call.params;
-        if edition.absolute_paths && !deviations.has(AgentSwitch::AbsolutePathsOnly) {
+        if edition.absolute_paths {
             make_absolute(&mut params, &scope.workspace);
         }
         self.called = true;

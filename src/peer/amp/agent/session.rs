@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameTolerance};
+use crate::peer::amp::frames::{AssembledFrame, Assembler, FrameTolerance};
 use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::trace::opcode;
 use crate::wire::websocket::{FrameSpec, Incoming, Receiver, SendError, Sender, Socket};

@@ -24,7 +24,7 @@ use crate::wire::websocket::{
     SendOptions, Sender, Socket,
 };
 
-use super::amp_client::MAIN;
+use super::MAIN;
 
 /// A connection, and what the client knows of it.
 pub struct AmpConnection {

@@ -15,8 +15,8 @@ use crate::trace::{End, Recorder};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender};
 use crate::wire::{Limits, Tap};
 
-use super::amp_client::{CLOSE_TIMEOUT, MAIN, unreachable};
 use super::connection::{AmpConnection, target};
+use super::{CLOSE_TIMEOUT, MAIN, unreachable};
 
 /// How long a server has to respond before the next request is sent as well.
 const RESPONSE_WAIT: Duration = Duration::from_millis(700);

@@ -1,8 +1,8 @@
-//! The hooks of an editor for flaws and freedoms: what each of them can change.
+//! What can be different about an editor: the effects of flaws and freedoms ([`EditorEffect`]), and their [`TABLE`].
 //!
-//! Most effects of a deviation are data: a function that rewrites a body, a
-//! message, a lockfile, a handshake's head or a frame on its way out. The rest are switches, listed in
-//! the file where the behaviour is decided.
+//! Most effects are data: functions that rewrite a body, a message, a lockfile, the head of a handshake or a frame on its way
+//! out. The rest are switches, listed in the file where the behaviour is decided. Flaws are what real editors get wrong, or
+//! might; their tables follow the areas of the requirements.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{LazyLock, Mutex, PoisonError};

@@ -68,21 +68,32 @@ pub enum HandshakeSwitch {
 /// Faults of a handshake request that a lax server overlooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverlookedFault {
+    /// Another method than `GET`.
     Method,
+    /// A version of HTTP before 1.1.
     HttpVersion,
+    /// No `Sec-WebSocket-Key`.
     Key,
+    /// Another `Sec-WebSocket-Version` than 13.
     Version,
 }
 
 /// How a handshake request with the right token is answered where it is not accepted as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpgradeFlaw {
+    /// With the status 500.
     ServerError,
+    /// With a redirect to another place.
     Redirect,
+    /// With the status 200 and a page.
     Page,
+    /// Not at all; the connection stays open.
     Nothing,
+    /// Not at all; the connection ends.
     HangUp,
+    /// With half of the head, after which the connection ends.
     HalfHead,
+    /// With what is no HTTP.
     Nonsense,
 }
 

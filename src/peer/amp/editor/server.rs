@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::peer::amp::segments::{SegmentFlaws, SegmentHazard};
+use crate::peer::amp::frames::{SegmentFlaws, SegmentHazard};
 use crate::peer::deviation::websocket::SocketSwitch;
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::ports_from;

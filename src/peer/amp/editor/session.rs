@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::peer::amp::assembler::{AssembledFrame, Assembler, FrameTolerance};
+use crate::peer::amp::frames::{AssembledFrame, Assembler, FrameTolerance};
 use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::peer::{Draws, MockEvent};
 use crate::trace::{Closed, opcode};

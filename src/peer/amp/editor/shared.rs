@@ -47,18 +47,31 @@ pub enum SharedSwitch {
 /// A trigger that makes a fragile server stop serving everybody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
+    /// A message that is no JSON.
     BadJson,
+    /// JSON that is no request.
     BadEnvelope,
+    /// A request with bad parameters.
     BadParams,
+    /// A binary message.
     Binary,
+    /// JSON that is nested deeply.
     DeepJson,
+    /// A huge message.
     HugeMessage,
+    /// A frame that breaks the RFC.
     BadFrame,
+    /// A frame that announces an absurd length.
     HugeLength,
+    /// A frame that is not whole.
     HalfFrame,
+    /// A connection that is reset.
     Reset,
+    /// A handshake that is no right one.
     BadHandshake,
+    /// An endless handshake.
     HugeHead,
+    /// Very many requests.
     Flood,
 }
 

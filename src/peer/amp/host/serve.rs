@@ -13,7 +13,7 @@ use crate::protocol::amp::verbs::{EditorLockfile, Frame, LockfilePlan, Loopback,
 use crate::protocol::words::{AutomaticResponse, ResponsePolicy};
 use crate::wire::websocket::{FrameSpec, Options, Piece, Reply, Request, SendOptions};
 
-use super::amp_host::MAIN;
+use super::MAIN;
 
 /// The plan of an editor, over all its restarts.
 #[derive(Clone)]

@@ -1,7 +1,9 @@
-//! What can be different about a client: the effects of flaws and freedoms, and what flaws remember between calls.
+//! What can be different about a client: the effects of flaws and freedoms ([`AmplifierClientEffect`]), their [`TABLE`], the
+//! freedoms, and what flaws remember between calls.
 //!
 //! Most effects are data: functions that rewrite what is requested, how it is sent, what comes in or what the caller
-//! gets. The rest are switches, listed in the file where the behaviour is decided.
+//! gets. The rest are switches, listed in the file where the behaviour is decided. Flaws are what real clients get
+//! wrong, or might; their tables follow the areas of the requirements.
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -16,8 +18,8 @@ use crate::peer::http::fetch::FetchedResponse;
 use crate::trace::StreamEvent;
 use crate::wire::http::{Content, Piece, Request};
 
+use super::CallSwitch;
 use super::follow::FollowSwitch;
-use super::mock::CallSwitch;
 use super::reader::ReaderSwitch;
 use super::request::RequestSwitch;
 use super::subscriptions::SubscriptionSwitch;

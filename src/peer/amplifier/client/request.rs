@@ -9,8 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Described;
 use crate::peer::amplifier::routes::{Encoding, Route, route};
-use crate::peer::http::HttpUrl;
-use crate::peer::http::{Watch, failed, one, shown};
+use crate::peer::http::{HttpUrl, Watch, failed, one, shown};
 use crate::peer::params::headers;
 use crate::peer::{Answer, Detected, PeerError, Setting};
 use crate::protocol::Lock;
@@ -19,7 +18,7 @@ use crate::protocol::amplifier::{ENDPOINTS, PROTOCOL};
 use crate::trace::{Clock, Message, Recorder};
 use crate::wire::http::{Content, Incoming, Request, Whole};
 
-use super::verbs::PROVES;
+use super::PROVES;
 
 /// An invalid key that does not look like a key.
 const BAD_KEY: &str = "wirecert-made-this-up-it-is-no-key";

@@ -11,15 +11,14 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::config::Described;
-use crate::peer::http::HttpUrl;
-use crate::peer::http::{Watch, one};
+use crate::peer::http::{HttpUrl, Watch, one};
 use crate::peer::{PeerError, Setting};
 use crate::protocol::amplifier::verbs::{AwaitSession, Decision, SessionStage};
 use crate::trace::{Clock, End, Recorder};
 use crate::wire::http::{Client, Exchanges, Incoming, Limits, Request};
 
 use super::request::below;
-use super::verbs::{PROVES, segment};
+use super::{PROVES, segment};
 
 /// How long stopping them may take together.
 const STOP_TIMEOUT: Duration = Duration::from_millis(500);

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::peer::http::HttpUrl;
-use crate::peer::http::{OutgoingRequest, Watch};
+use crate::peer::http::{HttpUrl, OutgoingRequest, Watch};
 use crate::peer::params::{deliberate, headers, wrong};
 use crate::peer::{PeerError, Performed, VerbCall};
 use crate::protocol::amplifier::verbs::{
@@ -15,7 +14,7 @@ use crate::wire::http::{self, Request};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, Incoming, Mask, Receiver, Sender};
 
 use super::request::below;
-use super::verbs::{AmplifierClient, request_for_other_url, segment, unsent};
+use super::{AmplifierClient, request_for_other_url, segment, unsent};
 
 /// A WebSocket of a session.
 pub struct SessionSocket {

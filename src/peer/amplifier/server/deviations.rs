@@ -1,4 +1,9 @@
-//! What is different about a mock server: the effects of flaws and freedoms, and what a flawed server remembers.
+//! What is different about a mock server: the effects of flaws and freedoms ([`AmplifierServerEffect`]), their [`TABLE`], and what
+//! a flawed server remembers.
+//!
+//! Most effects are data: functions that rewrite a request, a response or a message. The rest are switches, listed in the file
+//! where the behaviour is decided. Flaws are what real servers get wrong, or might; their tables follow the areas of the
+//! requirements.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;

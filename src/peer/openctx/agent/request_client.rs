@@ -12,8 +12,8 @@ use crate::protocol::http::redirects;
 use crate::trace::{End, HttpResponse, Recorder};
 use crate::wire::http::{Client, Content, Exchanges, Request};
 
+use super::CallSwitch;
 use super::deviations::{Deviations, OpenctxClientEffect};
-use super::run::CallSwitch;
 
 /// How long an answer may take: providers ask others, who take their time (docs/openctx.md, Time).
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -26,8 +26,6 @@ pub enum SelectorSwitch {
     MatchesParts,
     /// The slash at the beginning of a path takes part in the match.
     KeepsSlash,
-    /// Only the path of a URI counts in the match; its host does not.
-    ByHost,
     /// A selector with a text matches nothing.
     NeverByContent,
     /// The text of selectors is not looked at.
@@ -100,10 +98,7 @@ fn path_matches(glob: &str, uri: &str, deviations: &Deviations) -> bool {
     // Two stars at the beginning match the slash as well.
     let slash = if deviations.has(SelectorSwitch::KeepsSlash) && !glob.starts_with("**") { "/" } else { "" };
     let Ok(expression) = Regex::new(&expression(glob.trim_start_matches('/'), deviations)) else { return false };
-    let alone = !deviations.has(SelectorSwitch::ByHost) && expression.is_match(&format!("{slash}{path}"));
-    alone
-        || expression.is_match(&format!("{host}{}{path}", if host.is_empty() { "" } else { "/" })) && !host.is_empty()
-        || deviations.has(SelectorSwitch::ByHost) && host.is_empty() && expression.is_match(path)
+    expression.is_match(&format!("{slash}{path}")) || !host.is_empty() && expression.is_match(&format!("{host}/{path}"))
 }
 
 /// The host of a URI, and its path without the slash at its beginning.

@@ -1,4 +1,7 @@
-//! What is different about a mock provider, and how; and what a flawed one remembers of earlier requests.
+//! What is different about a mock provider: the effects of flaws and freedoms ([`ProviderEffect`]), their [`TABLE`], the freedoms,
+//! and what a flawed provider remembers of earlier requests.
+//!
+//! Flaws are what real providers get wrong, or might; their tables follow the areas of the requirements.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::Source;
+use crate::peer::control::read_command;
 use crate::peer::deviation::http_server::ResponseEffect;
 use crate::peer::http::HttpUrl;
 use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
@@ -14,7 +15,7 @@ use crate::wire::http::{Broken, Client, Content, Exchanges, Limits, Request, Who
 use crate::wire::tcp::Address;
 
 use super::deviations::{ProviderEffect, TABLE};
-use super::{EDITION, MOCK};
+use super::{Command, DataSource, EDITION, MOCK};
 
 fn options() -> MockOptions {
     MockOptions {
@@ -230,4 +231,42 @@ async fn a_command_that_is_none_is_told_so() {
     let mock = start(options()).await.unwrap();
     assert!(mock.steer(&Map::new()).await.is_err());
     assert!(steer(&*mock, json!({"data": {"file": "/nonexistent/data.yaml"}})).await.is_err());
+}
+
+fn parse(command: Value) -> Result<Command, String> {
+    let Value::Object(command) = command else { panic!("no object") };
+    read_command(&command)
+}
+
+#[test]
+fn a_command_says_what_to_do_with_what() {
+    assert_eq!(parse(json!({"data": {}})), Ok(Command::Data { from: None }));
+    assert_eq!(
+        parse(json!({"data": {"file": "a"}})),
+        Ok(Command::Data { from: Some(DataSource::File("a".to_owned())) })
+    );
+    assert_eq!(
+        parse(json!({"switch": {"name": "x", "on": true}})),
+        Ok(Command::Switch { name: "x".to_owned(), on: true })
+    );
+    assert_eq!(
+        (parse(json!({"state": {}})), parse(json!({"quit": {}}))),
+        (Ok(Command::State {}), Ok(Command::Quit {}))
+    );
+}
+
+#[test]
+fn a_command_that_is_wrong_is_told_what_is_wrong() {
+    for (command, expected) in [
+        (json!({}), "a command is an object of one key"),
+        (json!({"fly": {}}), "there is no command `fly`; there are data, switch, state, quit"),
+        (json!({"quit": 1}), "the parameters of `quit` must be an object"),
+        (json!({"quit": {"x": 1}}), "`quit` has no parameter `x`"),
+        (json!({"data": {"file": 1}}), "the parameter `file` of `data` must be a string"),
+        (json!({"data": {"data": []}}), "the parameter `data` of `data` must be an object"),
+        (json!({"switch": {"name": "x"}}), "`switch` needs the parameter `on`"),
+    ] {
+        let error = parse(command.clone()).unwrap_err();
+        assert!(error.starts_with(expected), "{command}: {error}");
+    }
 }

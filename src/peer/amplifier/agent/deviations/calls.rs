@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::peer::amplifier::agent::mock::CallSwitch;
+use crate::peer::amplifier::agent::CallSwitch;
 use crate::peer::amplifier::agent::reader::ReaderSwitch;
 use crate::peer::amplifier::agent::request::RequestSwitch;
 use crate::peer::amplifier::agent::subscriptions::SubscriptionSwitch;

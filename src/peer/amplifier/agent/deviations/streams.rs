@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::amplifier::agent::CallSwitch;
 use crate::peer::amplifier::agent::follow::FollowSwitch;
-use crate::peer::amplifier::agent::mock::CallSwitch;
 use crate::peer::amplifier::agent::reader::ReaderSwitch;
 use crate::peer::amplifier::agent::subscriptions::SubscriptionSwitch;
 use crate::peer::deviation::http_client::set_header;

@@ -1,4 +1,5 @@
-//! Answers whose envelope is wrong.
+//! Flaws of messages: responses whose envelope is wrong; requests that are not understood; what is remembered of them though
+//! it must not be; and what other clients suffer after a bad one.
 
 use serde_json::{Map, Value, json};
 

@@ -8,6 +8,10 @@ use crate::peer::amp::editor::lockfile::{IgnoredVariables, data_home};
 use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::protocol::amp::editions::AmpEdition;
 
+use self::deviations::{Deviations, TABLE};
+use self::discovery::{DiscoverySwitch, SearchScope};
+use self::run::AgentSettings;
+
 mod calls;
 mod deviations;
 mod discovery;
@@ -17,10 +21,6 @@ mod report;
 mod run;
 mod search;
 mod session;
-
-use deviations::{Deviations, TABLE};
-use discovery::{DiscoverySwitch, SearchScope};
-use run::AgentSettings;
 
 /// The reference client.
 pub static MOCK: MockKind = MockKind {

@@ -1,7 +1,20 @@
-//! What HTTP clients and mocks need of a URL and of content codings.
+//! What peers and mocks of the protocols over HTTP share. Both read URLs ([`HttpUrl`]). Clients send requests, which are known by their labels
+//! ([`RequestSender`]), or fetch one response after the other ([`fetch::Fetcher`]); servers hold requests until a step says
+//! what becomes of them ([`PendingRequests`]), and carry responses as it says ([`OutgoingResponse`]).
 
 use crate::trace::HttpRequest;
 use crate::wire::tcp::Address;
+
+pub mod fetch;
+mod pending;
+mod request_sender;
+mod response;
+mod sent_request;
+
+pub use pending::{CONFUSION, PendingRequest, PendingRequests, Port, Treatment};
+pub use request_sender::{OutgoingRequest, Proves, RequestSender, address, failed, one, shown};
+pub use response::{OutgoingResponse, line};
+pub use sent_request::{Resend, Watch};
 
 /// The parts of an `http` URL that a client needs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,21 +1,32 @@
-//! The verbs of the role `amplifier-server`, performed by [`AmplifierClient`].
+//! The Amplifier client that plays opposite a server.
+//!
+//! [`AmplifierClient`] performs the verbs of the role `amplifier-server`. Each request is an exchange of its own, and
+//! so is each event stream; the exchanges record what comes back. This code looks at events only for approvals and for
+//! progress, so that steps can decide and wait.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::peer::http::HttpUrl;
-use crate::peer::http::{OutgoingRequest, Proves, RequestSender, Resend, address};
+use crate::peer::http::{HttpUrl, OutgoingRequest, Proves, RequestSender, Resend, address};
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::amplifier::verbs::{self, ClientVerb, CreatedBy, Generated, Key};
 use crate::protocol::http::verbs::Http;
 use crate::wire::http::Request;
 
-use super::request::{DefaultRequest, RefusalWatch, below, default_profile, prompt};
-use super::sessions::{Approvals, CreatedSessions, PromptProgress};
-use super::subscriptions::SessionSocket;
+use self::request::{DefaultRequest, RefusalWatch, below, default_profile, prompt};
+use self::sessions::{Approvals, CreatedSessions, PromptProgress};
+use self::subscriptions::SessionSocket;
+
+mod request;
+mod sessions;
+mod subscriptions;
+#[cfg(test)]
+mod tests;
+
+pub use request::{call, detect};
 
 /// What a server breaks that does not do the first things.
 pub(super) const PROVES: Proves =

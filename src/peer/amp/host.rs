@@ -1,4 +1,8 @@
-//! The peer of the role `amp-client`: performs the verbs of its scenarios.
+//! The editors of a play: the peer opposite an agent.
+//!
+//! [`AmpHost`] performs the verbs of the role `amp-client`: it starts editors, each of which listens, writes a
+//! lockfile and serves whoever connects, in the background. Their connections are known by names that scenarios give
+//! in advance; a step on one waits until the client has come.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,10 +21,20 @@ use crate::protocol::words::{Deliberate, StopMode, StreamEnd};
 use crate::trace::{EventKind, Mark};
 use crate::wire::websocket::{FrameSpec, Piece, SendOptions};
 
-use super::connection::{ConnectionRegistry, HostConnection};
-use super::editor::{Bounds, Ending, PlayEditor};
-use super::listener::PROBE_CLOSE_TIMEOUT;
-use super::lockfile::{ForeignLockfile, LockfileContent};
+use self::connection::{ConnectionRegistry, HostConnection};
+use self::editor::{Bounds, Ending, PlayEditor};
+use self::listener::PROBE_CLOSE_TIMEOUT;
+use self::lockfile::{ForeignLockfile, LockfileContent};
+
+mod connection;
+mod editor;
+mod listener;
+mod lockfile;
+mod serve;
+#[cfg(test)]
+mod tests;
+
+pub use lockfile::announce;
 
 /// The connection, and the editor, that a step means which names none.
 pub(super) const MAIN: &str = "main";
@@ -297,6 +311,3 @@ impl Peer for AmpHost {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

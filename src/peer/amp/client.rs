@@ -1,4 +1,7 @@
-//! The peer of the role `amp-server`: performs the verbs of its scenarios.
+//! The Amp client: the peer opposite an editor.
+//!
+//! [`AmpClient`] performs the verbs of the role `amp-server`. It holds any number of named connections, each of
+//! which writes the trace by itself.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -17,7 +20,14 @@ use crate::wire::tcp::{Address, ConnectError};
 use crate::wire::websocket::{self, FrameSpec, Piece, SendOptions};
 use crate::wire::{Limits, Tap};
 
-use super::connection::{AmpConnection, encode};
+use self::connection::{AmpConnection, encode};
+
+pub(super) mod connection;
+mod probe;
+#[cfg(test)]
+mod tests;
+
+pub use probe::{call, detect};
 
 /// The connection that a step means which names none.
 pub(super) const MAIN: &str = "main";
@@ -271,6 +281,3 @@ impl Peer for AmpClient {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

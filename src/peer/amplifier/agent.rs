@@ -1,4 +1,8 @@
-//! The reference client as a mock: each call becomes a task, and its outcome a line.
+//! The reference client: plays `amplifier-client`, driven by lines on stdin and stdout.
+//!
+//! Each call is a task of its own, and its outcome a line. `request` sends what [`routes`](super::routes) gives for a call. `follow`
+//! reads the event stream or WebSocket of a subscription with `reader`, and `subscriptions` passes the events on to the
+//! caller. Flaws and freedoms change it in small ways, which `deviations` lists.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +19,16 @@ use crate::peer::http::fetch::{Failure, Kind};
 use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 
-use super::deviations::{AmplifierClientEffect, ClientMemory, Deviations, TABLE};
-use super::follow::{self, EventStreamFollower, FollowSwitch, SubscribeError};
-use super::request::RequestClient;
-use super::subscriptions::{Connection, ConnectionSlot, EventReporter, Subscription, Subscriptions, subscription};
+use self::deviations::{AmplifierClientEffect, ClientMemory, Deviations, TABLE};
+use self::follow::{EventStreamFollower, FollowSwitch, SubscribeError};
+use self::request::RequestClient;
+use self::subscriptions::{Connection, ConnectionSlot, EventReporter, Subscription, Subscriptions, subscription};
+
+mod deviations;
+mod follow;
+mod reader;
+mod request;
+mod subscriptions;
 
 /// What a client can do otherwise with calls and subscriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,8 @@
-//! The verbs of the role `amplifier-client`, performed by [`AmplifierHost`].
+//! The server that plays opposite a client.
+//!
+//! [`AmplifierHost`] performs the verbs of the role `amplifier-client`. It listens at one URL, which is known before it
+//! serves. An agent that goes by a script answers requests in the background; requests that are left to steps wait in
+//! the queue for them. Steps write into the subscriptions that are open.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,8 +21,13 @@ use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::websocket::SendOptions;
 
-use super::request_queue::{HostAgent, PendingExchange, RequestQueue, ResponsePolicy};
-use super::streams::{self, OpenSubscription};
+use self::request_queue::{HostAgent, PendingExchange, RequestQueue, ResponsePolicy};
+use self::streams::OpenSubscription;
+
+mod request_queue;
+mod streams;
+#[cfg(test)]
+mod tests;
 
 /// How long requests may take to come: longer than any play.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);

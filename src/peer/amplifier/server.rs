@@ -1,4 +1,8 @@
-//! The mock server as [`crate::peer::Mock`], and the commands that it takes while it serves.
+//! The mock server: plays `amplifier-server` for somebody else's client or tests.
+//!
+//! A [`script::Script`] says what its agent does for a prompt, and what it has. The [`model::Model`] is its state,
+//! without sockets; a [`context::ServerContext`] has it go on by itself. `service` answers requests with it,
+//! `subscription` serves its events, and [`deviations`] are where flaws and freedoms make it different.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,12 +26,24 @@ use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
 
-use super::EDITION;
-use super::context::{Folder, ServerContext};
-use super::deviations::{Deviations, TABLE};
-use super::model::Model;
-use super::script::{EFFECT_FILE, KEYS, PROMPTS, Script, ScriptedError, example};
-use super::service::Service;
+use self::context::{Folder, ServerContext};
+use self::deviations::{Deviations, TABLE};
+use self::model::Model;
+use self::script::{EFFECT_FILE, KEYS, PROMPTS, Script, ScriptedError, example};
+use self::service::Service;
+
+pub mod context;
+pub mod deviations;
+pub mod format;
+pub mod model;
+pub mod script;
+mod service;
+mod subscription;
+#[cfg(test)]
+mod tests;
+
+/// The one edition that there is.
+pub const EDITION: &str = "2025-12-09";
 
 /// The mock server.
 pub static MOCK: MockKind = MockKind {
@@ -267,58 +283,4 @@ pub enum StreamCut {
 
 fn once() -> u64 {
     1
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn parse(command: Value) -> Result<SteerCommand, String> {
-        let Value::Object(command) = command else { panic!("no object") };
-        read_command(&command)
-    }
-
-    #[test]
-    fn a_command_says_what_to_do_with_what() {
-        assert_eq!(parse(json!({"script": {}})), Ok(SteerCommand::Script { from: None }));
-        let event = SteerCommand::Event {
-            session: None,
-            event: "a:b".to_owned(),
-            data: Map::from_iter([("x".to_owned(), json!(1))]),
-        };
-        assert_eq!(parse(json!({"event": {"event": "a:b", "data": {"x": 1}}})), Ok(event));
-        let cut = SteerCommand::Cut { session: Some("s".to_owned()), how: StreamCut::Reset };
-        assert_eq!(parse(json!({"cut": {"session": "s", "how": "reset"}})), Ok(cut));
-        let failure = ScriptedError { code: "RATE_LIMITED".to_owned(), message: None };
-        let refuse = SteerCommand::Refuse { endpoint: Some(Endpoint::Health), failure, times: 2 };
-        assert_eq!(parse(json!({"refuse": {"endpoint": "health", "code": "RATE_LIMITED", "times": 2}})), Ok(refuse));
-        assert_eq!(
-            (parse(json!({"state": {}})), parse(json!({"quit": {}}))),
-            (Ok(SteerCommand::State {}), Ok(SteerCommand::Quit {}))
-        );
-    }
-
-    #[test]
-    fn a_command_that_is_wrong_is_told_what_is_wrong() {
-        for (command, expected) in [
-            (json!({}), "a command is an object of one key"),
-            (json!({"fly": {}}), "there is no command `fly`; there are script, event"),
-            (json!({"quit": 1}), "the parameters of `quit` must be an object"),
-            (json!({"quit": {"x": 1}}), "`quit` has no parameter `x`"),
-            (json!({"event": {}}), "`event` needs the parameter `event`"),
-            (json!({"event": {"event": "a", "data": 1}}), "the parameter `data` of `event` must be an object"),
-            (json!({"cut": {"how": "softly"}}), "the parameter `how` of `cut` must be one of end, reset"),
-            (json!({"refuse": {"code": "NO"}}), "the parameter `code` of `refuse` must be one of INVALID_REQUEST"),
-            (
-                json!({"refuse": {"code": "SERVER_ERROR", "endpoint": "x"}}),
-                "the parameter `endpoint` of `refuse` must be",
-            ),
-            (json!({"switch": {"name": "x"}}), "`switch` needs the parameter `on`"),
-        ] {
-            let error = parse(command.clone()).unwrap_err();
-            assert!(error.starts_with(expected), "{command}: {error}");
-        }
-    }
 }

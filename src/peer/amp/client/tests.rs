@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Map, Value};
 use tokio::net::TcpListener;
 
-use super::*;
 use crate::peer::amp::client::{call, detect};
 use crate::peer::{Answer, Detected};
 use crate::trace::{Clock, Event, Recorder, Sink};
 use crate::wire::websocket::{Reply, accept};
+
+use super::*;
 
 /// How the editor of a test treats its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

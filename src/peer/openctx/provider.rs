@@ -1,4 +1,7 @@
-//! The mock provider as [`crate::peer::Mock`], and the commands that steer it while it runs.
+//! The mock provider: plays `openctx-provider` for somebody else's client or tests.
+//!
+//! [`data::Data`] says what it has to give. What it answers to a request comes of that alone; the rest puts it on a
+//! socket, and makes it different where flaws and freedoms say so.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -16,9 +19,16 @@ use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
 
-use super::data::Data;
-use super::deviations::{Deviations, TABLE};
-use super::service::{Service, ServiceSwitch};
+use self::data::Data;
+use self::deviations::{Deviations, TABLE};
+use self::service::{Service, ServiceSwitch};
+
+pub mod data;
+mod deviations;
+pub mod request;
+mod service;
+#[cfg(test)]
+mod tests;
 
 /// The mock provider.
 pub static MOCK: MockKind = MockKind {
@@ -152,49 +162,4 @@ enum DataSource {
     File(String),
     /// As in a file.
     Data(Map<String, Value>),
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn parse(command: Value) -> Result<Command, String> {
-        let Value::Object(command) = command else { panic!("no object") };
-        read_command(&command)
-    }
-
-    #[test]
-    fn a_command_says_what_to_do_with_what() {
-        assert_eq!(parse(json!({"data": {}})), Ok(Command::Data { from: None }));
-        assert_eq!(
-            parse(json!({"data": {"file": "a"}})),
-            Ok(Command::Data { from: Some(DataSource::File("a".to_owned())) })
-        );
-        assert_eq!(
-            parse(json!({"switch": {"name": "x", "on": true}})),
-            Ok(Command::Switch { name: "x".to_owned(), on: true })
-        );
-        assert_eq!(
-            (parse(json!({"state": {}})), parse(json!({"quit": {}}))),
-            (Ok(Command::State {}), Ok(Command::Quit {}))
-        );
-    }
-
-    #[test]
-    fn a_command_that_is_wrong_is_told_what_is_wrong() {
-        for (command, expected) in [
-            (json!({}), "a command is an object of one key"),
-            (json!({"fly": {}}), "there is no command `fly`; there are data, switch, state, quit"),
-            (json!({"quit": 1}), "the parameters of `quit` must be an object"),
-            (json!({"quit": {"x": 1}}), "`quit` has no parameter `x`"),
-            (json!({"data": {"file": 1}}), "the parameter `file` of `data` must be a string"),
-            (json!({"data": {"data": []}}), "the parameter `data` of `data` must be an object"),
-            (json!({"switch": {"name": "x"}}), "`switch` needs the parameter `on`"),
-        ] {
-            let error = parse(command.clone()).unwrap_err();
-            assert!(error.starts_with(expected), "{command}: {error}");
-        }
-    }
 }

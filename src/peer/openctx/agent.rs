@@ -1,4 +1,6 @@
-//! The reference client as a mock: calls come, each becomes a task, and its outcome a line.
+//! The reference client: plays `openctx-client`, driven by lines on stdin and stdout.
+//!
+//! Each call is a task of its own, asks the provider over HTTP by `request_client`, and writes what came of it. Flaws and freedoms make it different in small ways.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,9 +15,13 @@ use crate::peer::http::fetch::Failure;
 use crate::peer::{Begin, BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
 use crate::trace::Recorder;
 
-use super::deviations::{Deviations, OpenctxClientEffect, TABLE};
-use super::request_client::RequestClient;
-use super::selectors::{wants_message, wants_resource};
+use self::deviations::{Deviations, OpenctxClientEffect, TABLE};
+use self::request_client::RequestClient;
+use self::selectors::{wants_message, wants_resource};
+
+mod deviations;
+mod request_client;
+mod selectors;
 
 /// What a client can do otherwise with calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::Message as TungsteniteMessage;
 
-use super::*;
-use crate::trace::opcode;
-use crate::trace::{Clock, Direction, End, Event, Recorder, Sink};
+use crate::trace::{Clock, Direction, End, Event, Recorder, Sink, opcode};
 use crate::wire::tcp::Address;
 use crate::wire::websocket::{self, ClientRequest, HandshakeOutcome, Incoming, Options};
 use crate::wire::{Limits, Tap};
+
+use super::*;
 
 #[derive(Clone, Default)]
 struct RecordedEvents(Arc<std::sync::Mutex<Vec<Event>>>);

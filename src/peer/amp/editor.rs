@@ -1,4 +1,8 @@
-//! The mock editor as [`crate::peer::Mock`].
+//! The mock editor: plays `amp-server` for somebody else's client or tests.
+//!
+//! [`model::Editor`] is the editor itself, without any connection: files, buffers, selections, and its
+//! responses to messages. The other files put it on a socket, with a lockfile, and change it where flaws and freedoms say so.
+//! [`MOCK`] is the descriptor of the mock, and `MockEditor` one that runs.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
@@ -16,13 +20,29 @@ use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind,
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::LockfileValues;
 
-use super::deviations::{EditorDeviations, TABLE};
-use super::handshake::TokenSwitch;
-use super::lockfile::{self, Lockfile, LockfileSwitch};
-use super::model::Editor;
-use super::server;
-use super::shared::{Phase, SharedServer};
-use super::steer::{self, SteerCommand};
+use self::deviations::{EditorDeviations, TABLE};
+use self::handshake::TokenSwitch;
+use self::lockfile::{Lockfile, LockfileSwitch};
+use self::model::Editor;
+use self::shared::{Phase, SharedServer};
+use self::steer::SteerCommand;
+
+pub(super) mod deviations;
+mod disk;
+mod files;
+pub(super) mod handshake;
+pub(super) mod lockfile;
+mod methods;
+pub(super) mod model;
+pub(super) mod outgoing;
+pub(super) mod request;
+mod server;
+mod session;
+pub(super) mod shared;
+pub(super) mod steer;
+#[cfg(test)]
+mod tests;
+mod text;
 
 /// The mock editor.
 pub static MOCK: MockKind = MockKind {
