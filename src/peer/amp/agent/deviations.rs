@@ -70,7 +70,11 @@ pub enum AgentEffect {
 }
 
 includes!(AgentEffect: Socket(SocketEffect), SocketSwitch(SocketSwitch));
-switches!(AgentEffect: DiscoverySwitch, WorkspaceSwitch, SearchSwitch, HandshakeSwitch, SessionSwitch, CallSwitch, OutcomeSwitch, MessageSwitch, TriggerSwitch, ReportSwitch, AgentSwitch);
+switches!(
+    AgentEffect:
+    DiscoverySwitch, WorkspaceSwitch, SearchSwitch, HandshakeSwitch, SessionSwitch, CallSwitch, OutcomeSwitch,
+    MessageSwitch, TriggerSwitch, ReportSwitch, AgentSwitch,
+);
 
 /// The deviations that are switched on.
 pub type Deviations = crate::peer::deviation::Deviations<AgentEffect>;

@@ -79,7 +79,12 @@ pub enum EditorEffect {
 }
 
 includes!(EditorEffect: Socket(SocketEffect), SocketSwitch(SocketSwitch));
-switches!(EditorEffect: LockfileSwitch, ListenSwitch, TokenSwitch, HandshakeSwitch, SessionSwitch, SharedSwitch, RequestSwitch, MethodSwitch, DiagnosticsSwitch, OpenUriSwitch, PathSwitch, ReadSwitch, EditSwitch, StateSwitch, NotificationSwitch, FormSwitch);
+switches!(
+    EditorEffect:
+    LockfileSwitch, ListenSwitch, TokenSwitch, HandshakeSwitch, SessionSwitch, SharedSwitch, RequestSwitch,
+    MethodSwitch, DiagnosticsSwitch, OpenUriSwitch, PathSwitch, ReadSwitch, EditSwitch, StateSwitch, NotificationSwitch,
+    FormSwitch,
+);
 
 /// Which messages an effect concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -102,7 +102,10 @@ pub enum AmplifierClientEffect {
     SubscriptionSwitch(SubscriptionSwitch),
 }
 
-includes!(AmplifierClientEffect: Http(RequestEffect), Client(ClientSwitch), Socket(SocketEffect), SocketSwitch(SocketSwitch));
+includes!(
+    AmplifierClientEffect:
+    Http(RequestEffect), Client(ClientSwitch), Socket(SocketEffect), SocketSwitch(SocketSwitch),
+);
 switches!(AmplifierClientEffect: RequestSwitch, CallSwitch, FollowSwitch, ReaderSwitch, SubscriptionSwitch);
 
 impl Deviations {

@@ -86,7 +86,11 @@ pub enum AmplifierServerEffect {
 }
 
 includes!(AmplifierServerEffect: Http(ResponseEffect), Socket(SocketEffect), SocketSwitch(SocketSwitch));
-switches!(AmplifierServerEffect: SessionListSwitch, PromptSwitch, LeakSwitch, ApprovalSwitch, FeedSwitch, StopSwitch, ActionSwitch, WorkSwitch, ServiceSwitch);
+switches!(
+    AmplifierServerEffect:
+    SessionListSwitch, PromptSwitch, LeakSwitch, ApprovalSwitch, FeedSwitch, StopSwitch, ActionSwitch, WorkSwitch,
+    ServiceSwitch,
+);
 
 /// The items of a list in an object.
 fn items<'v>(object: &'v mut Value, list: &str) -> impl Iterator<Item = &'v mut Value> + use<'v> {
