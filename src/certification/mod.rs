@@ -5,11 +5,8 @@
 
 mod edition;
 mod repetition;
-mod selection;
 mod session;
 mod storage;
-mod unjudged;
 
 pub use edition::detect;
-pub use selection::matches;
-pub use session::{Session, SessionOptions, SessionOutcome, catalogue, default_jobs, load_baseline};
+pub use session::{Session, SessionOptions, SessionOutcome, catalogue, default_jobs, load_baseline, matches};

@@ -12,22 +12,20 @@ use jiff::Zoned;
 use crate::config::{Access, EditionChoice, SubjectSpec};
 use crate::diagnostic::yaml;
 use crate::judge::{
-    Baseline, Note, Played, Report, Repro, RunOptions, Scope, Shard, SnapshotResult, SubjectReport, SubjectRun, Suite,
-    judge_subject,
+    Baseline, Note, Played, Report, Repro, RunOptions, Scope, Selection, Shard, SnapshotResult, SubjectReport,
+    SubjectRun, Suite, Unjudged, judge_subject,
 };
 use crate::play::{
     Cancel, FailedTraces, KeptTraces, PlayOptions, Run, RunError, StopCondition, SuiteError, Traces, suite,
 };
 use crate::protocol::{Edition, Requirement, Role, protocols};
 use crate::report::Progress;
-use crate::scenario::{Filter, Plan};
+use crate::scenario::{Filter, Plan, filter};
 use crate::trace::Strength;
 
 use super::edition::{check_access, contact_client, detect};
 use super::repetition::{MIN_TIME, Repetition};
-use super::selection::SelectedPlans;
 use super::storage::{SnapshotComparison, TraceStorage, folders, wanted_traces};
-use super::unjudged::UnjudgedSubject;
 
 /// The default maximum of servers that are started side by side.
 const SERVERS: usize = 4;
@@ -323,4 +321,81 @@ pub fn load_baseline(path: Option<&Path>) -> Result<Baseline, RunError> {
     let Some(path) = path else { return Ok(Baseline::default()) };
     let source = yaml::read(path)?;
     Ok(Baseline::parse(&source, catalogue().iter().map(|r| r.id))?)
+}
+
+/// What a scenario requires that is for clients that are only watched.
+const OBSERVED: &str = "observed";
+
+/// The plans that were selected for a role and edition.
+pub(super) struct SelectedPlans {
+    /// The plans to be played in this shard.
+    pub plans: Vec<Plan>,
+    /// The plans of all shards together.
+    pub all_shards: Vec<Plan>,
+    /// Whether `plans` are the complete suite.
+    pub complete: bool,
+    /// Whether `all_shards` are the complete suite.
+    pub all_shards_complete: bool,
+}
+
+impl SelectedPlans {
+    /// Of the plans of a session, those for a subject.
+    pub fn of(session: &Session, spec: &SubjectSpec, edition: &dyn Edition) -> Self {
+        let observed = |p: &Plan| p.requires.iter().any(|need| need == OBSERVED);
+        // A client that is only watched plays what is made for that, and nothing else.
+        let of_role =
+            |p: &&Plan| p.role == spec.role.name && p.edition == edition && observed(p) == spec.observe.is_some();
+        let all: Vec<&Plan> = session.plans.iter().filter(of_role).collect();
+        let catalogue = (spec.protocol.requirements)();
+        let (filter, shard) = (session.options.filter.as_ref(), session.options.shard);
+        let wanted = |plan: &&&Plan| filter.is_none_or(|f| matches(f, plan, catalogue));
+        let all_shards: Vec<Plan> = all.iter().filter(wanted).map(|&plan| plan.clone()).collect();
+        let taken = |(n, _): &(usize, &Plan)| shard.is_none_or(|shard| shard.takes(*n));
+        let plans: Vec<Plan> = all_shards.iter().enumerate().filter(taken).map(|(_, plan)| plan.clone()).collect();
+        let is_suite = |n: usize| session.is_complete_suite && spec.observe.is_none() && n == all.len() && n > 0;
+        Self { complete: is_suite(plans.len()), all_shards_complete: is_suite(all_shards.len()), plans, all_shards }
+    }
+
+    /// What the judge is to know of it.
+    pub fn selection(&self) -> Selection {
+        Selection { scenarios: self.all_shards.len(), whole: self.all_shards_complete }
+    }
+}
+
+/// Whether a filter takes a plan.
+pub fn matches(filter: &Filter, plan: &Plan, catalogue: &[Requirement]) -> bool {
+    let requirements: Vec<&Requirement> = catalogue.iter().filter(|r| plan.requirements.contains(&r.id)).collect();
+    filter.matches(filter::FilterCandidate { id: &plan.id, requirements: &requirements })
+}
+
+/// A subject that a session gives no verdict about, and why.
+pub(super) struct UnjudgedSubject {
+    /// The error that prevented the verdict; none where the run ended before it came to the subject.
+    pub error: Option<RunError>,
+    /// Whether that leaves something open: not where all of its scenarios belong to other shards.
+    pub open: bool,
+}
+
+impl UnjudgedSubject {
+    /// The run was ended before it came to the subject.
+    pub fn unreached() -> Self {
+        Self { error: None, open: true }
+    }
+
+    /// The entry of the report, unless all of its scenarios belong to other shards.
+    pub fn to_report(&self, spec: &SubjectSpec) -> Option<Unjudged> {
+        let reason = self.error.as_ref().and_then(|error| error.diagnostics().into_iter().next()).map(|d| d.message);
+        self.open.then(|| Unjudged {
+            name: spec.name.clone(),
+            role: spec.role.name.to_owned(),
+            edition: spec.edition.as_str().to_owned(),
+            reason: reason.unwrap_or_else(|| "the run ended before it".to_owned()),
+        })
+    }
+}
+
+impl<E: Into<RunError>> From<E> for UnjudgedSubject {
+    fn from(error: E) -> Self {
+        Self { error: Some(error.into()), open: true }
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::export::Source;
+use crate::export::TraceSource;
 use crate::export::scenario::{ScenarioBuilder, ScenarioGoal, ScenarioSpec};
 use crate::judge::{FindingSource, FindingsReader};
 use crate::protocol::{Edition, Level, Protocol, Role};
@@ -58,7 +58,7 @@ pub enum Side {
 
 /// Runs `wirecert scenario`.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let source = Source::open(&args.trace).map_err(unreadable)?;
+    let source = TraceSource::open(&args.trace).map_err(unreadable)?;
     let mut header = source.reader().map_err(unreadable)?.header().clone();
     let (protocol, edition) = edition_of(&header, &args.trace, args.edition.as_deref(), "name another one")?;
     let subject = match args.side {
@@ -105,7 +105,7 @@ struct TraceFindings {
 
 /// All findings of the trace, of both ends, in the order of the events.
 fn found(
-    source: &Source,
+    source: &TraceSource,
     header: &Header,
     protocol: &'static Protocol,
     edition: &'static dyn Edition,

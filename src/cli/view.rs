@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::export::chart::{Chart, ChartOptions};
-use crate::export::filter::{Filter, Moment};
 use crate::export::har::Har;
 use crate::export::html::{Meta, Page, PageEntry};
-use crate::export::{Findings, NewFile, Remark, Source, TraceSurvey, WriteError};
+use crate::export::{EventFilter, Findings, NewFile, Remark, TraceMoment, TraceSource, TraceSurvey, WriteError};
 use crate::format::parse_duration;
 use crate::judge::{FindingSource, FindingsReader};
 use crate::protocol::{Edition, Level, Protocol, protocols};
@@ -64,11 +63,11 @@ pub struct Args {
 
     /// Nothing before this.
     #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "What is shown")]
-    from: Option<Moment>,
+    from: Option<TraceMoment>,
 
     /// Nothing after this.
     #[arg(long, value_name = "MOMENT", value_parser = moment, help_heading = "What is shown")]
-    to: Option<Moment>,
+    to: Option<TraceMoment>,
 
     /// Also this many events before and after each that is shown.
     #[arg(short = 'C', long, value_name = "N", default_value_t = 0, help_heading = "What is shown")]
@@ -101,7 +100,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         if n > 0 {
             terminal.result("\n");
         }
-        let shown = Source::open(path).map_err(super::trace::unreadable).and_then(|source| {
+        let shown = TraceSource::open(path).map_err(super::trace::unreadable).and_then(|source| {
             let surveyed = SurveyedTrace::read(&source, &args)?;
             surveyed.chart(&source, &filter, &args, terminal)
         });
@@ -112,7 +111,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 }
 
 impl Args {
-    fn filter(&self) -> Result<Filter, CliError> {
+    fn filter(&self) -> Result<EventFilter, CliError> {
         for kind in &self.kinds {
             if !KINDS.contains(&kind.as_str()) {
                 let error = CliError::usage(format!("there are no events of the kind `{kind}`"));
@@ -122,7 +121,7 @@ impl Args {
                 });
             }
         }
-        Ok(Filter {
+        Ok(EventFilter {
             connections: self.connections.clone(),
             kinds: self.kinds.clone(),
             texts: self.texts.clone(),
@@ -149,7 +148,7 @@ struct SurveyedTrace {
 }
 
 impl SurveyedTrace {
-    fn read(source: &Source, args: &Args) -> Result<Self, Diagnostic> {
+    fn read(source: &TraceSource, args: &Args) -> Result<Self, Diagnostic> {
         let mut reader = source.reader().map_err(unreadable)?;
         let mut header = reader.header().clone();
         let protocol = protocols().iter().copied().find(|protocol| protocol.name == header.protocol);
@@ -181,7 +180,13 @@ impl SurveyedTrace {
         Ok(Self { protocol, edition, header, survey, findings })
     }
 
-    fn chart(&self, source: &Source, filter: &Filter, args: &Args, terminal: &mut Terminal) -> Result<(), Diagnostic> {
+    fn chart(
+        &self,
+        source: &TraceSource,
+        filter: &EventFilter,
+        args: &Args,
+        terminal: &mut Terminal,
+    ) -> Result<(), Diagnostic> {
         let options = ChartOptions {
             width: args.width(),
             full: args.full,
@@ -210,12 +215,12 @@ impl SurveyedTrace {
 }
 
 /// `1.5s` or `#12`.
-fn moment(text: &str) -> Result<Moment, String> {
+fn moment(text: &str) -> Result<TraceMoment, String> {
     if let Some(number) = text.strip_prefix('#') {
-        return number.parse().map(Moment::Event).map_err(|_| "after `#` comes the number of an event".to_owned());
+        return number.parse().map(TraceMoment::Event).map_err(|_| "after `#` comes the number of an event".to_owned());
     }
     let duration = parse_duration(text).map_err(|error| error.to_string())?;
-    u64::try_from(duration.as_micros()).map(Moment::Time).map_err(|_| "is too long".to_owned())
+    u64::try_from(duration.as_micros()).map(TraceMoment::Time).map_err(|_| "is too long".to_owned())
 }
 
 /// Writes the files that were asked for.
@@ -224,7 +229,7 @@ pub fn write_file(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError
         let error = CliError::usage("one trace can be written or compared, and several were named");
         return Err(error.help("name one trace; the other one of a comparison follows --diff"));
     };
-    let source = Source::open(path).map_err(unreadable)?;
+    let source = TraceSource::open(path).map_err(unreadable)?;
     let surveyed = SurveyedTrace::read(&source, args)?;
     if let Some(other) = &args.diff {
         return compared::run(&surveyed, &source, other, args, terminal);
@@ -240,7 +245,7 @@ pub fn write_file(args: &Args, terminal: &mut Terminal) -> Result<Exit, CliError
     Ok(Exit::OK)
 }
 
-fn page(surveyed: &SurveyedTrace, source: &Source, path: &Path, args: &Args) -> Result<(), CliError> {
+fn page(surveyed: &SurveyedTrace, source: &TraceSource, path: &Path, args: &Args) -> Result<(), CliError> {
     let name = source.name();
     let meta = Meta { name: &name, judged: surveyed.protocol.is_some() && !args.no_findings, comparison: None };
     let file = NewFile::create(path).map_err(unwritable)?;
@@ -253,7 +258,7 @@ fn page(surveyed: &SurveyedTrace, source: &Source, path: &Path, args: &Args) -> 
     page.end().map_err(&failed)?.keep().map_err(unwritable)
 }
 
-fn archive(surveyed: &SurveyedTrace, source: &Source, path: &Path) -> Result<u64, CliError> {
+fn archive(surveyed: &SurveyedTrace, source: &TraceSource, path: &Path) -> Result<u64, CliError> {
     let file = NewFile::create(path).map_err(unwritable)?;
     let failed = failed(path);
     let mut har = Har::begin(file, &surveyed.header, &source.name()).map_err(&failed)?;

@@ -5,7 +5,6 @@
 //! directions interleave, in how many frames or pieces something came, when keep-alives come. Each direction of each
 //! connection is compared by itself; exchanges of HTTP that nobody named are taken together, in their order.
 
-mod align;
 mod item;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,9 +17,8 @@ use crate::trace::{Direction, Event, EventKind, NormalisationFacts, ReadError, T
 use super::html::{ComparisonCounts, DiffStatus};
 use super::label::Labels;
 use super::text::{self, clean, cut};
-use super::{Source, TraceSurvey};
-use align::align;
-use item::{DiffColumn, DiffItem, Itemizer};
+use super::{TraceSource, TraceSurvey};
+use item::{DiffColumn, DiffItem, Itemizer, align};
 
 pub use item::{Change, changes};
 
@@ -52,7 +50,7 @@ pub struct Differences {
 /// One of two traces that are compared.
 pub struct DiffSide<'a> {
     /// The trace.
-    pub source: &'a Source,
+    pub source: &'a TraceSource,
     /// What a first look at it learnt.
     pub survey: &'a TraceSurvey,
     /// The edition of the trace, where its protocol is known.
@@ -269,7 +267,7 @@ mod tests {
     use super::*;
 
     /// A trace of messages on the connection `main`: a direction sign, then JSON.
-    fn source(lines: &[&str]) -> (Source, TraceSurvey, tempfile::TempDir) {
+    fn source(lines: &[&str]) -> (TraceSource, TraceSurvey, tempfile::TempDir) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.trace");
         let (mut sink, _) = FileSink::create(&path, &Header::new("amp", "cli")).unwrap();
@@ -284,7 +282,7 @@ mod tests {
             sink.event(&event);
         }
         sink.end();
-        (Source::open(&path).unwrap(), survey, dir)
+        (TraceSource::open(&path).unwrap(), survey, dir)
     }
 
     fn compared(a: &[&str], b: &[&str]) -> (Differences, Vec<Change>) {

@@ -8,7 +8,6 @@
 pub mod chart;
 pub mod diff;
 mod file;
-pub mod filter;
 pub mod har;
 pub mod html;
 mod label;
@@ -16,5 +15,5 @@ pub mod scenario;
 mod survey;
 mod text;
 
-pub use file::{NewFile, Source, WriteError};
+pub use file::{EventFilter, NewFile, TraceMoment, TraceSource, WriteError};
 pub use survey::{Findings, Remark, TraceSurvey};

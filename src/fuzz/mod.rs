@@ -7,12 +7,10 @@
 
 mod campaign;
 mod case;
-mod memory;
 #[cfg(test)]
 mod tests;
 mod values;
 
-pub use campaign::{Campaign, CaseViolation, FuzzEvent, FuzzResult, count_in_words};
+pub use campaign::{Campaign, CaseViolation, FuzzEvent, FuzzResult, Memory, MemoryUse, count_in_words};
 pub use case::{Case, Generator, Traffic, TrafficError};
-pub use memory::{Memory, MemoryUse};
 pub use values::SeededRandom;

@@ -11,7 +11,6 @@ mod played;
 mod recorded;
 mod report;
 mod rules;
-mod run_scope;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -22,12 +21,12 @@ pub use attribution::{ALIVE, AttributionContext, explained_by};
 pub use baseline::{Baseline, BaselineEntry};
 pub use merge::{ShardReport, merge};
 pub use played::{
-    Absence, BlockedRequirement, FaultOwner, MissKind, MissedExpectation, Play, PlayPosition, Played, RawFinding,
+    Absence, BaselineLine, BlockedRequirement, FaultOwner, MissKind, MissedExpectation, Play, PlayPosition, Played,
+    RawFinding, RunOptions, RunScope, Scope, Selection, Shard, Unjudged,
 };
 pub use recorded::{FindingSource, Findings, FindingsReader, Recorded, subjects};
 pub use report::{Cause, Counts, Note, Report, Repro, SnapshotResult, Standing, SubjectReport, Suite};
 pub use rules::RuleRun;
-pub use run_scope::{BaselineLine, RunOptions, RunScope, Scope, Selection, Shard, Unjudged};
 pub use subject::{SubjectRun, judge_subject};
 pub use verdict::{
     Attempt, Blame, BlockedBy, Depends, Excuse, Finding, RequirementResult, ScenarioResult, ScenarioStatus, Status,

@@ -17,12 +17,12 @@ use crate::trace::{
 };
 
 use super::driven_client::Alive;
+use super::files::{Draft, SawDeliberate, Traces, trace_path};
 use super::log::Log;
 use super::scene::{Halt, PlayResult, Scene, Since};
 use super::subject_slot::death_finding;
 use super::timing::{LagMeter, discount_harness_delay};
-use super::traces::{Draft, SawDeliberate, Traces, trace_path};
-use super::{steps, timing, workspace};
+use super::{files, steps, timing};
 
 /// How many of the last events a finding shows.
 const TAIL: usize = 8;
@@ -333,7 +333,7 @@ async fn perform(
             *play_context.subject = Some(Running::launch(start).await.map_err(|e| e.brief())?);
         }
     }
-    let scenario_dir = workspace::scenario_dir(plan, play_context)?;
+    let scenario_dir = files::scenario_dir(plan, play_context)?;
     let kind = crate::peer::kind(plan.role).ok_or_else(|| format!("no peer stands opposite {}", plan.role))?;
     let longest = options.longest.into_iter().chain(play_context.spec.timeouts.longest).min();
     let setting = crate::peer::Setting {
@@ -379,7 +379,7 @@ async fn perform(
     if let Some(subject) = scene.subject.as_ref() {
         scene.outcome.plays_at(subject);
     }
-    workspace::write_seed_files(&mut scene)?;
+    files::write_seed_files(&mut scene)?;
     let bound = timing::bound_of_play(plan, options.patience) + play_context.spec.observe.unwrap_or_default();
     let bound = bound.saturating_add(scene.starting());
     let deadline = scene.lag.deadline(bound);

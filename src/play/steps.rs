@@ -21,7 +21,7 @@ use crate::subject::{Running, Start, SubjectError};
 
 use super::scene::{Failure, Halt, Scene};
 use super::timing::is_lateness;
-use super::{expect, workspace};
+use super::{expect, files};
 
 /// A play that the harness delayed for longer than this at a time blames nobody for what happened to our connections.
 pub const MAX_HARNESS_DELAY: Duration = Duration::from_millis(700);
@@ -231,13 +231,13 @@ async fn on_subject(scene: &mut Scene<'_>, step: &Step, verb: SubjectVerb) -> Re
             };
             let scenario_dir = scene.scenario_dir(step)?;
             scenario_dir.write(&path.0, &bytes).map_err(|e| environment(step, e))?;
-            workspace::note_file(&scene.recorder, scenario_dir, &path.0, Some(&bytes));
+            files::note_file(&scene.recorder, scenario_dir, &path.0, Some(&bytes));
             Ok(())
         }
         SubjectVerb::RemoveFile(RemoveFile { path }) => {
             let scenario_dir = scene.scenario_dir(step)?;
             scenario_dir.remove(&path.0).map_err(|e| environment(step, e))?;
-            workspace::note_file(&scene.recorder, scenario_dir, &path.0, None);
+            files::note_file(&scene.recorder, scenario_dir, &path.0, None);
             Ok(())
         }
         SubjectVerb::Pause(time) => {

@@ -5,14 +5,11 @@
 //! are mirrored: copies of their lockfiles, with the ports of the proxy, appear in a data home made for the client.
 //! [`LiveJudge`] judges the trace while it is recorded.
 
-mod client;
 mod data_home;
-mod live;
+mod lockfile_mirror;
 mod proxy;
 mod recording;
 mod trace_writer;
 
-pub use client::{Client, ClientError};
-pub use data_home::edition_of;
-pub use live::LiveJudge;
-pub use recording::{Lockfiles, RecordError, Recording, Rendezvous};
+pub use lockfile_mirror::edition_of;
+pub use recording::{Client, ClientError, LiveJudge, Lockfiles, RecordError, Recording, Rendezvous};

@@ -1,17 +1,28 @@
-//! [`Recording`]: starts the proxy and the trace writer, tells clients the address, and ends both.
+//! [`Recording`]: starts the proxy and the trace writer, tells clients the address, and ends both. A [`Client`] is a
+//! process that we start in order to record it; [`LiveJudge`] judges the trace meanwhile.
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
-use crate::protocol::{Edition, Reach, Role};
-use crate::trace::{EventKind, Recorder};
+use crate::config::fill;
+use crate::judge::{FaultOwner, RawFinding, Recorded};
+use crate::protocol::{Edition, Protocol, Reach, Requirement, Role};
+use crate::subject::Descendants;
+use crate::trace::{End, Event, EventKind, Exited, Header, Launched, Recorder, Sink};
 use crate::wire::tcp::{self, Address};
 
-use super::data_home::{HomeOverlay, Mirror};
+use super::data_home::HomeOverlay;
+use super::lockfile_mirror::LockfileMirror;
 use super::proxy::ProxyListener;
 use super::trace_writer::{PassedTraffic, TapHandle, TraceWriter};
 
@@ -222,10 +233,164 @@ async fn mirror_lockfiles(
         home = Some(folder);
     }
     let Lockfiles { homes, workspace, .. } = lockfiles;
-    let mirror = Mirror::new(reach, edition, &homes, &own, workspace, recorder.clone(), tap.clone());
+    let mirror = LockfileMirror::new(reach, edition, &homes, &own, workspace, recorder.clone(), tap.clone());
     let mut mirror = mirror.ok_or_else(|| RecordError::System(io::Error::other("such servers leave no lockfiles")))?;
     mirror.scan().await;
     let first = mirror.proxy_addresses().next();
     let mirroring = tokio::spawn(mirror.run());
     Ok((Listeners::Mirrored { mirroring, folder: temporary, overlays, data_home, home }, first))
+}
+
+/// How long a client may take to end, before a stronger signal is sent.
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long the processes that it leaves behind may take to be gone.
+const DESCENDANTS_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Why a client could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start `{command}`: {source}")]
+pub struct ClientError {
+    /// The program that was to run.
+    pub command: String,
+    /// The error of the system.
+    pub source: io::Error,
+}
+
+/// A running client process.
+pub struct Client {
+    child: Child,
+    pid: u32,
+    descendants: Descendants,
+    stop_requested: bool,
+}
+
+impl Client {
+    /// Starts a command as a client of a recording, with its placeholders replaced and the variables that lead it to
+    /// the proxy, in `folder` or else in the current folder.
+    ///
+    /// # Errors
+    /// The command cannot be run.
+    pub fn start(recording: &Recording, command: &[String], folder: Option<&Path>) -> Result<Self, ClientError> {
+        let placeholders = recording.placeholders();
+        let placeholder = |name: &str| placeholders.iter().find(|(n, _)| *n == name).map(|(_, value)| value.clone());
+        let command: Vec<String> = command.iter().map(|word| fill(word, &placeholder)).collect();
+        let (program, arguments) = command.split_first().map_or(("", &[][..]), |(p, a)| (p.as_str(), a));
+        let mut prepared = Command::new(program);
+        prepared.args(arguments).envs(recording.environment()).kill_on_drop(true);
+        if let Some(folder) = folder {
+            prepared.current_dir(folder);
+        }
+        let child = prepared.spawn().map_err(|source| ClientError { command: program.to_owned(), source })?;
+        let pid = child.id().unwrap_or_default();
+        recording.record(EventKind::Launched(Launched { command, pid }));
+        Ok(Self { child, pid, descendants: Descendants::of(pid), stop_requested: false })
+    }
+
+    /// Waits for the end of the client, and records it.
+    pub async fn ended(&mut self, recording: &Recording) -> Exited {
+        let status = self.child.wait().await.ok();
+        let signal = status.as_ref().and_then(std::os::unix::process::ExitStatusExt::signal);
+        let code = status.as_ref().and_then(ExitStatus::code);
+        let exited = Exited { pid: self.pid, code, signal, asked: self.stop_requested };
+        recording.record(EventKind::Exited(exited.clone()));
+        exited
+    }
+
+    /// Ends the client: waits a little where it was `signalled` already, as by Ctrl-C in its terminal; then sends
+    /// SIGTERM; then SIGKILL. Processes that it started and leaves behind are killed.
+    pub async fn end(&mut self, recording: &Recording, signalled: bool) -> Exited {
+        self.stop_requested = true;
+        let signals = [None, Some(Signal::TERM), Some(Signal::KILL)];
+        for signal in signals.into_iter().skip(usize::from(!signalled)) {
+            self.descendants.note();
+            let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+            if let (Some(signal), Some(pid)) = (signal, pid) {
+                // Fails only where it has ended.
+                let _ = kill_process(pid, signal);
+            }
+            if let Ok(exited) = timeout(STOP_TIMEOUT, self.ended(recording)).await {
+                self.descendants.kill(DESCENDANTS_TIMEOUT);
+                return exited;
+            }
+        }
+        let exited = self.ended(recording).await;
+        self.descendants.kill(DESCENDANTS_TIMEOUT);
+        exited
+    }
+}
+
+/// Judges a trace while it is recorded, and reports each finding at once as a line: time, end, requirement, message.
+///
+/// Clones share the findings: give one to a recorder, and query the other afterwards.
+#[derive(Clone)]
+pub struct LiveJudge(Arc<Mutex<LiveState>>);
+
+struct LiveState {
+    recorded: Recorded,
+    reported: usize,
+    catalogue: &'static [Requirement],
+    report: Box<dyn FnMut(&str) + Send>,
+}
+
+impl LiveJudge {
+    /// A judge by the rules of an edition. `report` gets each line, without its line end.
+    pub fn new(
+        protocol: &Protocol,
+        edition: &'static dyn Edition,
+        header: &Header,
+        report: impl FnMut(&str) + Send + 'static,
+    ) -> Self {
+        let recorded = Recorded::new(edition).of(header);
+        let catalogue = (protocol.requirements)();
+        Self(Arc::new(Mutex::new(LiveState { recorded, reported: 0, catalogue, report: Box::new(report) })))
+    }
+
+    /// Gives access to the findings so far.
+    pub fn with<T>(&self, look: impl FnOnce(&Recorded) -> T) -> T {
+        look(&self.state().recorded)
+    }
+
+    fn state(&self) -> MutexGuard<'_, LiveState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sink for LiveJudge {
+    fn event(&mut self, event: &Event) {
+        let mut state = self.state();
+        state.recorded.event(event);
+        state.report_new();
+    }
+
+    fn end(&mut self) {
+        let mut state = self.state();
+        state.recorded.end(false);
+        state.report_new();
+    }
+}
+
+impl LiveState {
+    fn report_new(&mut self) {
+        let found = self.recorded.found();
+        for found in &found[self.reported..] {
+            let line = line(found, self.recorded.now(), self.catalogue);
+            (self.report)(&line);
+        }
+        self.reported = found.len();
+    }
+}
+
+/// A finding as a line; `now` in microseconds of the trace.
+fn line(found: &RawFinding, now: u64, catalogue: &[Requirement]) -> String {
+    let who = match found.fault {
+        FaultOwner::End(End::Client) => "client",
+        FaultOwner::End(End::Server) => "server",
+        FaultOwner::Environment => "environment",
+    };
+    let id = found.requirement.unwrap_or_default();
+    let level = catalogue.iter().find(|r| r.id == id).map_or("", |r| r.level.as_str());
+    let message: String = found.message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let at = found.index.map(|index| format!(" (event {index})")).unwrap_or_default();
+    format!("{:>9.3} s  {who:<6}  {level:<6}  {id}  {message}{at}", now as f64 / 1e6)
 }

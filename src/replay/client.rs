@@ -1,7 +1,5 @@
 //! Re-enacts the client of a record against a live server: [`as_client`].
 
-mod lookahead;
-
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -19,10 +17,10 @@ use crate::wire::{Limits, Tap};
 use super::ledger::{Ledger, RecentSet};
 use super::message;
 use super::outcome::{ReplayOptions, ReplayOutcome};
+use super::plan::{Lookahead, RequestIds, is_response, note_request};
 use super::recorded::RecordedMessage;
 use super::script::{EndBehaviour, RecordedAct, Script, Step, Steps};
 use super::values::{ReplayValues, unknown_note};
-use lookahead::{Lookahead, RequestIds, is_response, note_request};
 
 pub(super) use super::message::{compresses, frames, whole_body};
 

@@ -15,6 +15,7 @@ mod client;
 mod ledger;
 mod message;
 mod outcome;
+mod plan;
 mod recorded;
 mod script;
 mod server;

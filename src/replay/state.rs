@@ -1,7 +1,5 @@
 //! The state of a replay against a live client: [`ReplayState`] tells how far the client has come in the record, and what our side has to send.
 
-mod plan;
-
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,10 +10,10 @@ use crate::trace::{End, Head, HttpRequest, Message, Recorder, Returned};
 
 use super::ledger::{ExpectedMessage, Ledger};
 use super::outcome::{DepartureKind, ReplayOptions, ReplayOutcome};
+use super::plan::{ReplayPlan, WINDOW, without_request_id};
 use super::recorded::{RecordedMessage, id};
 use super::script::{LoadedTrace, RecordedAct, Step};
 use super::values::ReplayValues;
-use plan::{ReplayPlan, WINDOW, without_request_id};
 
 /// The next action of our side on a connection.
 pub enum NextAction {

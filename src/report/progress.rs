@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Style, render};
 use crate::judge::{Played, RawFinding, ScenarioStatus};
 use crate::protocol::{Level, Requirement};
 
-use super::text::{clean, counted};
+use super::write::{clean, counted};
 
 /// Listens to a run. Calls come from several tasks at once, in the order in which things happen.
 pub trait Progress: Send + Sync {

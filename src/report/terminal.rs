@@ -9,7 +9,7 @@ use anstyle::Style;
 use crate::judge::{Blame, Cause, Finding, Note, Report, ScenarioStatus, SubjectReport, Unjudged};
 use crate::protocol::{Level, Requirement};
 
-use super::text::{clean, counted, value};
+use super::write::{clean, counted, value};
 
 /// Colours by their meaning.
 mod style {

@@ -1,14 +1,20 @@
-//! The kinds of reports ([`ReportKind`]), and report files, which are written completely or not at all.
+//! The kinds of reports ([`ReportKind`]), two of them (JSON and JUnit), and report files, which are written completely or
+//! not at all.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Property, Report as Junit, TestCase, TestCaseStatus, TestSuite, XmlString};
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
 
 use crate::atomic_file::{self, Readable};
-use crate::judge::Report;
+use crate::judge::{Finding, Report, ScenarioResult, ScenarioStatus, SubjectReport, Unjudged};
 use crate::protocol::Requirement;
 
-use super::{json, junit, plain, sarif, terminal};
+use super::{plain, sarif, terminal};
 
 /// A kind of report that can be written to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +75,147 @@ fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     atomic_file::write(&target, bytes, Readable::ByAll)
 }
 
+/// The report as JSON, indented, with a final newline.
+pub fn json(report: &Report) -> String {
+    // Nothing in a report can fail to be JSON: its keys are strings and its numbers finite.
+    let text = serde_json::to_string_pretty(report).unwrap_or_else(|e| format!("{{\"error\": \"{e}\"}}"));
+    text + "\n"
+}
+
+/// The JSON Schema (draft-07) of the report.
+pub fn schema() -> Value {
+    let mut schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<Report>();
+    schema.insert("title".into(), "wirecert report, version 1".into());
+    schema.to_value()
+}
+
+/// The report as JUnit XML.
+///
+/// A failed scenario is a failure with its findings in the text; one that could not be judged is an error; one that
+/// failed only as the baseline says is skipped, with the baseline's reason. What the requirements say is in the
+/// suite's properties. A subject of which nothing can be said is an error, the only case of its suite.
+pub fn junit(report: &Report) -> String {
+    let mut junit = Junit::new(report.suite.name.as_str());
+    for subject in &report.subjects {
+        junit.add_test_suite(suite(subject));
+    }
+    for unjudged in &report.unjudged {
+        junit.add_test_suite(not_judged(unjudged));
+    }
+    // The writer fails only where its sink does, and a string never does.
+    junit.to_string().unwrap_or_default()
+}
+
+fn suite(subject: &SubjectReport) -> TestSuite {
+    let mut suite = TestSuite::new(format!("{} ({}, {})", subject.name, subject.role, subject.edition));
+    suite.add_property(Property::new("verdict", word(&subject.verdict)));
+    for requirement in &subject.requirements {
+        suite.add_property(Property::new(requirement.id.as_str(), word(&requirement.status)));
+    }
+    suite.set_time(subject.scenarios.iter().map(time).sum());
+    for scenario in &subject.scenarios {
+        suite.add_test_case(case(scenario, subject));
+    }
+    suite
+}
+
+fn not_judged(unjudged: &Unjudged) -> TestSuite {
+    let Unjudged { name, role, edition, reason } = unjudged;
+    let mut suite = TestSuite::new(format!("{name} ({role}, {edition})"));
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_message(clean(reason));
+    let mut case = TestCase::new("it could be judged", status);
+    case.set_classname(format!("{role}.{edition}"));
+    suite.add_test_case(case);
+    suite
+}
+
+fn case(scenario: &ScenarioResult, subject: &SubjectReport) -> TestCase {
+    let findings = || subject.findings.iter().filter(|f| f.scenario.as_deref() == Some(&scenario.id));
+    let reason = clean(scenario.reason.as_deref().unwrap_or_default());
+    let mut status = match scenario.status {
+        ScenarioStatus::Passed => TestCaseStatus::success(),
+        ScenarioStatus::Skipped | ScenarioStatus::Blocked => TestCaseStatus::skipped(),
+        ScenarioStatus::Failed if scenario.expected => TestCaseStatus::skipped(),
+        ScenarioStatus::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        ScenarioStatus::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
+    };
+    if scenario.status != ScenarioStatus::Passed {
+        status.set_message(reason);
+        let descriptions: Vec<String> = findings().map(finding).collect();
+        if !descriptions.is_empty() && !scenario.expected {
+            status.set_type(findings().next().map(|f| f.requirement.clone()).unwrap_or_default());
+            status.set_description(descriptions.join("\n"));
+        }
+    }
+    let warnings: Vec<String> =
+        if scenario.status == ScenarioStatus::Passed { findings().map(finding).collect() } else { vec![] };
+    let mut case = TestCase::new(scenario.id.as_str(), status);
+    case.set_classname(format!("{}.{}", subject.role, subject.edition));
+    case.set_time(time(scenario));
+    case.extra.insert(XmlString::new("file"), XmlString::new(&scenario.file));
+    if !warnings.is_empty() {
+        case.set_system_out(warnings.join("\n"));
+    }
+    case
+}
+
+fn finding(finding: &Finding) -> String {
+    let mut lines = vec![format!("{} {}: {}", finding.level.as_str(), finding.requirement, finding.message)];
+    lines.extend(finding.file.as_ref().map(|f| format!("  {f}:{}", finding.line.unwrap_or_default())));
+    lines.extend(finding.path.as_ref().map(|p| format!("  at {p}")));
+    lines.extend(finding.expected.as_ref().map(|v| format!("  expected {}", value(v))));
+    lines.extend(finding.actual.as_ref().map(|v| format!("  actual   {}", value(v))));
+    lines.extend(finding.depends.map(|on| format!("  depends  on {}", on.words())));
+    lines.push(format!("  repeat   {}", finding.repro));
+    clean(&lines.join("\n")) + "\n"
+}
+
+fn time(scenario: &ScenarioResult) -> Duration {
+    Duration::try_from_secs_f64(scenario.duration_ms / 1000.0).unwrap_or_default()
+}
+
+/// A word of the JSON contract.
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// The longest piece of a value that is shown, in characters.
+const LONGEST: usize = 400;
+
+/// A text that may come from a subject, without anything that would steer a terminal: control characters other
+/// than line ends and tabs are shown as escapes.
+pub fn clean(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+/// A JSON value in one line, its middle left out where it is long.
+pub fn value(value: &Value) -> String {
+    let text = clean(&value.to_string());
+    let length = text.chars().count();
+    if length <= LONGEST {
+        return text;
+    }
+    let head: String = text.chars().take(LONGEST * 3 / 4).collect();
+    let tail: String = text.chars().skip(length - LONGEST / 4).collect();
+    format!("{head} …{} characters… {tail}", length - LONGEST)
+}
+
+/// `1 scenario`, `2 scenarios`.
+pub fn counted(n: u64, one: &str) -> String {
+    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::terminal::tests::example;
     use super::*;
 
     #[test]
@@ -104,5 +249,33 @@ mod tests {
             let error = write(&path, "x").unwrap_err().to_string();
             assert!(error.starts_with(&format!("cannot write the report {}: ", path.display())), "{error}");
         }
+    }
+
+    #[test]
+    fn a_report_is_as_its_schema_says_and_is_read_back_as_written() {
+        let text = json(&example());
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let faults: Vec<String> =
+            jsonschema::draft7::new(&schema()).unwrap().iter_errors(&value).map(|e| e.to_string()).collect();
+        assert!(faults.is_empty(), "{faults:?}");
+        assert_eq!(json(&serde_json::from_str(&text).unwrap()), text);
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn every_scenario_is_a_case_and_only_what_counts_is_a_failure() {
+        insta::assert_snapshot!(junit(&example()));
+    }
+
+    #[test]
+    fn what_would_steer_a_terminal_is_shown_instead() {
+        assert_eq!(clean("a\u{1b}[31mb\r\n\tc\u{202e}"), "a\\u{1b}[31mb\\r\n\tc\\u{202e}");
+    }
+
+    #[test]
+    fn a_long_value_keeps_its_beginning_and_end() {
+        let text = value(&Value::String(format!("a{}z", "é".repeat(10_000))));
+        assert!(text.starts_with("\"aé") && text.ends_with("éz\"") && text.contains("…9604 characters…"), "{text}");
+        assert_eq!(value(&serde_json::json!({"a": [1, null]})), r#"{"a":[1,null]}"#);
     }
 }

@@ -3,7 +3,6 @@
 //! A [`RunDir`] is the place where a subject lives; a [`Running`] is a subject that answers. Whatever
 //! a subject does, [`Running::stop`] and dropping it end its whole process tree within a bound.
 
-mod command;
 mod driver;
 mod error;
 mod lockfile;

@@ -16,7 +16,7 @@ use super::lockfile::LockfileState;
 use super::output::ProcessTap;
 use super::process::{SubjectProcess, Uses, one_line, signal_named};
 use super::surroundings::Surroundings;
-use super::{RunDir, SubjectError, command, lockfile, ready, surroundings, table, tree};
+use super::{RunDir, SubjectError, lockfile, process, ready, surroundings, table, tree};
 
 /// How long a driven client may take to end once it was requested to; then it is stopped as any process is.
 const CLIENT_EXIT_WAIT: Duration = Duration::from_secs(1);
@@ -467,7 +467,7 @@ impl Running {
         command: Vec<String>,
         within: Duration,
     ) -> Result<(), SubjectError> {
-        let outcome = command::run(&command, &self.surroundings, within).await;
+        let outcome = process::run_command(&command, &self.surroundings, within).await;
         let line = one_line(&command);
         let (name, params) = (name.to_owned(), params.clone());
         self.tap.record(EventKind::Stimulus(Stimulus { name: name.clone(), params, command, outcome: outcome.short }));

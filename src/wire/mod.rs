@@ -8,10 +8,9 @@ pub mod http;
 pub mod http_head;
 pub mod passive_decoder;
 pub mod process;
-mod tap;
 pub mod tcp;
 #[cfg(test)]
 mod testing;
 pub mod websocket;
 
-pub use tap::{Limits, Tap};
+pub use tcp::{Limits, Tap};

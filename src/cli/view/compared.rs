@@ -7,7 +7,7 @@ use crate::cli::trace::unreadable;
 use crate::cli::{CliError, Exit, Terminal};
 use crate::export::diff::{Change, DiffSide, DiffStep, DiffText, Differences, changes, compare};
 use crate::export::html::{DiffStatus, Meta, Page, PageEntry};
-use crate::export::{NewFile, Source};
+use crate::export::{NewFile, TraceSource};
 use crate::trace::{Event, ValueNormaliser};
 
 use super::{Args, SurveyedTrace, failed, unwritable};
@@ -28,12 +28,12 @@ struct Pair<'a> {
 /// Compares.
 pub fn run(
     surveyed: &SurveyedTrace,
-    source: &Source,
+    source: &TraceSource,
     other: &Path,
     args: &Args,
     terminal: &mut Terminal,
 ) -> Result<Exit, CliError> {
-    let second = Source::open(other).map_err(unreadable)?;
+    let second = TraceSource::open(other).map_err(unreadable)?;
     let beside = SurveyedTrace::read(&second, args)?;
     if beside.header.protocol != surveyed.header.protocol {
         let message = format!(
@@ -53,7 +53,7 @@ pub fn run(
     Ok(if differences.same { Exit::OK } else { Exit::FAILED })
 }
 
-fn side<'a>(surveyed: &'a SurveyedTrace, source: &'a Source) -> DiffSide<'a> {
+fn side<'a>(surveyed: &'a SurveyedTrace, source: &'a TraceSource) -> DiffSide<'a> {
     DiffSide { source, survey: &surveyed.survey, edition: surveyed.edition }
 }
 

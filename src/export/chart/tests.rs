@@ -20,7 +20,7 @@ fn options() -> ChartOptions {
     ChartOptions { width: 90, full: false, every: false, findings: true, context: 0 }
 }
 
-fn drawn(events: &[Event], findings: &Findings, filter: &Filter, options: ChartOptions) -> String {
+fn drawn(events: &[Event], findings: &Findings, filter: &EventFilter, options: ChartOptions) -> String {
     let mut survey = TraceSurvey::default();
     events.iter().for_each(|event| survey.event(event));
     let edition = crate::protocol::role("amp-server").map(|(protocol, _)| protocol.default_edition());
@@ -53,7 +53,7 @@ fn a_conversation_is_drawn_with_arrows_names_ids_and_times() {
         actual: Some(1.into()),
     };
     findings.add(1, None, remark);
-    let text = drawn(&conversation(), &findings, &Filter::default(), options());
+    let text = drawn(&conversation(), &findings, &EventFilter::default(), options());
     let expected = r#"t.trace  amp, edition cli
 client: wirecert (our own mock) · server: my-editor (the subject)
 began 1970-01-01T00:00:00Z
@@ -78,7 +78,7 @@ began 1970-01-01T00:00:00Z
 
 #[test]
 fn a_filter_leaves_out_what_does_not_fit_and_shows_what_is_around_it() {
-    let filter = Filter { texts: vec!["visiblefiles".to_owned()], ..Filter::default() };
+    let filter = EventFilter { texts: vec!["visiblefiles".to_owned()], ..EventFilter::default() };
     let text = drawn(&conversation(), &Findings::default(), &filter, options());
     assert!(!text.contains("ping") && text.contains("1 shown"), "{text}");
     let text = drawn(&conversation(), &Findings::default(), &filter, ChartOptions { context: 1, ..options() });
@@ -105,7 +105,7 @@ fn nothing_in_a_trace_steers_the_terminal() {
     ];
     let mut survey = TraceSurvey::default();
     events.iter().for_each(|event| survey.event(event));
-    let (findings, filter) = (Findings::default(), Filter::default());
+    let (findings, filter) = (Findings::default(), EventFilter::default());
     let mut chart = Chart::new(None, &survey, &findings, &filter, ChartOptions { full: true, ..options() });
     let mut out = chart.title(hostile, &Header { scenario: Some(hostile.into()), ..header() });
     events.iter().for_each(|event| chart.event(event, &mut out));
@@ -124,7 +124,7 @@ proptest::proptest! {
             event.t %= 10_000_000;
             proptest::prop_assert!(crate::trace::KINDS.contains(&event.kind.kind()));
         }
-        let text = drawn(&events, &Findings::default(), &Filter::default(), options());
+        let text = drawn(&events, &Findings::default(), &EventFilter::default(), options());
         let wide = text.lines().find(|line| super::width(line) > 90);
         proptest::prop_assert!(wide.is_none(), "{:?}", wide);
     }

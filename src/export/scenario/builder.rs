@@ -8,6 +8,7 @@ use crate::protocol::MessageSort;
 use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args};
 use crate::trace::{Call, End, Event, EventKind, FileChange, Finding, Launched, NormalisationFacts, Payload, Returned};
 
+use super::play::ScenarioItem;
 use super::workspace::WorkspacePaths;
 use super::{NoScenario, ScenarioGoal, ScenarioSpec, play};
 
@@ -70,14 +71,6 @@ const SERVE: &str = "serve";
 
 /// The verb that has a driven client end.
 const DISMISS: &str = "dismiss";
-
-/// An element of the scenario, and the connection it belongs to.
-pub(super) struct ScenarioItem {
-    pub element: ScenarioElement,
-    pub conn: Option<String>,
-    /// Why a step of our side is wrong on purpose, where it is.
-    pub deliberate: Option<String>,
-}
 
 /// The event that shows the finding.
 pub(super) struct FindingEvidence {
@@ -311,7 +304,9 @@ impl ScenarioBuilder {
     fn file(&self, index: u64, file: &FileChange) -> Option<ScenarioElement> {
         let path = file.path.clone();
         match (file.change.as_str(), &file.content) {
-            (FileChange::LAID, Some(content)) if self.step_start.is_none() && self.items.iter().all(is_file) => {
+            (FileChange::LAID, Some(content))
+                if self.step_start.is_none() && self.items.iter().all(ScenarioItem::is_file) =>
+            {
                 Some(ScenarioElement::File { index, path, bytes: bytes(content) })
             }
             (FileChange::LAID, Some(content)) => {
@@ -363,7 +358,8 @@ impl ScenarioBuilder {
         // What a client's own API makes of an answer is its own matter; whether it failed is not.
         let error = returned.error.as_ref().map(|_| json!({}));
         // What no traffic led to had causes that the trace does not tell, such as a lockfile that was not there.
-        let element = self.stopped || self.items[self.last_call_at.min(self.items.len())..].iter().any(is_traffic);
+        let element =
+            self.stopped || self.items[self.last_call_at.min(self.items.len())..].iter().any(ScenarioItem::is_traffic);
         let owed = error.is_none() || element;
         Some(ScenarioElement::seen(index, "returned", selectors, args([("error", error)]), owed))
     }
@@ -450,19 +446,4 @@ fn message(event: &Event) -> Option<Value> {
 /// The bytes of a file's content.
 fn bytes(content: &Payload) -> Vec<u8> {
     content.as_bytes().to_vec()
-}
-
-fn is_file(item: &ScenarioItem) -> bool {
-    matches!(item.element, ScenarioElement::File { .. })
-}
-
-/// Whether it crossed the wire.
-fn is_traffic(item: &ScenarioItem) -> bool {
-    match &item.element {
-        ScenarioElement::Seen { kind, .. } => !["returned", "told", "state", "exit"].contains(kind),
-        ScenarioElement::Step { verb, .. } => {
-            !["call", "launch", "stimulate", "write_file", "remove_file"].contains(verb)
-        }
-        _ => false,
-    }
 }

@@ -8,7 +8,7 @@ use crate::protocol::scenario_element::{ScenarioElement, hex};
 use crate::protocol::{Reach, Role};
 use crate::trace::NormalisationFacts;
 
-use super::builder::{ScenarioBuilder, ScenarioItem};
+use super::builder::ScenarioBuilder;
 use super::values::{ExpectedDetail, Links, ScenarioValues, fields, find_links};
 use super::violation::{self, FailedExpectation, ViolationPattern};
 use super::yaml::ScenarioStep;
@@ -19,6 +19,32 @@ const HANDSHAKE: &str = "handshake";
 
 /// Steps that only tidy up where nothing comes after them.
 const LEAVING: &[&str] = &["close", "drop", "unsubscribe", "cut"];
+
+/// An element of the scenario, and the connection it belongs to.
+pub(super) struct ScenarioItem {
+    pub element: ScenarioElement,
+    pub conn: Option<String>,
+    /// Why a step of our side is wrong on purpose, where it is.
+    pub deliberate: Option<String>,
+}
+
+impl ScenarioItem {
+    /// Whether it is a file that is there before the first step.
+    pub fn is_file(&self) -> bool {
+        matches!(self.element, ScenarioElement::File { .. })
+    }
+
+    /// Whether it crossed the wire.
+    pub fn is_traffic(&self) -> bool {
+        match &self.element {
+            ScenarioElement::Seen { kind, .. } => !["returned", "told", "state", "exit"].contains(kind),
+            ScenarioElement::Step { verb, .. } => {
+                !["call", "launch", "stimulate", "write_file", "remove_file"].contains(verb)
+            }
+            _ => false,
+        }
+    }
+}
 
 struct ScenarioPlay<'a> {
     builder: &'a ScenarioBuilder,

@@ -9,7 +9,7 @@ use crate::protocol::scenario_element::{ScenarioElement, word};
 use crate::trace::{Correlator, End, Finder, Kind, NormalisationFacts, ValueLocation};
 use crate::uri;
 
-use super::builder::ScenarioItem;
+use super::play::ScenarioItem;
 
 /// Texts longer than this are not expected word by word.
 const LONG: usize = 400;

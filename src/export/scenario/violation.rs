@@ -7,7 +7,8 @@ use crate::protocol::{ObservationKind, Role};
 use crate::trace::{Awaited, AwaitedPart, Finder, Kind, NormalisationFacts};
 
 use super::ScenarioGoal;
-use super::builder::{FindingEvidence, MAIN, ScenarioBuilder, ScenarioItem};
+use super::builder::{FindingEvidence, MAIN, ScenarioBuilder};
+use super::play::ScenarioItem;
 use super::values::{Links, ScenarioValues, exactly};
 use super::yaml::ScenarioStep;
 

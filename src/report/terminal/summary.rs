@@ -5,7 +5,7 @@ use anstyle::Style;
 use crate::judge::{Counts, Report, RequirementResult, Status, SubjectReport, Verdict};
 use crate::protocol::Level;
 
-use super::super::text::{clean, counted};
+use super::super::write::{clean, counted};
 use super::{TerminalReport, style};
 
 impl TerminalReport<'_> {

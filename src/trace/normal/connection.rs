@@ -1,6 +1,6 @@
 //! The lines of one connection in canonical order: each request with its responses.
 
-use super::normaliser::Strength;
+use super::Strength;
 use super::volatile::{Volatile, mark, unnumbered};
 
 /// The lines of one connection, in the making. All texts are marked.

@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use crate::trace::{Closed, Direction, Event, EventKind, Exited, Frame, Head, Message, Payload, StreamEvent};
 
+use super::Strength;
 use super::connection::{self, ExchangeKey, NormalisedConnection, without_product_versions};
-use super::json;
-use super::normaliser::Strength;
 use super::volatile::{Volatile, mark};
 
 /// Collects the lines of one trace. All texts are marked.
@@ -160,7 +159,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn json(&self, value: &Value, indent: usize) -> String {
-        json::render(value, self.volatile, self.strength, indent)
+        super::render(value, self.volatile, self.strength, indent)
     }
 
     fn payload(&self, payload: &Payload) -> String {
@@ -168,7 +167,7 @@ impl<'a> Conversation<'a> {
             return String::new();
         }
         match payload {
-            Payload::Text(text) => json::quoted(&self.volatile.mark(&json::abbreviated(text))),
+            Payload::Text(text) => super::quoted(&self.volatile.mark(&super::abbreviated(text))),
             Payload::Binary(bytes) => {
                 let hex =
                     bytes.iter().take(MAX_BINARY_BYTES).fold("0x".to_owned(), |hex, byte| format!("{hex}{byte:02x}"));

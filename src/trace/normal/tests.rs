@@ -364,3 +364,17 @@ fn what_a_call_returned_stands_below_it_and_events_stand_by_themselves() {
         "around\n  call call1 {}\n    returned 1\n  call call2 {}\n    returned 2\n\ntold\n  told 1\n  told 2\n"
     );
 }
+
+#[test]
+fn what_differs_from_run_to_run_becomes_equal_and_nothing_else_does() {
+    let normaliser = ValueNormaliser::new(&NormalisationFacts::default(), TraceFacts::default());
+    let of = |text| normaliser.text("k", text);
+    assert_eq!(of("id 503d5041-b0ee-418a-a9dc-8311037acfa3"), of("id be4a8884-1c67-45ec-a051-8419b2f0c9aa"));
+    assert_eq!(of("file:///tmp/wirecert-28KaeP/a.txt"), of("file:///tmp/wirecert-XXk3f9/a.txt"));
+    assert_ne!(of("/tmp/wirecert-abc/a"), of("/tmp/wirecert-abd/a"));
+    assert_ne!(of("a"), of("b"));
+    assert_eq!(normaliser.header("Date", "x"), normaliser.header("date", "y"));
+    assert_eq!(normaliser.header("Host", "localhost:1"), normaliser.header("host", "localhost:22"));
+    assert_ne!(normaliser.header("Host", "localhost:1"), normaliser.header("host", "elsewhere:1"));
+    assert_ne!(normaliser.header("Accept", "x"), normaliser.header("Accept", "y"));
+}

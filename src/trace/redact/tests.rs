@@ -13,7 +13,7 @@ use crate::trace::{
     Mark, Message, Output, Payload, Recorder, Sink, Stimulus, StreamEvent, write_event,
 };
 
-use super::redactor::MIN_LENGTH;
+use super::MIN_LENGTH;
 
 const TOKEN: &str = "tok/EN \"42\"-ü";
 

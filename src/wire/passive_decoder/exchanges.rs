@@ -9,7 +9,7 @@ use crate::wire::http::transcript::{Transcript, TranscriptItem};
 use crate::wire::http::{Exchanges, Limits};
 use crate::wire::http_head::{self, has_token};
 
-use super::connection::{ObservedWebSocket, Taps};
+use super::{ObservedWebSocket, Taps};
 
 /// How many requests may wait for their responses. Responses to further ones are recorded with the last exchange.
 const MAX_AWAITED: usize = 1024;

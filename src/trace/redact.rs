@@ -1,16 +1,25 @@
-//! [`Redactor`]: hides secrets in every kind of event.
+//! Redaction: the [`Redactor`] hides secrets in the events of a trace.
+//!
+//! A secret is known because it was added ([`Redactor::add_secret`]), or by its name: the value of a secret key, query
+//! parameter or header. From then on it is hidden wherever it occurs, in every string of every event, in its escaped
+//! forms and across the borders of frames and chunks. Its placeholder has the same length and the number of the secret
+//! (`<secret:1***>`), so that a reader still sees whether two secrets were equal.
+
+mod keys;
+mod pattern;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Number, Value};
 
-use crate::trace::{Body, Direction, Event, EventKind, Finding, Frame, Message, Payload};
-
-use super::keys::{self, Keys};
-use super::pattern::{PartialMatches, SecretHit, Secrets};
+use super::{Body, Direction, Event, EventKind, Finding, Frame, Message, Payload};
+use keys::Keys;
+use pattern::{PartialMatches, SecretHit, Secrets};
 
 /// A shorter secret is too common to be hidden everywhere: it is hidden under its name only.
-pub(super) const MIN_LENGTH: usize = 4;
+const MIN_LENGTH: usize = 4;
 /// A shorter secret that is known by its name only is not hidden elsewhere.
 const MIN_NAMED_LENGTH: usize = 8;
 /// How many secrets are searched for everywhere. Later ones are hidden under their name only.

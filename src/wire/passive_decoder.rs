@@ -1,15 +1,21 @@
-//! [`PassiveDecoder`]: one connection, and what it carries where that is a WebSocket: handshakes, and frames after
-//! them.
+//! Passive decoding: records both directions of a connection between two others, whose bytes are only forwarded.
+//!
+//! A [`PassiveDecoder`] is fed with the bytes of both ends, in the order in which they were read. It never sends, and
+//! accepts any input: bytes that cannot be decoded are recorded as bytes. Its memory is bounded.
+
+mod exchanges;
+#[cfg(test)]
+mod tests;
 
 use crate::trace::{Closed, Direction, End, EventKind, Head, Payload, Recorder};
-use crate::wire::http::decoder::{Decoder as HttpDecoder, Part};
-use crate::wire::http::{self, Exchanges};
-use crate::wire::http_head::has_token;
-use crate::wire::websocket::Decoder;
-use crate::wire::websocket::joiner::{Inflater, Joiner};
-use crate::wire::{Limits, Tap};
 
-use super::exchanges::PassiveExchanges;
+use super::http::decoder::{Decoder as HttpDecoder, Part};
+use super::http::{self, Exchanges};
+use super::http_head::has_token;
+use super::websocket::Decoder;
+use super::websocket::joiner::{Inflater, Joiner};
+use super::{Limits, Tap};
+use exchanges::PassiveExchanges;
 
 /// Decodes one observed connection.
 pub struct PassiveDecoder(PassiveProtocol);
@@ -21,14 +27,14 @@ enum PassiveProtocol {
 
 /// The taps of both directions of a connection.
 #[derive(Clone)]
-pub(super) struct Taps {
-    pub(super) to_server: Tap,
-    pub(super) to_client: Tap,
+struct Taps {
+    to_server: Tap,
+    to_client: Tap,
 }
 
 impl Taps {
     /// Taps for the connection of this name.
-    pub(super) fn new(recorder: &Recorder, conn: &str) -> Self {
+    fn new(recorder: &Recorder, conn: &str) -> Self {
         use crate::trace::End::{Client, Server};
         // Each tap records what its end receives.
         let tap = |us| Tap::new(recorder.clone(), conn, us);
@@ -89,7 +95,7 @@ impl PassiveDecoder {
 }
 
 /// Decodes handshakes, one after the other as long as they are refused, and then frames.
-pub(super) struct ObservedWebSocket {
+struct ObservedWebSocket {
     taps: Taps,
     limits: Limits,
     request: RequestSide,

@@ -1,15 +1,29 @@
-//! [`Normaliser`]: gathers a trace and gives its normalised text. [`ValueNormaliser`]: the same for single values.
+//! Normalisation: a trace as text without what differs from run to run, by [`normalise`] or a [`Normaliser`].
+//!
+//! The text can be compared line by line. It has no times. Values that differ in every run but have an identity (UUIDs,
+//! tokens, ports, process ids, folders) become placeholders that keep the identity: the first UUID is `<uuid:1>`
+//! wherever it occurs. Events whose order the protocols leave open come in one canonical order: each connection by
+//! itself, each response beside its request, unsolicited messages sorted by name.
 
+mod connection;
+mod conversation;
+#[cfg(test)]
+mod tests;
+mod volatile;
+
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Number;
+use serde_json::{Number, Value};
 
-use crate::trace::{Event, EventKind, Sink};
+use super::{Event, EventKind, Sink};
+use conversation::Conversation;
+use volatile::unnumbered;
 
-use super::connection;
-use super::conversation::Conversation;
-use super::volatile::{self, TraceFacts, Volatile, unnumbered};
+pub use connection::exchange_number;
+pub use volatile::TraceFacts;
+pub(super) use volatile::{Volatile, VolatilePiece};
 
 /// How many events a normalised trace holds; later ones are only counted.
 const MAX_EVENTS: usize = 10_000;
@@ -163,21 +177,127 @@ fn without_run_dir(text: &str) -> String {
     out + rest
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The widest line, in characters.
+const WIDTH: usize = 110;
 
-    #[test]
-    fn what_differs_from_run_to_run_becomes_equal_and_nothing_else_does() {
-        let normaliser = ValueNormaliser::new(&NormalisationFacts::default(), TraceFacts::default());
-        let of = |text| normaliser.text("k", text);
-        assert_eq!(of("id 503d5041-b0ee-418a-a9dc-8311037acfa3"), of("id be4a8884-1c67-45ec-a051-8419b2f0c9aa"));
-        assert_eq!(of("file:///tmp/wirecert-28KaeP/a.txt"), of("file:///tmp/wirecert-XXk3f9/a.txt"));
-        assert_ne!(of("/tmp/wirecert-abc/a"), of("/tmp/wirecert-abd/a"));
-        assert_ne!(of("a"), of("b"));
-        assert_eq!(normaliser.header("Date", "x"), normaliser.header("date", "y"));
-        assert_eq!(normaliser.header("Host", "localhost:1"), normaliser.header("host", "localhost:22"));
-        assert_ne!(normaliser.header("Host", "localhost:1"), normaliser.header("host", "elsewhere:1"));
-        assert_ne!(normaliser.header("Accept", "x"), normaliser.header("Accept", "y"));
+/// JSON as marked text; lines after the first are indented by `indent` spaces.
+pub fn render(value: &Value, volatile: &Volatile, strength: Strength, indent: usize) -> String {
+    let tree = match strength {
+        Strength::Exact => exact(value, "", volatile),
+        Strength::Shape => shape(value),
+    };
+    tree.lay_out(indent)
+}
+
+/// A rendered text, or a list or map of them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum LayoutTree {
+    Leaf(String),
+    List(Vec<LayoutTree>),
+    Map(Vec<(String, LayoutTree)>),
+}
+
+/// A text as a JSON string on one line, with every control character escaped: JSON permits some of them.
+pub fn quoted(text: &str) -> String {
+    let json = Value::from(text).to_string();
+    if !json.contains(char::is_control) {
+        return json;
+    }
+    let escape = |c: char| if c.is_control() { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    json.chars().map(escape).collect()
+}
+
+/// The longest text that a snapshot holds in full, in characters.
+const MAX_TEXT: usize = 400;
+
+/// A long text as its beginning and its length.
+pub fn abbreviated(text: &str) -> Cow<'_, str> {
+    let count = if text.len() > MAX_TEXT { text.chars().count() } else { 0 };
+    if count <= MAX_TEXT {
+        return text.into();
+    }
+    let beginning: String = text.chars().take(MAX_TEXT / 4).collect();
+    format!("{beginning}… ({count} characters)").into()
+}
+
+fn exact(value: &Value, key: &str, volatile: &Volatile) -> LayoutTree {
+    match value {
+        Value::String(text) => LayoutTree::Leaf(quoted(
+            &volatile.mark_keyed(key, text).unwrap_or_else(|| volatile.mark(&abbreviated(text))),
+        )),
+        Value::Number(number) => {
+            LayoutTree::Leaf(volatile.mark_number(key, number).unwrap_or_else(|| number.to_string()))
+        }
+        Value::Array(items) => {
+            let mut list: Vec<LayoutTree> = items.iter().map(|item| exact(item, key, volatile)).collect();
+            // The files of a list of diagnostics come in any order.
+            if items.iter().all(|item| item.get("uri").is_some() && item.get("diagnostics").is_some()) {
+                list.sort();
+            }
+            LayoutTree::List(list)
+        }
+        Value::Object(map) => {
+            let mut entries: Vec<(String, LayoutTree)> =
+                map.iter().map(|(key, value)| (quoted(&volatile.mark(key)), exact(value, key, volatile))).collect();
+            entries.sort();
+            LayoutTree::Map(entries)
+        }
+        Value::Bool(_) | Value::Null => LayoutTree::Leaf(value.to_string()),
+    }
+}
+
+/// Keys and types; a list has each shape that occurs in it once.
+fn shape(value: &Value) -> LayoutTree {
+    match value {
+        Value::Null => LayoutTree::Leaf("null".to_owned()),
+        Value::Bool(_) => LayoutTree::Leaf("boolean".to_owned()),
+        Value::Number(_) => LayoutTree::Leaf("number".to_owned()),
+        Value::String(_) => LayoutTree::Leaf("string".to_owned()),
+        Value::Array(items) => {
+            let mut shapes: Vec<LayoutTree> = items.iter().map(shape).collect();
+            shapes.sort();
+            shapes.dedup();
+            LayoutTree::List(shapes)
+        }
+        Value::Object(map) => {
+            let mut entries: Vec<(String, LayoutTree)> =
+                map.iter().map(|(key, value)| (quoted(key), shape(value))).collect();
+            entries.sort();
+            LayoutTree::Map(entries)
+        }
+    }
+}
+
+impl LayoutTree {
+    fn lay_out(&self, indent: usize) -> String {
+        let line = self.one_line();
+        if indent + unnumbered(&line).chars().count() <= WIDTH {
+            return line;
+        }
+        let pad = " ".repeat(indent + 2);
+        let end = " ".repeat(indent);
+        match self {
+            Self::Leaf(text) => text.clone(),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(|i| format!("{pad}{}", i.lay_out(indent + 2))).collect();
+                format!("[\n{}\n{end}]", items.join(",\n"))
+            }
+            Self::Map(entries) => {
+                let entries: Vec<String> =
+                    entries.iter().map(|(k, v)| format!("{pad}{k}: {}", v.lay_out(indent + 2))).collect();
+                format!("{{\n{}\n{end}}}", entries.join(",\n"))
+            }
+        }
+    }
+
+    fn one_line(&self) -> String {
+        match self {
+            Self::Leaf(text) => text.clone(),
+            Self::List(items) => format!("[{}]", items.iter().map(Self::one_line).collect::<Vec<_>>().join(", ")),
+            Self::Map(entries) => {
+                let entries: Vec<String> = entries.iter().map(|(k, v)| format!("{k}: {}", v.one_line())).collect();
+                format!("{{{}}}", entries.join(", "))
+            }
+        }
     }
 }

@@ -1,13 +1,26 @@
-//! [`Correlator`]: where the values of a trace came from. [`Translation`]: what they are called in a live run.
+//! Correlation: which values of a trace came from earlier ones ([`Correlator`]), and what they are in a live run
+//! ([`Translation`]).
+//!
+//! To play one side of a trace again, each value that this side sent has to be classified: it came from the other side
+//! (the id of a response, a session id, a token: then the value of the live other side takes its place), it is made
+//! anew in each run (a UUID, a time, a port), or it is a constant. Nothing here knows a protocol: values are classified
+//! by their form, by their keys, and by earlier occurrences.
+//!
+//! All of it works on *documents*: an event as one JSON value ([`document()`]), or another JSON value made of events. A
+//! [`ValueLocation`] in a document is a JSON pointer and, where a volatile piece of a text is meant, the number of the
+//! piece.
+
+mod find;
 
 use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
-use crate::trace::{End, NormalisationFacts};
 use crate::uri;
 
-use super::find::{Find, Finder, Kind, ValueLocation};
+use super::{End, NormalisationFacts};
+
+pub use find::{Find, Finder, Kind, ValueLocation, document};
 
 /// How many values are remembered; beyond that the oldest are dropped.
 const MAX_VALUES: usize = 100_000;
@@ -293,7 +306,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::trace::correlate::document;
 
     const ONE: &str = "5f8d0e5a-3b1c-4c7e-9a55-0b7a3f6f9a01";
     const TWO: &str = "0c2c8c1e-9d55-4d5b-8f0e-1f2a3b4c5d6e";
