@@ -24,6 +24,7 @@ pub mod replay;
 pub mod report;
 pub mod scenario;
 pub mod shrink;
+pub mod signals;
 pub mod snapshot;
 pub mod subject;
 pub mod trace;

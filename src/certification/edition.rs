@@ -5,10 +5,10 @@ use std::time::Duration;
 use crate::config::{Access, EditionChoice, SubjectSpec, Target};
 use crate::judge::Note;
 use crate::peer;
-use crate::play::{Cancel, RunError, contact, serves, start};
+use crate::play::{Cancel, contact, serves, start};
 use crate::protocol::Edition;
 use crate::report::Progress;
-use crate::subject::{RunDir, Running};
+use crate::subject::{RunDir, RunError, Running};
 use crate::trace::{Clock, Recorder};
 
 /// A subject that was started for first contact, and is kept for the plays.

@@ -15,12 +15,11 @@ use crate::judge::{
     Baseline, Note, Played, Report, Repro, RunOptions, Scope, Selection, Shard, SnapshotResult, SubjectReport,
     SubjectRun, Suite, Unjudged, judge_subject,
 };
-use crate::play::{
-    Cancel, FailedTraces, KeptTraces, PlayOptions, Run, RunError, StopCondition, SuiteError, Traces, suite,
-};
+use crate::play::{Cancel, FailedTraces, KeptTraces, PlayOptions, Run, StopCondition, SuiteError, Traces, suite};
 use crate::protocol::{Edition, Requirement, Role, protocols};
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan, filter};
+use crate::subject::RunError;
 use crate::trace::Strength;
 
 use super::edition::{check_access, contact_client, detect};

@@ -4,10 +4,9 @@ use std::ffi::OsString;
 
 use clap::{ArgAction, ColorChoice, Parser, Subcommand, ValueEnum};
 
-use super::{CliError, Exit, Output, Terminal};
 use super::{
-    call, certify, check, doctor, export, fixtures, fuzz, init, mock, prove, record, replay, report, requirements, run,
-    scenario, schema, shrink, snapshot, view,
+    CliError, Exit, Output, Terminal, call, certify, check, embedded, fixtures, fuzz, mock, prove, record, reference,
+    replay, report, scenario, setup, shrink, snapshot, view,
 };
 
 /// Conformance suite and mock harness for the protocols between editors and AI agents.
@@ -51,8 +50,8 @@ enum Color {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Certify(certify::Args),
-    Run(run::Args),
+    Certify(certify::CertifyArgs),
+    Run(certify::RunArgs),
     /// Make one request to a live implementation, and print its answer.
     Call(call::Args),
     Mock(mock::Args),
@@ -75,15 +74,15 @@ enum Command {
     /// Put the reports of shards together.
     Report(report::Args),
     /// List the catalogue of requirements, or explain one.
-    Requirements(requirements::Args),
+    Requirements(reference::RequirementsArgs),
     /// Print a JSON Schema (draft-07) of a file format.
-    Schema(schema::Args),
+    Schema(reference::SchemaArgs),
     /// Write the embedded scenarios to a folder.
-    Export(export::Args),
+    Export(embedded::ExportArgs),
     /// Write a commented wirecert.yaml to begin with.
-    Init(init::Args),
+    Init(setup::InitArgs),
     /// Check that this machine has what certifying needs.
-    Doctor(doctor::Args),
+    Doctor(setup::DoctorArgs),
 }
 
 impl Cli {
@@ -114,8 +113,8 @@ impl Cli {
     /// Runs the command that was parsed.
     pub fn run(self, terminal: &mut Terminal) -> Result<Exit, CliError> {
         match self.command {
-            Command::Certify(args) => certify::run(args, terminal),
-            Command::Run(args) => run::run(args, terminal),
+            Command::Certify(args) => certify::certify(args, terminal),
+            Command::Run(args) => certify::run(args, terminal),
             Command::Call(args) => call::run(args, terminal),
             Command::Mock(args) => mock::run(args, terminal),
             Command::Prove(args) => prove::run(args, terminal),
@@ -129,11 +128,11 @@ impl Cli {
             Command::Scenario(args) => scenario::run(args, terminal),
             Command::Snapshot(args) => snapshot::run(args, terminal),
             Command::Report(args) => report::run(args, terminal),
-            Command::Requirements(args) => requirements::run(args, terminal),
-            Command::Schema(args) => schema::run(args, terminal),
-            Command::Export(args) => export::run(args, terminal),
-            Command::Init(args) => init::run(args, terminal),
-            Command::Doctor(args) => doctor::run(args, terminal),
+            Command::Requirements(args) => reference::requirements(args, terminal),
+            Command::Schema(args) => reference::schema(args, terminal),
+            Command::Export(args) => embedded::export(args, terminal),
+            Command::Init(args) => setup::init(args, terminal),
+            Command::Doctor(args) => setup::doctor(args, terminal),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! `wirecert check`: judges traces by the rules alone.
+//! `wirecert check`: judges traces by the rules alone; and what commands that read a trace have in common: one that cannot be
+//! read, and the protocol and edition of one.
 
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -7,15 +8,14 @@ use std::time::Instant;
 use jiff::Zoned;
 
 use crate::certification::{catalogue, load_baseline};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::judge::{
     Baseline, Note, Played, Recorded, Report, Repro, Scope, Selection, SubjectReport, SubjectRun, Suite, judge_subject,
     subjects,
 };
-use crate::protocol::{Edition, Protocol};
+use crate::protocol::{Edition, Protocol, protocols};
 use crate::trace::{End, Header, ReadError, TraceReader};
 
-use super::trace::{edition_of, unreadable};
 use super::{CliError, Exit, ReportTarget, Terminal, deliver};
 
 /// Arguments of `check`.
@@ -72,7 +72,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     }
     let options = JudgeOptions { edition: args.edition.as_deref(), baseline: &baseline, strict: args.strict };
     let report = report(&found, &options);
-    let delivered = deliver::deliver(&report, &args.reports, terminal);
+    let delivered = deliver(&report, &args.reports, terminal);
     Ok(Exit::of(report.standing(), false, !delivered || !unreadable.is_empty()))
 }
 
@@ -210,4 +210,42 @@ fn judge(subject: &TracedSubject, options: &JudgeOptions<'_>) -> SubjectReport {
         finding.repro = Repro { before: words, after: vec![] }.command(None);
     }
     report
+}
+
+/// A trace that cannot be read.
+pub(super) fn unreadable(error: ReadError) -> Diagnostic {
+    Diagnostic::error("trace/unreadable", error.to_string()).help(error.remedy)
+}
+
+/// The protocol of a trace, and its edition: the requested one, or else that of the header. `advice`: what to do where
+/// there is none like it, before `--edition` with those that there are.
+pub(super) fn edition_of(
+    header: &Header,
+    path: &Path,
+    requested: Option<&str>,
+    advice: &str,
+) -> Result<(&'static Protocol, &'static dyn Edition), Diagnostic> {
+    let Some(protocol) = protocols().iter().copied().find(|p| p.name == header.protocol) else {
+        let message = format!("{}: the protocol `{}` is not known here", path.display(), header.protocol);
+        let known = protocols().iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+        return Err(Diagnostic::error("trace/protocol", message).help(format!("known are {known}")));
+    };
+    let ids = protocol.edition_ids().collect::<Vec<_>>().join("|");
+    let found = known_edition(protocol, requested.unwrap_or(&header.edition), &format!("{advice}: --edition {ids}"));
+    let of_trace = |unknown: Diagnostic| {
+        let message = format!("{}: {}", path.display(), unknown.message);
+        Diagnostic { message, ..unknown }
+    };
+    found.map(|edition| (protocol, edition)).map_err(of_trace)
+}
+
+/// The edition of this id. `advice`: what to do where there is none like it.
+pub(super) fn known_edition(protocol: &Protocol, id: &str, advice: &str) -> Result<&'static dyn Edition, Diagnostic> {
+    protocol.edition(id).ok_or_else(|| {
+        let help = match nearest(id, protocol.edition_ids()) {
+            Some(near) => format!("did you mean `--edition {near}`?"),
+            None => advice.to_owned(),
+        };
+        Diagnostic::error("trace/edition", format!("{} has no edition `{id}`", protocol.name)).help(help)
+    })
 }

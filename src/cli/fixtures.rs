@@ -9,7 +9,7 @@ use crate::fixture::{self, Cutter, Drift, Fixture, Folder, FolderError, Kind, Or
 use crate::protocol::{Edition, Protocol, protocols};
 use crate::trace::TraceReader;
 
-use super::trace::unreadable;
+use super::check::unreadable;
 use super::{CliError, Exit, Terminal};
 
 /// Arguments of `fixtures`.

@@ -1,27 +1,29 @@
 //! `wirecert fuzz`: generated traffic, judged by the rules.
 
-mod results;
-
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use crate::certification::default_jobs;
-use crate::config::{EditionChoice, own};
+use crate::config::{EditionChoice, SubjectSpec, own};
 use crate::format::parse_bound;
-use crate::fuzz::{Campaign, CaseViolation, FuzzEvent, FuzzResult, Generator, Traffic, count_in_words};
+use crate::fuzz::{Campaign, CaseViolation, FuzzEvent, FuzzResult, Generator, MemoryUse, Traffic, count_in_words};
 use crate::peer;
 use crate::play::Cancel;
 use crate::protocol::{Edition, Level, RequirementId, role};
 use crate::report::{self, ReportKind};
+use crate::scenario::text::Tree;
+use crate::shrink::{Limits, ShrinkJob, ShrinkOutcome};
 
-use super::deliver::write_reports;
 use super::options::{self, TargetOptions};
-use super::signals::run_cancellable;
+use super::report::write_reports;
+use super::shrink::{save, show};
+use super::terminal::run_cancellable;
 use super::{CliError, Exit, ReportTarget, Terminal};
-use results::FuzzRenderer;
 
 /// The default number of cases.
 const CASES: u64 = 200;
@@ -108,7 +110,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         Some(spec) => spec,
         // A list is no verdict.
         None if !args.own && !args.list => {
-            return Err(super::selection::no_subject_error(&format!("fuzz {}", role.name), Some(role.name)));
+            return Err(super::certify::no_subject_error(&format!("fuzz {}", role.name), Some(role.name)));
         }
         None => {
             let requested = args.target.edition.as_deref().filter(|e| *e != "auto");
@@ -197,5 +199,209 @@ impl FuzzRun<'_> {
         let text = report::plain(&about.text());
         let content = |kind| if kind == ReportKind::Json { about.json() } else { text.clone() };
         write_reports(&text, &self.args.reports, content, terminal)
+    }
+}
+
+/// How many cases that could not be judged are listed.
+const SHOWN: usize = 100;
+
+/// The results to be rendered.
+struct FuzzRenderer<'a> {
+    /// The subject.
+    spec: &'a SubjectSpec,
+    /// In which edition.
+    edition: &'static dyn Edition,
+    /// The seed of the cases.
+    seed: u64,
+    /// What came of them.
+    result: &'a FuzzResult,
+    /// The scenarios that were saved, each with a note.
+    saved: &'a BTreeMap<Option<RequirementId>, String>,
+}
+
+impl FuzzRenderer<'_> {
+    /// For people.
+    fn text(&self) -> String {
+        let result = self.result;
+        let mut text = String::new();
+        for (requirement, violation) in &result.found {
+            let name = requirement.unwrap_or("an expectation without a requirement");
+            let number = violation.case.number;
+            text.push_str(&format!("violated ({}): {name}\n", violation.level.as_str()));
+            text.push_str(&format!("  in {} cases, first in case {number}: {}\n", violation.count, violation.message));
+            match self.saved.get(requirement) {
+                Some(file) => text.push_str(&format!("  {file}\n")),
+                None => text.push_str("  --out DIR saves a scenario that shows it\n"),
+            }
+        }
+        let violated = match result.found.len() {
+            0 => "no requirement violated".to_owned(),
+            1 => "1 requirement violated".to_owned(),
+            n => format!("{n} requirements violated"),
+        };
+        let mut rest = String::new();
+        if result.skipped > 0 {
+            rest.push_str(&format!(", {} skipped", result.skipped));
+        }
+        if !result.errors.is_empty() {
+            rest.push_str(&format!(", {} could not be judged", result.errors.len()));
+        }
+        text.push_str(&format!("seed {}: {} cases judged{rest}; {violated}\n", self.seed, result.played));
+        if let Some(taken) = result.memory.used() {
+            text.push_str(&format!("note: {}\n", memory(&taken)));
+        }
+        text
+    }
+
+    /// For programs: version 1.
+    fn json(&self) -> String {
+        let result = self.result;
+        let violations: Vec<Value> = result
+            .found
+            .iter()
+            .map(|(requirement, violation)| {
+                json!({
+                    "requirement": requirement,
+                    "level": violation.level.as_str(),
+                    "message": violation.message,
+                    "cases": violation.count,
+                    "first_case": violation.case.number,
+                    "saved": self.saved.get(requirement),
+                })
+            })
+            .collect();
+        let errors = result.errors.iter().take(SHOWN).map(|(case, why)| json!({ "case": case, "reason": why }));
+        let taken = result.memory.used();
+        let value = json!({
+            "version": 1,
+            "subject": self.spec.name,
+            "role": self.spec.role.name,
+            "edition": self.edition.id(),
+            "seed": self.seed,
+            "counts": {
+                "judged": result.played,
+                "skipped": result.skipped,
+                "error": result.errors.len(),
+                "violated": result.found.len(),
+            },
+            "violations": violations,
+            "errors": errors.collect::<Vec<Value>>(),
+            "memory": taken,
+            "notes": taken.iter().map(memory).collect::<Vec<String>>(),
+        });
+        format!("{value:#}\n")
+    }
+}
+
+/// What a subject took, in a sentence.
+fn memory(taken: &MemoryUse) -> String {
+    let peak = format!("the subject's processes had {} of memory at most", size(taken.peak_bytes as f64));
+    match taken.growth_per_case_bytes {
+        Some(growth) if growth.abs() >= 1.0 => {
+            let way = if growth > 0.0 { "more" } else { "less" };
+            let (runs, cases) = (taken.subjects, taken.cases);
+            let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+            format!(
+                "{peak}, and {} {way} with each case, in the mean of {cases} cases in {runs} of it",
+                size(growth.abs())
+            )
+        }
+        Some(_) => format!("{peak}, and no more with each case"),
+        None => peak,
+    }
+}
+
+/// A number of bytes, as people say it.
+fn size(bytes: f64) -> String {
+    match bytes {
+        b if b < 1024.0 => format!("{b:.0} bytes"),
+        b if b < 1024.0 * 1024.0 => format!("{:.1} KiB", b / 1024.0),
+        b => format!("{:.1} MiB", b / (1024.0 * 1024.0)),
+    }
+}
+
+/// How far the shrinking of one failure goes.
+const SHRINK: Limits = Limits { repeat: 2, plays: 1500, time: Duration::from_secs(90), isolated: true };
+
+impl FuzzRun<'_> {
+    /// Saves a scenario for each violated requirement. Gives the files with notes on them.
+    async fn save(
+        &self,
+        edition: &'static dyn Edition,
+        result: &FuzzResult,
+        terminal: &mut Terminal,
+    ) -> Result<BTreeMap<Option<RequirementId>, String>, CliError> {
+        let mut saved = BTreeMap::new();
+        let Some(dir) = &self.args.out else { return Ok(saved) };
+        for (requirement, violation) in &result.found {
+            let slug = requirement
+                .map_or("no-requirement".to_owned(), |id| id.split('/').skip(2).collect::<Vec<_>>().join("-"));
+            let path = dir.join(format!("{slug}-seed{}-case{}.yaml", self.seed, violation.case.number));
+            let note = if self.args.no_shrink || self.campaign.cancel.is_cancelled() {
+                save(&path, &violation.case.text)?;
+                "as it was generated".to_owned()
+            } else {
+                self.shrink(edition, *requirement, violation, &path, terminal).await?
+            };
+            saved.insert(*requirement, format!("{}: {note}", path.display()));
+        }
+        Ok(saved)
+    }
+
+    async fn shrink(
+        &self,
+        edition: &'static dyn Edition,
+        requirement: Option<RequirementId>,
+        violation: &CaseViolation,
+        path: &Path,
+        terminal: &mut Terminal,
+    ) -> Result<String, CliError> {
+        let job = ShrinkJob {
+            spec: self.campaign.spec.clone(),
+            run: self.campaign.run.clone(),
+            cancel: self.campaign.cancel.clone(),
+            file: path.to_owned(),
+            requested: requirement.map(str::to_owned),
+            reference: true,
+            limits: SHRINK,
+            repro: self.args.target.repro(&self.args.command, self.args.own),
+        };
+        let case = &violation.case;
+        let source = crate::diagnostic::Source::new(path.display().to_string(), case.text.clone());
+        let tree = Tree::parse(&source)?;
+        match job.least(&tree, vec![case.plan.clone()], edition, &mut |event| show(&event, terminal)).await {
+            Ok(ShrinkOutcome::Fails(shrunk)) => {
+                save(path, &crate::scenario::text::write(&job.headed(&shrunk, path)))?;
+                Ok(shrunk.summary())
+            }
+            // A violation seen once stands, also where it takes what was played before it.
+            Ok(ShrinkOutcome::Passes(_)) => {
+                save(path, &case.text)?;
+                Ok("alone, in a fresh process, it was not seen again: as it was generated".to_owned())
+            }
+            Err(error) => {
+                save(path, &case.text)?;
+                let why =
+                    error.diagnostics().into_iter().next().map_or("it could not be shrunk".to_owned(), |d| d.message);
+                Ok(format!("as it was generated: {why}"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_told_in_units_that_people_use() {
+        let taken = |growth| MemoryUse { peak_bytes: 3 << 20, growth_per_case_bytes: growth, cases: 80, subjects: 2 };
+        let peak = "the subject's processes had 3.0 MiB of memory at most";
+        assert_eq!(memory(&taken(None)), peak);
+        assert_eq!(memory(&taken(Some(0.2))), format!("{peak}, and no more with each case"));
+        let grew = format!("{peak}, and 2.5 KiB more with each case, in the mean of 80 cases in 2 runs of it");
+        assert_eq!(memory(&taken(Some(2560.0))), grew);
+        let fell = format!("{peak}, and 100 bytes less with each case, in the mean of 80 cases in 2 runs of it");
+        assert_eq!(memory(&taken(Some(-100.0))), fell);
     }
 }

@@ -1,27 +1,28 @@
 //! `wirecert mock`: plays a role for somebody else's client, server or tests.
 
-mod driven;
+mod steering;
 
-use std::io::{BufRead as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tokio::io::{AsyncRead, AsyncWriteExt as _, BufReader};
-use tokio::sync::{RwLock, Semaphore, broadcast, mpsc};
+use tokio::sync::{broadcast, mpsc};
 
 use crate::diagnostic::{Diagnostic, yaml};
-use crate::peer::control;
 use crate::peer::deviation::{MockHistory, Modifier};
 use crate::peer::script::{self, Script};
-use crate::peer::{self, Begin, Ended, Latency, Mock, MockError, MockEvent, MockKind, MockOptions, Starting};
+use crate::peer::{
+    self, Begin, BoxFuture, Ended, Latency, Lines, LivesEnd, Mock, MockError, MockEvent, MockKind, MockOptions,
+    Starting, drive_lives,
+};
 use crate::protocol::{self, Protocol};
+use crate::signals::EndSignal;
 use crate::trace::{Clock, End, FileSink, Header, Party, PartyKind, Recorder, Sink};
-use crate::wire::tcp::accept_retrying;
 
-use super::signals::{EndSignal, EndSignals, runtime};
+use super::terminal::{end_signals, runtime};
 use super::{CliError, Exit, Terminal};
+use steering::{ControlSocket, PATIENCE, PendingResponses, obey_socket, obey_stdin, steer};
 
 /// Play a role for somebody else's client, server or tests.
 ///
@@ -114,13 +115,6 @@ pub struct Args {
 /// How a mock of a server is started.
 type Serve = fn(MockOptions) -> Starting;
 
-/// The most connections to the control socket at a time.
-const MAX_STEERING: usize = 64;
-/// How long a command to a running mock may take.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Locked for reading while a command is executed, until its response is sent.
-type PendingResponses = Arc<RwLock<()>>;
 /// The exit code of a mock that died by a flaw.
 const DIED: Exit = Exit(70);
 
@@ -143,7 +137,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     }
     let start = match kind.begin {
         Begin::Serve(start) => start,
-        Begin::Drive(drive) => return driven::drive(&args, kind, drive),
+        Begin::Drive(drive) => return run_driven(&args, kind, drive),
     };
     let runtime = runtime(Some(2))?;
     let outcome = runtime.block_on(serve(args, kind, start, terminal));
@@ -154,7 +148,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 
 async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Terminal) -> Result<Exit, CliError> {
     // Before anything of ours can be seen, so that whoever sees it can end us in an orderly way.
-    let mut signals = EndSignals::register()?;
+    let mut signals = end_signals()?;
     let control = args.control.as_deref().map(ControlSocket::bind).transpose()?;
     // Read before anything is started, as far as that can be.
     let source = args.script.as_deref().map(yaml::read).transpose()?;
@@ -232,6 +226,34 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
     Ok(exit)
 }
 
+/// How a mock of a client is driven.
+type Drive = fn(MockOptions, Lines) -> BoxFuture<'static, Result<Ended, MockError>>;
+
+/// Runs a mock of a client, which is driven over stdin and stdout.
+fn run_driven(args: &Args, kind: &MockKind, drive: Drive) -> Result<Exit, CliError> {
+    let unfit = [
+        ("--port", args.port.is_some()),
+        ("--token", args.token.is_some()),
+        ("--ide-name", args.ide_name.is_some()),
+        ("--control", args.control.is_some()),
+        ("--stdin", args.stdin),
+        ("--latency", args.latency.is_some()),
+        ("--script", args.script.is_some()),
+    ];
+    if let Some((option, _)) = unfit.into_iter().find(|(_, given)| *given) {
+        let error = CliError::usage(format!("the mock of `{}` is a client and takes no {option}", kind.role));
+        return Err(error.help("it reads what to do from stdin: {\"id\":1,\"call\":\"…\",\"params\":{…}}"));
+    }
+    let (options, recorder) = options(args, kind)?;
+    let end = drive_lives(options, drive).map_err(|e| start_error(args, e))?;
+    recorder.end();
+    Ok(match end {
+        LivesEnd::Quit => Exit::OK,
+        LivesEnd::Interrupted => Exit::INTERRUPTED,
+        LivesEnd::Died => DIED,
+    })
+}
+
 /// The options of the mock, and the recorder of its connections.
 fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliError> {
     let (protocol, role) =
@@ -299,113 +321,6 @@ async fn play_script(
     if let Err(fault) = script::play(&script, &*mock, happenings).await {
         // The mock is ending if nobody hears it.
         let _ = fail.send(fault).await;
-    }
-}
-
-/// Executes the commands of an input. Each response, and none for the end, goes to `responses`.
-async fn obey_stdin(
-    mock: Arc<dyn Mock>,
-    input: impl AsyncRead + Unpin,
-    responses: mpsc::Sender<Option<String>>,
-    pending: PendingResponses,
-) {
-    let mut input = BufReader::new(input);
-    loop {
-        let line = control::read(&mut input).await;
-        let _pending = pending.read().await;
-        let response = control::obey(&*mock, &line).await;
-        let over = response.is_none();
-        if responses.send(response).await.is_err() || over {
-            return;
-        }
-    }
-}
-
-/// A Unix socket that is there as long as this is.
-struct ControlSocket {
-    path: PathBuf,
-    listener: Arc<tokio::net::UnixListener>,
-}
-
-impl ControlSocket {
-    fn bind(path: &Path) -> Result<Self, CliError> {
-        let cannot = |e: &dyn std::fmt::Display| {
-            CliError::usage(format!("cannot listen on the control socket {}: {e}", path.display()))
-        };
-        if path.exists() {
-            if std::os::unix::net::UnixStream::connect(path).is_ok() {
-                return Err(cannot(&"another mock listens there").help("choose another path for --control"));
-            }
-            // Left behind by a mock that was killed. Anything else is not ours to remove.
-            let is_socket = std::fs::symlink_metadata(path)
-                .is_ok_and(|meta| std::os::unix::fs::FileTypeExt::is_socket(&meta.file_type()));
-            if !is_socket {
-                return Err(cannot(&"there is a file of that name").help("choose another path for --control"));
-            }
-            std::fs::remove_file(path).map_err(|e| cannot(&e))?;
-        }
-        let listener = tokio::net::UnixListener::bind(path)
-            .map_err(|e| cannot(&e).help("a socket's path is limited to about 100 bytes, and its folder must exist"))?;
-        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        std::fs::set_permissions(path, private).map_err(|e| cannot(&e))?;
-        Ok(Self { path: path.to_owned(), listener: Arc::new(listener) })
-    }
-}
-
-impl Drop for ControlSocket {
-    fn drop(&mut self) {
-        // Gone already is as good.
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-async fn obey_socket(mock: Arc<dyn Mock>, listener: Arc<tokio::net::UnixListener>, pending: PendingResponses) {
-    let slots = Arc::new(Semaphore::new(MAX_STEERING));
-    loop {
-        let Ok(slot) = slots.clone().acquire_owned().await else { return };
-        let (stream, _) = accept_retrying(|context| listener.poll_accept(context)).await;
-        let (mock, pending) = (mock.clone(), pending.clone());
-        tokio::spawn(async move {
-            let (input, mut output) = stream.into_split();
-            let mut input = BufReader::new(input);
-            loop {
-                let line = control::read(&mut input).await;
-                let _pending = pending.read().await;
-                let Some(response) = control::obey(&*mock, &line).await else { break };
-                if output.write_all(response.as_bytes()).await.is_err() {
-                    break;
-                }
-            }
-            drop(slot);
-        });
-    }
-}
-
-/// Sends one command to a running mock.
-fn steer(socket: &Path, words: &[String], terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let (name, params) = words.split_first().ok_or_else(|| CliError::usage("say what to do after --steer SOCKET"))?;
-    let command = control::command(name, params).map_err(CliError::usage)?;
-    let cannot = |e: std::io::Error| {
-        CliError::unjudged(format!("cannot steer the mock at {}: {e}", socket.display()))
-            .help("start it with `wirecert mock ROLE --control SOCKET`")
-    };
-    let mut stream = std::os::unix::net::UnixStream::connect(socket).map_err(cannot)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(cannot)?;
-    stream.set_write_timeout(Some(PATIENCE)).map_err(cannot)?;
-    stream.write_all(format!("{command}\n").as_bytes()).map_err(cannot)?;
-    let mut response = String::new();
-    std::io::BufReader::new(&stream).read_line(&mut response).map_err(cannot)?;
-    match serde_json::from_str::<Value>(&response) {
-        Ok(Value::Object(response)) => match (response.get("ok"), response.get("error").and_then(Value::as_str)) {
-            (Some(value), _) => {
-                terminal.result(&format!("{value}\n"));
-                Ok(Exit::OK)
-            }
-            (None, error) => Err(CliError::usage(error.unwrap_or("the mock gave no reason").to_owned())),
-        },
-        // It may go before its answer to `quit` has been read.
-        _ if name == "quit" && response.is_empty() => Ok(Exit::OK),
-        _ => Err(CliError::unjudged(format!("the mock at {} did not answer", socket.display()))),
     }
 }
 

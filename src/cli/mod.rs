@@ -1,4 +1,5 @@
-//! The command line. One file for each command; each has `Args` and `run`, and knows no protocol.
+//! The command line. One file for each command, or for a few that belong together; each has the arguments and a function that runs
+//! it, and knows no protocol.
 //!
 //! Results go to stdout, everything else to stderr, both through [`Terminal`]; what a command ends with is an
 //! [`Exit`] or a [`CliError`] that carries one.
@@ -7,36 +8,25 @@ mod app;
 mod call;
 mod certify;
 mod check;
-mod deliver;
-mod doctor;
 pub mod embedded;
-mod exit;
-mod export;
 mod fixtures;
 mod fuzz;
-mod init;
 mod mock;
 mod options;
 mod prove;
 mod record;
+mod reference;
 mod replay;
 mod report;
-mod requirements;
-mod run;
 mod scenario;
-mod schema;
-mod selection;
-mod session;
+mod setup;
 mod shrink;
-mod signals;
 mod snapshot;
 mod terminal;
-mod trace;
 mod view;
 mod watch;
 
 pub use app::Cli;
-pub use deliver::{deliver, progress};
-pub use exit::{CliError, Exit};
 pub use options::{ProgressKind, ReportTarget, SharedOptions};
-pub use terminal::{Output, Terminal};
+pub use report::{deliver, progress};
+pub use terminal::{CliError, Exit, Output, Terminal};

@@ -265,7 +265,7 @@ impl TargetOptions {
     /// Everything that is wrong with the description, and several subjects.
     pub fn subject(&self, role: &str, command: &[String], own: bool) -> Result<Option<SubjectSpec>, CliError> {
         let options = SharedOptions { own, ..self.shared() };
-        let mut given = crate::cli::selection::described_subjects(Some(role), command, &options)?;
+        let mut given = crate::cli::certify::described_subjects(Some(role), command, &options)?;
         if given.len() > 1 {
             let names: Vec<&str> = given.iter().map(|spec| spec.name.as_str()).collect();
             return Err(CliError::usage(format!("there are several subjects of this role: {}", names.join(", ")))
@@ -276,7 +276,7 @@ impl TargetOptions {
 
     /// `wirecert run` at the same subject, with `--self` our own mock (`own`), and what comes after its file.
     pub fn repro(&self, command: &[String], own: bool) -> Repro {
-        crate::cli::selection::repro("run", None, &SharedOptions { own, ..self.shared() }, command)
+        crate::cli::certify::repro("run", None, &SharedOptions { own, ..self.shared() }, command)
     }
 
     /// How to play at this subject.

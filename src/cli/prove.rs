@@ -14,7 +14,7 @@ use crate::prove::{
     pairs, prove,
 };
 
-use super::signals::run_cancellable;
+use super::terminal::run_cancellable;
 use super::{CliError, Exit, Terminal};
 use crate::format::parse_bound;
 

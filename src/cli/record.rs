@@ -10,12 +10,13 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::protocol::{Edition, Protocol, Reach, Role, protocols};
 use crate::record::{Client, LiveJudge, Lockfiles, RecordError, Recording, Rendezvous, edition_of};
 use crate::report;
+use crate::signals::{EndSignal, EndSignals};
 use crate::subject::data_homes;
 use crate::trace::{Clock, End, Exited, FileSink, Header, Recorder, Sink};
 use crate::wire::tcp::Address;
 
 use super::check::{JudgeOptions, report_of};
-use super::signals::{EndSignal, EndSignals, runtime};
+use super::terminal::{end_signals, runtime};
 use super::{CliError, Exit, Terminal, deliver};
 
 /// Pass traffic between two real ends, and write what crosses the wire to a trace.
@@ -132,7 +133,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         let report = live.with(|recorded| report_of(protocol, edition, &header, recorded, &args.out, &options));
         // What a client of ours writes to stdout is not to be mixed with this.
         if args.command.is_empty() {
-            deliver::deliver(&report, &[], terminal);
+            deliver(&report, &[], terminal);
         } else {
             let verbose = terminal.output().verbosity > 0;
             terminal.aside(&report::terminal(&report, &catalogue(), verbose));
@@ -152,7 +153,7 @@ async fn record(
     terminal: &mut Terminal,
 ) -> Result<RecordingEnd, CliError> {
     // Before anything of ours can be seen, so that whoever sees it can end us in an orderly way.
-    let mut signals = EndSignals::register()?;
+    let mut signals = end_signals()?;
     let recording = Recording::start(role, edition, rendezvous, recorder).await.map_err(start_error)?;
     let ended = match args.command.is_empty() {
         true => {

@@ -1,7 +1,5 @@
 //! `wirecert replay`: re-enacts one side of a trace against a live other.
 
-mod live;
-
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,16 +10,17 @@ use tokio::sync::watch;
 
 use crate::diagnostic::{Style, difference, nearest};
 use crate::format::parse_bound;
-use crate::judge::{FaultOwner, Recorded};
 use crate::protocol::{Edition, Protocol, protocols};
-use crate::replay::{Departure, DepartureCounts, DepartureKind, ReplayOptions, ReplayOutcome, Script, Secrets, Timing};
+use crate::replay::{
+    Departure, DepartureCounts, DepartureKind, LiveSide, ReplayEnvironment, ReplayOptions, ReplayOutcome, Script,
+    Secrets, Timing, deliberate_faults, replay,
+};
 use crate::report::ReportKind;
 use crate::trace::{End, Header, TraceReader};
 
-use super::deliver::write_reports;
-use super::signals::{EndSignals, runtime};
+use super::report::write_reports;
+use super::terminal::{end_signals, runtime};
 use super::{CliError, Exit, ReportTarget, Terminal};
-use live::ReplayEnvironment;
 
 /// Arguments of `replay`.
 #[derive(Debug, clap::Args)]
@@ -72,7 +71,47 @@ pub struct Args {
     reports: Vec<ReportTarget>,
 
     #[command(flatten)]
-    live: live::LiveArgs,
+    live: LiveArgs,
+}
+
+/// What the command line says of the live side.
+#[derive(Clone, Debug, clap::Args)]
+struct LiveArgs {
+    /// Describes the live side: how to start it, what it can be made to do.
+    #[arg(long, value_name = "FILE", help_heading = "Live side")]
+    subject: Option<PathBuf>,
+
+    /// As a client: where the server listens, with the secret where there is one: `ws://127.0.0.1:1234?auth=…`.
+    #[arg(long, value_name = "URL", help_heading = "Live side", conflicts_with = "lockfile")]
+    url: Option<String>,
+
+    /// As a client: the lockfile that the server wrote.
+    #[arg(long, value_name = "FILE", help_heading = "Live side")]
+    lockfile: Option<PathBuf>,
+
+    /// The data home below which lockfiles are; yours, if not given.
+    #[arg(long, value_name = "DIR", help_heading = "Live side")]
+    data_home: Option<PathBuf>,
+
+    /// The folder that stands for the recorded workspace; the one that the server has open, or this one, if not given.
+    #[arg(long, value_name = "DIR", help_heading = "Live side")]
+    workspace: Option<PathBuf>,
+
+    /// As a server: the port to listen on; a free one, if not given.
+    #[arg(long, value_name = "N", help_heading = "Live side")]
+    port: Option<u16>,
+
+    /// The command that starts the live side, after `--`. {workspace}, {port}, {url}, {data_home} and {run_dir} in it are
+    /// replaced.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl LiveArgs {
+    fn side(&self) -> LiveSide {
+        let Self { subject, url, lockfile, data_home, workspace, port, command } = self.clone();
+        LiveSide { subject, url, lockfile, data_home, workspace, port, command }
+    }
 }
 
 /// The side to re-enact.
@@ -120,7 +159,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         let options = ReplayOptions { timing: args.timing, patience: args.timeout, arrival: args.wait, deliberate };
         let context =
             ReplayEnvironment { protocol, ours, secrets, maps: args.maps.clone(), out: args.out.clone(), options };
-        let played = live::play(script, &args.live, context, stopped.clone(), terminal).await?;
+        let on_listening = |place: &Value| terminal.aside(&format!("{place}\n"));
+        let played = replay(script, &args.live.side(), context, stopped.clone(), on_listening).await?;
         Ok::<_, CliError>((played, *stopped.borrow()))
     });
     runtime.shutdown_background();
@@ -193,25 +233,7 @@ fn prepare(
         return Err(CliError::usage(format!("{} has nothing that its {side} did", trace.display()))
             .help("look at it with `wirecert view`, or re-enact the other side"));
     }
-    Ok((script, faults(trace, edition, header, ours)?))
-}
-
-/// What the side that is re-enacted did wrong, by the number of the event that shows it: done again, it is on purpose.
-fn faults(
-    trace: &Path,
-    edition: &'static dyn Edition,
-    header: &Header,
-    ours: End,
-) -> Result<HashMap<u64, String>, CliError> {
-    let reader = TraceReader::open(trace).map_err(unreadable)?;
-    let mut recorded = Recorded::new(edition);
-    for event in reader {
-        recorded.event(&event.map_err(unreadable)?);
-    }
-    let found = recorded.play(header, ours, "").findings.into_iter();
-    let ours = found.filter(|found| found.fault == FaultOwner::End(ours));
-    let why = |id: Option<String>| format!("as it was recorded: {}", id.unwrap_or_default());
-    Ok(ours.filter_map(|found| Some((found.index?, why(found.requirement.map(|id| id.to_string()))))).collect())
+    Ok((script, deliberate_faults(trace, edition, header, ours).map_err(unreadable)?))
 }
 
 fn unreadable(error: crate::trace::ReadError) -> CliError {
@@ -248,7 +270,7 @@ fn map(text: &str) -> Result<(String, String), String> {
 
 /// Sets `stop` once a signal comes.
 fn stop_on_signal(stop: watch::Sender<bool>) -> Result<(), CliError> {
-    let mut signals = EndSignals::register()?;
+    let mut signals = end_signals()?;
     tokio::spawn(async move {
         signals.next().await;
         stop.send_replace(true);

@@ -11,7 +11,7 @@ use crate::protocol::{Edition, Level, Protocol, Role};
 use crate::scenario::load_str;
 use crate::trace::{End, Finding, Header};
 
-use super::trace::{edition_of, unreadable};
+use super::check::{edition_of, unreadable};
 use super::{CliError, Exit, Terminal};
 
 /// Arguments of `scenario`.

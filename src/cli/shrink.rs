@@ -16,7 +16,7 @@ use crate::scenario::{Filter, Plan, load};
 use crate::shrink::{Limits, ShrinkEvent, ShrinkJob, ShrinkOutcome, Stop};
 
 use super::options::{self, TargetOptions};
-use super::signals::run_cancellable;
+use super::terminal::run_cancellable;
 use super::{CliError, Exit, Terminal};
 
 /// Find the smallest scenario that still fails.

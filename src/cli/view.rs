@@ -14,7 +14,7 @@ use crate::judge::{FindingSource, FindingsReader};
 use crate::protocol::{Edition, Level, Protocol, protocols};
 use crate::trace::{Event, Finding, Header, KINDS};
 
-use super::trace::{known_edition, unreadable};
+use super::check::{known_edition, unreadable};
 use super::{CliError, Exit, Terminal};
 
 /// Arguments of `view`.
@@ -100,7 +100,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         if n > 0 {
             terminal.result("\n");
         }
-        let shown = TraceSource::open(path).map_err(super::trace::unreadable).and_then(|source| {
+        let shown = TraceSource::open(path).map_err(super::check::unreadable).and_then(|source| {
             let surveyed = SurveyedTrace::read(&source, &args)?;
             surveyed.chart(&source, &filter, &args, terminal)
         });

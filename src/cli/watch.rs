@@ -11,9 +11,9 @@ use crate::config::{Access, FILE, SubjectSpec};
 use crate::play::Cancel;
 use crate::scenario::{files_below, load};
 
-use super::run::role_of;
-use super::signals::{cancel_on_signals, runtime};
-use super::{CliError, Exit, SharedOptions, Terminal, selection};
+use super::certify::role_of;
+use super::terminal::{cancel_on_signals, runtime};
+use super::{CliError, Exit, SharedOptions, Terminal, certify};
 
 /// How often the files are looked at: people do not notice the delay, and machines not the work.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
@@ -117,7 +117,7 @@ impl Watched {
         }
         // Where it is not said, the scenarios say it.
         let role = role.or_else(|| role_of(&load(scenarios).plans));
-        let subjects = selection::described_subjects(role, command, options).unwrap_or_default();
+        let subjects = certify::described_subjects(role, command, options).unwrap_or_default();
         if subjects.is_empty() {
             others.extend(options.baseline.clone());
         }

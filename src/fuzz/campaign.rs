@@ -12,10 +12,11 @@ use serde::Serialize;
 
 use crate::config::SubjectSpec;
 use crate::judge::{FaultOwner, Play, ScenarioStatus};
-use crate::play::{Cancel, Run, RunError, SuiteError, suite};
+use crate::play::{Cancel, Run, SuiteError, suite};
 use crate::protocol::{Level, RequirementId, level_of};
 use crate::report::Progress;
 use crate::scenario::Plan;
+use crate::subject::RunError;
 
 use super::{Case, Generator};
 

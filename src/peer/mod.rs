@@ -12,6 +12,7 @@ mod fill;
 mod format;
 mod http;
 mod interface;
+mod lives;
 mod mock;
 pub mod openctx;
 mod params;
@@ -22,6 +23,7 @@ pub use interface::{
     Announce, Announced, Announcement, Answer, BoxFuture, Detected, Peer, PeerError, PeerKind, Performed, Probe,
     Setting, SubjectDirs, VerbCall,
 };
+pub use lives::{LivesEnd, drive_lives};
 pub use mock::{
     Begin, Draws, Ended, Latency, Lines, Mock, MockError, MockEvent, MockKind, MockOptions, Starting, described, flaws,
     freedoms, mock,

@@ -6,12 +6,12 @@
 
 mod collect;
 mod driven_client;
-mod error;
 mod expect;
 mod files;
 mod log;
 mod matching;
 mod missed;
+mod needs;
 mod one;
 mod scene;
 mod steps;
@@ -20,7 +20,6 @@ mod suite;
 mod timing;
 
 pub use driven_client::{Contact, contact};
-pub use error::RunError;
 pub use files::{FailedTraceOptions, FailedTraces, KeptTraces, Traces};
 pub use one::{PlayOptions, Snapshotter};
 pub use subject_slot::{SubjectPool, fresh_run_dir, serves, start};

@@ -348,6 +348,18 @@ pub struct Failure {
     pub missed: MissedExpectation,
 }
 
+impl Scene<'_> {
+    /// How long this play was held up on our side, at a time.
+    pub fn held_up(&self) -> Duration {
+        self.lag.worst()
+    }
+
+    /// How long it was held up, all delays added up.
+    pub fn held_up_in_all(&self) -> Duration {
+        self.lag.in_all()
+    }
+}
+
 fn text(path: &Path) -> Value {
     path.to_string_lossy().into_owned().into()
 }

@@ -412,16 +412,6 @@ fn signal(scene: &mut Scene<'_>, step: &Step, name: SignalName) -> Result<(), Ha
 }
 
 impl Scene<'_> {
-    /// How long this play was held up on our side, at a time.
-    pub fn held_up(&self) -> Duration {
-        self.lag.worst()
-    }
-
-    /// How long it was held up, all delays added up.
-    pub fn held_up_in_all(&self) -> Duration {
-        self.lag.in_all()
-    }
-
     fn scenario_dir(&self, step: &Step) -> Result<&crate::subject::ScenarioDir, Halt> {
         let none = || Halt::Error(format!("{}: there is no workspace to lay files into", step.place));
         self.scenario_dir.as_ref().ok_or_else(none)

@@ -16,7 +16,7 @@ use crate::scenario::Plan;
 use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, Exited, Recorder};
 
-use super::error;
+use super::needs;
 use super::one::OpenTrace;
 use super::suite::{Run, SuiteState, one_play};
 use super::timing::{Cancel, LagMeter};
@@ -201,7 +201,7 @@ impl SubjectPool {
         if self.shared.cancel.is_cancelled() {
             return None;
         }
-        if let Some(reason) = error::missing(plan, &self.shared.spec) {
+        if let Some(reason) = needs::missing(plan, &self.shared.spec) {
             return Some(Play::skipped(reason));
         }
         let lag = self.slot.lag.clone();

@@ -22,7 +22,7 @@ use super::files::Traces;
 use super::one::{PlayContext, PlayOptions, PlayOutcome, play};
 use super::subject_slot::{SubjectSlot, blame_death, fresh_run_dir, start};
 use super::timing::{Cancel, LagMeter};
-use super::{error, timing};
+use super::{needs, timing};
 
 #[cfg(test)]
 mod tests;
@@ -255,7 +255,7 @@ async fn play_queue(shared: &SuiteState, job: u64, mut slot: SubjectSlot) {
 
 /// Plays a plan as often as was asked for.
 async fn all_plays(shared: &SuiteState, plan: &Plan, slot: &mut SubjectSlot, result: &mut Played) {
-    if let Some(reason) = error::missing(plan, &shared.spec) {
+    if let Some(reason) = needs::missing(plan, &shared.spec) {
         result.plays.push(Play::skipped(reason));
         return;
     }

@@ -13,6 +13,7 @@
 
 mod client;
 mod ledger;
+mod live;
 mod message;
 mod outcome;
 mod plan;
@@ -23,6 +24,7 @@ mod state;
 mod values;
 
 pub use client::{LiveServer, as_client};
+pub use live::{LiveSide, ReplayEnvironment, deliberate_faults, replay};
 pub use outcome::{Departure, DepartureCounts, DepartureKind, Position, ReplayOptions, ReplayOutcome, Timing};
 pub use script::{EndBehaviour, LoadedTrace, RecordedAct, Request, Script, ScriptError, Step, Steps, Unit};
 pub use server::{LiveClient, ReplayListener, as_server};

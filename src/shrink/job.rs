@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use crate::config::SubjectSpec;
 use crate::judge::{FaultOwner, Play, RawFinding, Repro};
-use crate::play::{Cancel, Run, RunError};
+use crate::play::{Cancel, Run};
 use crate::protocol::{Edition, Level, RequirementId, level_of};
 use crate::scenario::text::{Tree, write};
 use crate::scenario::{Plan, load_str};
+use crate::subject::RunError;
 
 use super::{FailureIdentity, Limits, PlayTrial, PlayedRuns, Shrinker, Size, Stop, narrow, reference};
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a subject before anything can be judged.
+//! What can go wrong before anything can be judged: with a subject ([`SubjectError`]), and with a run ([`RunError`]).
 
 use std::io;
 use std::path::PathBuf;
@@ -194,6 +194,69 @@ fn most_useful_line(output: &[String]) -> Option<&String> {
 pub(crate) fn show(duration: Duration) -> String {
     let ms = duration.as_millis();
     if ms.is_multiple_of(1000) { format!("{}s", ms / 1000) } else { format!("{ms}ms") }
+}
+
+/// Why a run, or one of its subjects, gives no result.
+#[derive(Clone, Debug)]
+pub enum RunError {
+    /// What was asked for cannot be done: everything that is wrong with it.
+    Usage(Vec<Diagnostic>),
+    /// A subject could not be started, reached or judged.
+    Unjudged(Diagnostic),
+    /// The user ended the run.
+    Interrupted,
+}
+
+impl RunError {
+    /// Wrong usage. `message`: a fragment without a full stop.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(vec![Diagnostic::error("usage", message)])
+    }
+
+    /// A subject that could not be started, reached or judged. `message`: a fragment without a full stop.
+    pub fn unjudged(message: impl Into<String>) -> Self {
+        Self::Unjudged(Diagnostic::error("subject", message))
+    }
+
+    /// Says what to do next.
+    pub fn help(self, text: impl Into<String>) -> Self {
+        match self {
+            Self::Usage(mut diagnostics) => {
+                let last = diagnostics.pop().map(|diagnostic| diagnostic.help(text));
+                Self::Usage(diagnostics.into_iter().chain(last).collect())
+            }
+            Self::Unjudged(diagnostic) => Self::Unjudged(diagnostic.help(text)),
+            Self::Interrupted => Self::Interrupted,
+        }
+    }
+
+    /// What is wrong, for people.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        match self {
+            Self::Usage(diagnostics) => diagnostics.clone(),
+            Self::Unjudged(diagnostic) => vec![diagnostic.clone()],
+            Self::Interrupted => vec![Diagnostic::error("interrupted", "interrupted")],
+        }
+    }
+}
+
+/// A diagnostic of a file or of an option is wrong usage.
+impl From<Diagnostic> for RunError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Usage(vec![diagnostic])
+    }
+}
+
+impl From<Vec<Diagnostic>> for RunError {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        Self::Usage(diagnostics)
+    }
+}
+
+impl From<SubjectError> for RunError {
+    fn from(error: SubjectError) -> Self {
+        Self::Unjudged(error.diagnostic())
+    }
 }
 
 #[cfg(test)]

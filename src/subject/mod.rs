@@ -20,7 +20,7 @@ mod tests;
 mod tree;
 mod workspace;
 
-pub use error::SubjectError;
+pub use error::{RunError, SubjectError};
 pub use lockfile::LockfileState;
 pub(crate) use lockfile::read_bounded;
 pub(crate) use ready::data_homes;

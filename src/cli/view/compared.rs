@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::cli::trace::unreadable;
+use super::super::check::unreadable;
 use crate::cli::{CliError, Exit, Terminal};
 use crate::export::diff::{Change, DiffSide, DiffStep, DiffText, Differences, changes, compare};
 use crate::export::html::{DiffStatus, Meta, Page, PageEntry};

@@ -1,7 +1,9 @@
-//! `wirecert requirements`: the catalogue, or one entry explained.
+//! `wirecert requirements` and `wirecert schema`: what there is to look up: the catalogue of requirements, and the JSON Schemas
+//! of the file formats and of the protocols' messages.
 
 use anstyle::{AnsiColor, Color, Style};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::peer::{self, Flaw};
@@ -17,7 +19,7 @@ const DIM: Style = Style::new().dimmed();
 
 /// Arguments of `requirements`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct RequirementsArgs {
     /// An id (`amp/cli/ping/echo`, or without protocol and edition) to explain, or a filter such as
     /// 'area(ping) & !level(may)'.
     #[arg(value_name = "ID|FILTER")]
@@ -37,7 +39,7 @@ pub struct Args {
 }
 
 /// Prints the selected requirements. An empty selection is an error: it is never what a user wants.
-pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+pub fn requirements(args: RequirementsArgs, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let all = catalogue(&args)?;
     let wanted = |requirement: &&Requirement, which: &str| requirement.id == which || requirement.short() == which;
     let named: Vec<_> = all.iter().filter(|(_, r)| args.which.as_deref().is_some_and(|w| wanted(r, w))).collect();
@@ -70,7 +72,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 type CatalogueEntry = (&'static Protocol, &'static Requirement);
 
 /// The part of the catalogue that `--role` and `--edition` leave.
-fn catalogue(args: &Args) -> Result<Vec<CatalogueEntry>, CliError> {
+fn catalogue(args: &RequirementsArgs) -> Result<Vec<CatalogueEntry>, CliError> {
     let bound = args.role.as_deref().map(known_role).transpose()?;
     let editions: Vec<&str> = protocols().iter().flat_map(|p| p.edition_ids()).collect();
     if let Some(edition) = args.edition.as_deref().filter(|e| !editions.contains(e)) {
@@ -223,6 +225,90 @@ impl RequirementEntry {
             section: requirement.source.section,
             since: requirement.since,
             capability: requirement.capability,
+        }
+    }
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, clap::Args)]
+pub struct SchemaArgs {
+    /// A file format, or a part of a protocol such as `amp/cli/lockfile`; without it, all names are listed.
+    name: Option<String>,
+}
+
+type Format = (&'static str, &'static str, fn() -> Value);
+
+/// The file formats of our own: name, what it is, its schema.
+const FORMATS: &[Format] = &[
+    ("scenario", "a scenario file", || crate::scenario::schema(None)),
+    ("report", "the JSON report", crate::report::schema),
+    ("subject", "wirecert.yaml: what is certified, and how it is started", crate::config::schema),
+    ("trace", "a line of a trace", crate::trace::schema),
+    ("fixtures", "the manifest of a folder of fixtures", crate::fixture::manifest_schema),
+    ("conversation", "a conversation among fixtures", crate::fixture::conversation_schema),
+    ("mock-script", "what a mock does by itself", crate::peer::script::schema),
+];
+
+/// Prints a schema (draft-07), or the names of all of them.
+pub fn schema(args: SchemaArgs, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    let Some(name) = args.name else {
+        terminal.result(&schema_names().iter().map(|(name, about)| format!("{name:40} {about}\n")).collect::<String>());
+        return Ok(Exit::OK);
+    };
+    let known = schema_names();
+    let schema = find_schema(&name).ok_or_else(|| {
+        let error = CliError::usage(format!("there is no schema `{name}`"));
+        let error = match nearest(&name, known.iter().map(|(n, _)| n.as_str())) {
+            Some(name) => error.help(format!("did you mean `{name}`?")),
+            None => error,
+        };
+        error.help("`wirecert schema` lists them")
+    })?;
+    terminal.result(&format!("{schema:#}\n"));
+    Ok(Exit::OK)
+}
+
+fn find_schema(name: &str) -> Option<Value> {
+    if let Some((_, _, schema)) = FORMATS.iter().chain(crate::peer::DATA).find(|(n, ..)| *n == name) {
+        return Some(schema());
+    }
+    let mut parts = name.splitn(3, '/');
+    let (protocol, edition, part) = (parts.next()?, parts.next()?, parts.next()?);
+    let protocol = protocols().iter().find(|p| p.name == protocol)?;
+    protocol.edition(edition)?.schema(part).cloned()
+}
+
+/// Every name with what it stands for.
+fn schema_names() -> Vec<(String, String)> {
+    let mut names: Vec<_> =
+        FORMATS.iter().chain(crate::peer::DATA).map(|(n, about, _)| ((*n).to_owned(), (*about).to_owned())).collect();
+    for protocol in protocols() {
+        for edition in protocol.editions {
+            let about = format!("a part of {}, edition {edition}", protocol.name);
+            let named = |part| (format!("{}/{edition}/{part}", protocol.name), about.clone());
+            names.extend(edition.names().into_iter().map(named));
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_listed_once() {
+        let mut listed: Vec<String> = schema_names().into_iter().map(|(name, _)| name).collect();
+        listed.sort();
+        assert!(listed.windows(2).all(|pair| pair[0] != pair[1]), "{listed:?}");
+    }
+
+    #[test]
+    fn every_name_that_is_listed_has_a_schema_of_draft_7() {
+        for (name, _) in schema_names() {
+            let schema = find_schema(&name).unwrap_or_default();
+            assert!(jsonschema::draft7::meta::is_valid(&schema), "{name}");
+            jsonschema::draft7::new(&schema).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
     }
 }

@@ -1,59 +1,46 @@
-//! The live side of a replay: found, or started.
+//! A replay from its start to its end ([`replay`]): the live side is found or started, and our side is re-enacted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::config::{Access, Environment, Flags, SubjectFile, SubjectSpec, Target, resolve, users_data_home};
+use crate::judge::{FaultOwner, Recorded};
 use crate::peer::{self, Announced, Announcement};
-use crate::protocol::{Lock, Protocol, Reach, Role};
-use crate::replay::{
-    LiveClient, LiveServer, ReplayListener, ReplayOptions, ReplayOutcome, ReplayValues, Script, Secrets, as_client,
-    as_server,
-};
-use crate::subject::{RunDir, Running, Start};
-use crate::trace::{Clock, End, FileSink, Header, Recorder, Sink, TraceFileStatus};
+use crate::protocol::{Edition, Lock, Protocol, Reach, Role};
+use crate::subject::{RunDir, RunError, Running, Start, SubjectError};
+use crate::trace::{Clock, End, FileSink, Header, ReadError, Recorder, Sink, TraceFileStatus, TraceReader};
 use crate::wire::tcp::Address;
 
-use crate::cli::{CliError, Exit, Terminal};
+use super::{
+    LiveClient, LiveServer, ReplayListener, ReplayOptions, ReplayOutcome, ReplayValues, Script, ScriptError, Secrets,
+    as_client, as_server,
+};
 
 /// How a client that is not driven is watched: for longer than any replay takes.
 const OBSERVE_TIME: Duration = Duration::from_secs(24 * 3600);
 
-/// What the command line says of the live side.
-#[derive(Debug, clap::Args)]
-pub struct LiveArgs {
-    /// Describes the live side: how to start it, what it can be made to do.
-    #[arg(long, value_name = "FILE", help_heading = "Live side")]
-    subject: Option<PathBuf>,
-
-    /// As a client: where the server listens, with the secret where there is one: `ws://127.0.0.1:1234?auth=…`.
-    #[arg(long, value_name = "URL", help_heading = "Live side", conflicts_with = "lockfile")]
-    url: Option<String>,
-
-    /// As a client: the lockfile that the server wrote.
-    #[arg(long, value_name = "FILE", help_heading = "Live side")]
-    lockfile: Option<PathBuf>,
-
-    /// The data home below which lockfiles are; yours, if not given.
-    #[arg(long, value_name = "DIR", help_heading = "Live side")]
-    data_home: Option<PathBuf>,
-
-    /// The folder that stands for the recorded workspace; the one that the server has open, or this one, if not given.
-    #[arg(long, value_name = "DIR", help_heading = "Live side")]
-    workspace: Option<PathBuf>,
-
-    /// As a server: the port to listen on; a free one, if not given.
-    #[arg(long, value_name = "N", help_heading = "Live side")]
-    port: Option<u16>,
-
-    /// The command that starts the live side, after `--`. {workspace}, {port}, {url}, {data_home} and {run_dir} in it are
-    /// replaced.
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<String>,
+/// What is known of the live side.
+#[derive(Clone, Debug, Default)]
+pub struct LiveSide {
+    /// The file that describes it: how to start it, what it can be made to do.
+    pub subject: Option<PathBuf>,
+    /// Where a server listens, with the secret where there is one.
+    pub url: Option<String>,
+    /// The lockfile that a server wrote.
+    pub lockfile: Option<PathBuf>,
+    /// The data home below which lockfiles are; that of the user where there is none.
+    pub data_home: Option<PathBuf>,
+    /// The folder that stands for the recorded workspace.
+    pub workspace: Option<PathBuf>,
+    /// The port where a client is awaited; a free one where there is none.
+    pub port: Option<u16>,
+    /// The command that starts it; empty where it runs already.
+    pub command: Vec<String>,
 }
 
 /// The context of a replay.
@@ -76,73 +63,90 @@ pub struct ReplayEnvironment {
 ///
 /// # Errors
 /// Where the live side is not to be had, or the replay cannot be recorded.
-pub async fn play(
+pub async fn replay(
     script: Script,
-    args: &LiveArgs,
+    side: &LiveSide,
     context: ReplayEnvironment,
     stop: watch::Receiver<bool>,
-    terminal: &mut Terminal,
-) -> Result<(ReplayOutcome, String), CliError> {
+    on_listening: impl FnMut(&Value),
+) -> Result<(ReplayOutcome, String), RunError> {
     let live = if context.ours == End::Client { End::Server } else { End::Client };
     let role = context.protocol.roles.iter().find(|role| role.subject == live);
-    let role = role.ok_or_else(|| CliError::usage(format!("{} has no such side", context.protocol.name)))?;
-    let name = if args.command.is_empty() { role.about.to_owned() } else { args.command.join(" ") };
+    let role = role.ok_or_else(|| RunError::usage(format!("{} has no such side", context.protocol.name)))?;
+    let name = if side.command.is_empty() { role.about.to_owned() } else { side.command.join(" ") };
     let header = Header::new(&script.header.protocol, &script.header.edition).with_subject(live, &name);
     let mut sinks: Vec<Box<dyn Sink>> = vec![];
     let mut written: Option<TraceFileStatus> = None;
     if let Some(path) = &context.out {
-        let (sink, tells) = FileSink::create(path, &header).map_err(|e| CliError::usage(e.to_string()))?;
+        let (sink, tells) = FileSink::create(path, &header).map_err(|e| RunError::usage(e.to_string()))?;
         sinks.push(Box::new(sink));
         written = Some(tells);
     }
     let played = match live {
-        End::Server => client(&script, args, role, &context, stop, sinks).await,
-        End::Client => server(script, args, role, &context, stop, sinks, terminal).await,
+        End::Server => client(&script, side, role, &context, stop, sinks).await,
+        End::Client => server(script, side, role, &context, stop, sinks, on_listening).await,
     };
     if let Some(Err(error)) = written.map(|written| written.outcome()) {
-        return Err(CliError::usage(error.to_string()));
+        return Err(RunError::usage(error.to_string()));
     }
     played
+}
+
+/// What the side that is re-enacted did wrong, by the number of the event that shows it: done again, it is on purpose.
+pub fn deliberate_faults(
+    trace: &Path,
+    edition: &'static dyn Edition,
+    header: &Header,
+    ours: End,
+) -> Result<HashMap<u64, String>, ReadError> {
+    let reader = TraceReader::open(trace)?;
+    let mut recorded = Recorded::new(edition);
+    for event in reader {
+        recorded.event(&event?);
+    }
+    let found = recorded.play(header, ours, "").findings.into_iter();
+    let ours = found.filter(|found| found.fault == FaultOwner::End(ours));
+    let why = |id: Option<String>| format!("as it was recorded: {}", id.unwrap_or_default());
+    Ok(ours.filter_map(|found| Some((found.index?, why(found.requirement.map(|id| id.to_string()))))).collect())
 }
 
 /// Re-enacts the client against a live server.
 async fn client(
     script: &Script,
-    args: &LiveArgs,
+    side: &LiveSide,
     role: &'static Role,
     context: &ReplayEnvironment,
     stop: watch::Receiver<bool>,
     sinks: Vec<Box<dyn Sink>>,
-) -> Result<(ReplayOutcome, String), CliError> {
-    let spec = spec(script, args, role, false)?.ok_or_else(|| {
-        CliError::usage("it is not said where the live server is")
+) -> Result<(ReplayOutcome, String), RunError> {
+    let spec = spec(script, side, role, false)?.ok_or_else(|| {
+        RunError::usage("it is not said where the live server is")
             .help("give the command that starts it after `--`, or say where it is with `--url URL`")
     })?;
     let recorder = Recorder::with_secret_keys(Clock::start(), context.protocol.secret_keys, sinks);
     context.secrets.values().for_each(|secret| recorder.add_secret(secret));
-    let failed = |e: crate::subject::SubjectError| CliError { diagnostics: vec![e.diagnostic()], exit: Exit::UNJUDGED };
     let (run_dir, running) = match &spec.access {
         Access::Launch(launch) => {
-            let run_dir = RunDir::create(launch).map_err(failed)?;
-            let running = interruptible(&stop, start(&spec, &run_dir, None, &recorder)).await?.map_err(failed)?;
+            let run_dir = RunDir::create(launch)?;
+            let running = interruptible(&stop, start(&spec, &run_dir, None, &recorder)).await??;
             (Some(run_dir), running)
         }
-        Access::Attach { .. } => (None, Running::attach(&spec, recorder.clone()).await.map_err(failed)?),
+        Access::Attach { .. } => (None, Running::attach(&spec, recorder.clone()).await?),
     };
-    let lock = running.lock().cloned().ok_or_else(|| CliError::usage("a client cannot be connected to"))?;
-    let folder = folder(args, Some(&running), Some(&lock));
+    let lock = running.lock().cloned().ok_or_else(|| RunError::usage("a client cannot be connected to"))?;
+    let folder = folder(side, Some(&running), Some(&lock));
     let (mut values, notes) = values(script, context, folder, lock.port, &lock.token)?;
     let opposite = LiveServer { address: address(&lock), path: path(role, &lock), running: Some(&running) };
     let description = match &lock.url {
         Some(url) => url.split('?').next().unwrap_or(url).to_owned(),
         None => format!("the server at port {}", lock.port),
     };
-    let steps = script.steps().map_err(|e| CliError::usage(e.to_string()))?;
+    let steps = script.steps().map_err(|e| RunError::usage(e.to_string()))?;
     let outcome = as_client(script, steps, &opposite, &mut values, &context.options, recorder.clone(), stop).await;
     running.stop().await;
     recorder.end();
     drop(run_dir);
-    let mut outcome = outcome.map_err(|e| CliError::unjudged(e.to_string()).help("is the server still running?"))?;
+    let mut outcome = outcome.map_err(|e| RunError::unjudged(e.to_string()).help("is the server still running?"))?;
     script.notes.iter().chain(&notes).for_each(|note| outcome.note(note));
     Ok((outcome, description))
 }
@@ -150,62 +154,61 @@ async fn client(
 /// Re-enacts the server opposite a live client.
 async fn server(
     script: Script,
-    args: &LiveArgs,
+    side: &LiveSide,
     role: &'static Role,
     context: &ReplayEnvironment,
     stop: watch::Receiver<bool>,
     mut sinks: Vec<Box<dyn Sink>>,
-    terminal: &mut Terminal,
-) -> Result<(ReplayOutcome, String), CliError> {
-    if let Some(option) = [("--url", args.url.is_some()), ("--lockfile", args.lockfile.is_some())].iter().find(|o| o.1)
+    mut on_listening: impl FnMut(&Value),
+) -> Result<(ReplayOutcome, String), RunError> {
+    if let Some(option) = [("--url", side.url.is_some()), ("--lockfile", side.lockfile.is_some())].iter().find(|o| o.1)
     {
-        return Err(CliError::usage(format!(
+        return Err(RunError::usage(format!(
             "{} says where a server is, and it is the server that is re-enacted",
             option.0
         )));
     }
-    let spec = spec(&script, args, role, !script.driven)?;
+    let spec = spec(&script, side, role, !script.driven)?;
     let (sink, returned) = LiveClient::watch();
     sinks.push(sink);
     let recorder = Recorder::with_secret_keys(Clock::start(), context.protocol.secret_keys, sinks);
     context.secrets.values().for_each(|secret| recorder.add_secret(secret));
-    let failed = |e: crate::subject::SubjectError| CliError { diagnostics: vec![e.diagnostic()], exit: Exit::UNJUDGED };
-    let host = ReplayListener::listen(args.port).await.map_err(|e| {
-        CliError::unjudged(format!("cannot listen: {e}"))
+    let host = ReplayListener::listen(side.port).await.map_err(|e| {
+        RunError::unjudged(format!("cannot listen: {e}"))
             .help("choose another --port, or leave it out to get a free one")
     })?;
     let port = host.address().port();
     let launch = spec.as_ref().and_then(SubjectSpec::launch);
-    let run_dir = launch.map(RunDir::create).transpose().map_err(failed)?;
-    let folder = match (&run_dir, &args.workspace) {
+    let run_dir = launch.map(RunDir::create).transpose()?;
+    let folder = match (&run_dir, &side.workspace) {
         (Some(run_dir), None) => run_dir.workspace(),
         (_, given) => absolute(given.as_deref().unwrap_or(Path::new(".")))?,
     };
-    let announced = announce(&script, args, role, run_dir.as_ref(), &folder, port, &recorder)?;
+    let announced = announce(&script, side, role, run_dir.as_ref(), &folder, port, &recorder)?;
     let url = format!("http://127.0.0.1:{port}{}", script.only_target().unwrap_or(usual_path(context.protocol)));
     let token = announced.as_ref().map(|announced| announced.token.clone()).unwrap_or_default();
     let (values, more) = values(&script, context, Some(folder.display().to_string()), port, &token)?;
     let running = match (&spec, &run_dir) {
         (Some(spec), Some(run_dir)) => {
             let server = announced.is_none().then(|| url.clone());
-            Some(interruptible(&stop, start(spec, run_dir, server, &recorder)).await?.map_err(failed)?)
+            Some(interruptible(&stop, start(spec, run_dir, server, &recorder)).await??)
         }
         _ => None,
     };
     if running.is_none() {
         let place = match &announced {
-            Some(announced) => serde_json::json!({ "port": port, "lockfile": announced.path }),
-            None => serde_json::json!({ "port": port, "url": url }),
+            Some(announced) => json!({ "port": port, "lockfile": announced.path }),
+            None => json!({ "port": port, "url": url }),
         };
-        terminal.aside(&format!("{place}\n"));
+        on_listening(&place);
     }
     let notes: Vec<String> = script.notes.iter().cloned().chain(more).collect();
     let description = match &spec {
-        Some(_) => args.command.join(" "),
+        Some(_) => side.command.join(" "),
         None => format!("the client that came to port {port}"),
     };
     let client = LiveClient { running: running.as_ref(), returned };
-    let script = Arc::new(script.hold().map_err(|e| CliError::usage(e.to_string()))?);
+    let script = Arc::new(script.hold().map_err(|e| RunError::usage(e.to_string()))?);
     let stopped = stop.clone();
     let played = as_server(script, host, client, values, context.options.clone(), recorder.clone(), stop).await;
     let output = running.as_ref().map(Running::last_output).unwrap_or_default();
@@ -214,12 +217,12 @@ async fn server(
     }
     recorder.end();
     drop((announced, run_dir));
-    let played = played.map_err(|e| CliError::unjudged(format!("cannot serve: {e}")))?;
+    let played = played.map_err(|e| RunError::unjudged(format!("cannot serve: {e}")))?;
     let mut outcome = match played {
         Some(outcome) => outcome,
-        None if *stopped.borrow() => return Err(CliError::interrupted()),
+        None if *stopped.borrow() => return Err(RunError::Interrupted),
         None => {
-            let error = CliError::unjudged(format!("no client came within {:?}", context.options.arrival));
+            let error = RunError::unjudged(format!("no client came within {:?}", context.options.arrival));
             return Err(output.iter().fold(error, |error, line| error.help(format!("it said: {line}"))));
         }
     };
@@ -228,27 +231,27 @@ async fn server(
 }
 
 /// The description of the live side on the command line and in the file that it names; none where there is none.
-fn spec(script: &Script, args: &LiveArgs, role: &Role, observed: bool) -> Result<Option<SubjectSpec>, CliError> {
+fn spec(script: &Script, side: &LiveSide, role: &Role, observed: bool) -> Result<Option<SubjectSpec>, RunError> {
     let environment =
-        Environment::here().map_err(|e| CliError::usage(format!("the working directory is gone: {e}")))?;
-    let file = args.subject.clone().map_or(SubjectFile::None, SubjectFile::Given);
-    let nothing = args.url.is_none() && args.lockfile.is_none() && args.command.is_empty() && args.subject.is_none();
+        Environment::here().map_err(|e| RunError::usage(format!("the working directory is gone: {e}")))?;
+    let file = side.subject.clone().map_or(SubjectFile::None, SubjectFile::Given);
+    let nothing = side.url.is_none() && side.lockfile.is_none() && side.command.is_empty() && side.subject.is_none();
     let found = nothing && matches!(role.reach, Reach::Lockfile { .. });
-    let attached = args.url.is_some() || args.lockfile.is_some() || found;
+    let attached = side.url.is_some() || side.lockfile.is_some() || found;
     let flags = Flags {
         role: Some(role.name.to_owned()),
         edition: Some(script.header.edition.clone()),
-        command: args.command.clone(),
-        url: args.url.clone().or(found.then(|| "running".to_owned())),
-        lockfile: args.lockfile.clone(),
-        workspace: args.workspace.clone().filter(|_| attached),
+        command: side.command.clone(),
+        url: side.url.clone().or(found.then(|| "running".to_owned())),
+        lockfile: side.lockfile.clone(),
+        workspace: side.workspace.clone().filter(|_| attached),
         observe: observed.then_some(OBSERVE_TIME),
         ..Flags::default()
     };
     let mut spec = resolve(&file, &flags, &environment)?.pop();
-    if let (Some(spec), Some(home), true) = (&mut spec, &args.data_home, found) {
+    if let (Some(spec), Some(home), true) = (&mut spec, &side.data_home, found) {
         let target = Target::DataHome(environment.folder.join(home));
-        spec.access = Access::Attach { target, workspace: args.workspace.clone() };
+        spec.access = Access::Attach { target, workspace: side.workspace.clone() };
     }
     Ok(spec)
 }
@@ -258,17 +261,17 @@ async fn start(
     run_dir: &RunDir,
     server: Option<String>,
     recorder: &Recorder,
-) -> Result<Running, crate::subject::SubjectError> {
+) -> Result<Running, SubjectError> {
     let env = BTreeMap::new();
     Running::launch(Start { spec, run_dir, scenario: None, env: &env, server, recorder: recorder.clone() }).await
 }
 
 /// The result of a future, unless we are interrupted before.
-async fn interruptible<T>(stop: &watch::Receiver<bool>, done: impl Future<Output = T>) -> Result<T, CliError> {
+async fn interruptible<T>(stop: &watch::Receiver<bool>, done: impl Future<Output = T>) -> Result<T, RunError> {
     let mut stop = stop.clone();
     tokio::select! {
         biased;
-        _ = stop.wait_for(|stop| *stop) => Err(CliError::interrupted()),
+        _ = stop.wait_for(|stop| *stop) => Err(RunError::Interrupted),
         done = done => Ok(done),
     }
 }
@@ -276,17 +279,17 @@ async fn interruptible<T>(stop: &watch::Receiver<bool>, done: impl Future<Output
 /// Lets clients find us, where they look for a server by themselves.
 fn announce(
     script: &Script,
-    args: &LiveArgs,
+    side: &LiveSide,
     role: &Role,
     run_dir: Option<&RunDir>,
     folder: &Path,
     port: u16,
     recorder: &Recorder,
-) -> Result<Option<Announced>, CliError> {
+) -> Result<Option<Announced>, RunError> {
     let Some(announce) = peer::kind(role.name).and_then(|kind| kind.announce) else { return Ok(None) };
     let environment =
-        Environment::here().map_err(|e| CliError::usage(format!("the working directory is gone: {e}")))?;
-    let data_home = match (run_dir, &args.data_home) {
+        Environment::here().map_err(|e| RunError::usage(format!("the working directory is gone: {e}")))?;
+    let data_home = match (run_dir, &side.data_home) {
         (Some(run_dir), _) => run_dir.data_home(),
         (None, Some(home)) => environment.folder.join(home),
         (None, None) => users_data_home(&environment, role.reach.data_home()),
@@ -294,7 +297,7 @@ fn announce(
     let like = script.lock.as_ref().map(|lock| &lock.content);
     let edition = script.edition;
     let announcement = Announcement { edition, data_home: &data_home, port, folder, like, recorder };
-    announce(&announcement).map(Some).map_err(|e| CliError::unjudged(e.to_string()))
+    announce(&announcement).map(Some).map_err(|e| RunError::unjudged(e.to_string()))
 }
 
 /// From recorded values to live ones, as far as they are known before anything is said; with notes of what is not as it
@@ -305,7 +308,7 @@ fn values(
     folder: Option<String>,
     port: u16,
     token: &str,
-) -> Result<(ReplayValues, Vec<String>), CliError> {
+) -> Result<(ReplayValues, Vec<String>), RunError> {
     let mut recorded: Vec<(String, String)> = vec![];
     let mut live: Vec<(String, String)> = vec![];
     for (n, (from, to)) in context.maps.iter().enumerate() {
@@ -316,7 +319,7 @@ fn values(
     let known = script.known(&recorded);
     let mut values = ReplayValues::new(&known, &live, context.secrets.clone());
     known.ports.iter().for_each(|recorded| values.port(*recorded, port));
-    let broken = |e: crate::replay::ScriptError| CliError::usage(e.to_string());
+    let broken = |e: ScriptError| RunError::usage(e.to_string());
     let complete = values.keep_own_names(script.steps().map_err(broken)?, context.ours).map_err(broken)?;
     if !token.is_empty() {
         script.token().into_iter().for_each(|number| values.secret(number, token));
@@ -327,18 +330,18 @@ fn values(
 }
 
 /// The folder that stands for the recorded workspace.
-fn folder(args: &LiveArgs, running: Option<&Running>, lock: Option<&Lock>) -> Option<String> {
-    let given = args.workspace.as_deref().and_then(|folder| std::path::absolute(folder).ok());
+fn folder(side: &LiveSide, running: Option<&Running>, lock: Option<&Lock>) -> Option<String> {
+    let given = side.workspace.as_deref().and_then(|folder| std::path::absolute(folder).ok());
     given
         .or_else(|| running?.workspace().map(Path::to_owned))
         .map(|folder| folder.display().to_string())
         .or_else(|| lock?.folders.first().cloned())
 }
 
-fn absolute(folder: &Path) -> Result<PathBuf, CliError> {
+fn absolute(folder: &Path) -> Result<PathBuf, RunError> {
     folder
         .canonicalize()
-        .map_err(|e| CliError::usage(format!("the folder {} cannot be looked at: {e}", folder.display())))
+        .map_err(|e| RunError::usage(format!("the folder {} cannot be looked at: {e}", folder.display())))
 }
 
 /// Where a server listens: the host of its URL, or whatever `localhost` stands for.

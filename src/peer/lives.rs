@@ -1,4 +1,4 @@
-//! Mocks of clients: driven over stdin and stdout, for one life after another.
+//! Mocks of clients as programs: driven over stdin and stdout, for one life after another ([`drive_lives`]).
 //!
 //! Each life has a runtime of its own. Its end takes along whatever the life has left, as the end of a process would.
 
@@ -9,12 +9,10 @@ use tokio::io::{AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::cli::{CliError, Exit};
-use crate::peer::control::MAX_LINE;
-use crate::peer::{BoxFuture, Ended, Lines, MockError, MockKind, MockOptions};
+use crate::signals::{EndSignal, EndSignals};
 
-use super::{Args, DIED, options, start_error};
-use crate::cli::signals::{EndSignal, EndSignals};
+use super::control::MAX_LINE;
+use super::{BoxFuture, Ended, Lines, MockError, MockOptions};
 
 /// How a mock of a client is driven.
 type Drive = fn(MockOptions, Lines) -> BoxFuture<'static, Result<Ended, MockError>>;
@@ -33,56 +31,58 @@ const CLOSE: &[u8] = b"\n{\"close\":true}\n";
 const RESET: &[u8] = b"{\"reset\":true}\n";
 
 /// Drives a mock until it is closed, stdin ends, or a signal comes. Stdout is the mock's.
-pub fn drive(args: &Args, kind: &MockKind, drive: Drive) -> Result<Exit, CliError> {
-    let unfit = [
-        ("--port", args.port.is_some()),
-        ("--token", args.token.is_some()),
-        ("--ide-name", args.ide_name.is_some()),
-        ("--control", args.control.is_some()),
-        ("--stdin", args.stdin),
-        ("--latency", args.latency.is_some()),
-        ("--script", args.script.is_some()),
-    ];
-    if let Some((option, _)) = unfit.into_iter().find(|(_, given)| *given) {
-        let error = CliError::usage(format!("the mock of `{}` is a client and takes no {option}", kind.role));
-        return Err(error.help("it reads what to do from stdin: {\"id\":1,\"call\":\"…\",\"params\":{…}}"));
-    }
-    let (mut options, recorder) = options(args, kind)?;
+///
+/// # Errors
+/// A mock that does not start; a machine that is in the way.
+pub fn drive_lives(mut options: MockOptions, drive: Drive) -> Result<LivesEnd, MockError> {
     let mut stdin = read_stdin();
     let mut first = true;
-    let exit = loop {
+    loop {
         // It talks with a single server, and is started for every play or life.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|e| CliError::unjudged(format!("cannot start: {e}")))?;
+        let runtime = runtime.map_err(|source| MockError::System { doing: "start".to_owned(), source })?;
         let ended = runtime.block_on(async {
             if !first {
-                match begin(&mut stdin).await? {
+                match next_begin(&mut stdin).await? {
                     Ok(members) => apply_begin(&mut options, &members),
-                    Err(exit) => return Ok(LifeEnd::Over(exit)),
+                    Err(end) => return Ok(LifeEnd::Over(end)),
                 }
             }
-            live(args, options.clone(), drive, stdin).await
+            live(options.clone(), drive, stdin).await
         });
         runtime.shutdown_background();
         match ended? {
-            LifeEnd::Over(exit) => break exit,
+            LifeEnd::Over(end) => return Ok(end),
             LifeEnd::Reset(rest) => stdin = rest,
         }
         let mut stdout = std::io::stdout().lock();
         if stdout.write_all(RESET).and_then(|()| stdout.flush()).is_err() {
             // Nobody is there any more to begin another.
-            break Exit::OK;
+            return Ok(LivesEnd::Quit);
         }
         first = false;
-    };
-    recorder.end();
-    Ok(exit)
+    }
+}
+
+/// How the last life of a driven mock ended, and so its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LivesEnd {
+    /// It was closed, its input ended, or SIGTERM came.
+    Quit,
+    /// SIGINT came.
+    Interrupted,
+    /// A flaw made it die.
+    Died,
+}
+
+fn register_signals() -> Result<EndSignals, MockError> {
+    EndSignals::register().map_err(|source| MockError::System { doing: "listen for signals".to_owned(), source })
 }
 
 /// How a life ended.
 enum LifeEnd {
-    /// As the process is to.
-    Over(Exit),
+    /// The process ends, too.
+    Over(LivesEnd),
     /// So that another can begin, with what is still to come.
     Reset(Stdin),
 }
@@ -95,7 +95,7 @@ fn apply_begin(options: &mut MockOptions, members: &Map<String, Value>) {
 }
 
 /// Runs one life of the mock, from its first line to its end.
-async fn live(args: &Args, options: MockOptions, drive: Drive, stdin: Stdin) -> Result<LifeEnd, CliError> {
+async fn live(options: MockOptions, drive: Drive, stdin: Stdin) -> Result<LifeEnd, MockError> {
     let (write, read) = tokio::io::duplex(PIPE_CAPACITY);
     let (reset, mut rest) = oneshot::channel();
     let mut pump = pump(stdin, write, reset)?;
@@ -111,12 +111,12 @@ async fn live(args: &Args, options: MockOptions, drive: Drive, stdin: Stdin) -> 
             Err(_) => (Ok(Ended::Quit), None),
         },
     };
-    let ended = done.map_err(|e| start_error(args, e))?;
+    let ended = done?;
     Ok(match (ended, signal, rest.try_recv()) {
-        (Ended::Died, ..) => LifeEnd::Over(DIED),
-        (Ended::Quit, Some(EndSignal::Interrupt), _) => LifeEnd::Over(Exit::INTERRUPTED),
+        (Ended::Died, ..) => LifeEnd::Over(LivesEnd::Died),
+        (Ended::Quit, Some(EndSignal::Interrupt), _) => LifeEnd::Over(LivesEnd::Interrupted),
         (Ended::Quit, None, Ok(stdin)) => LifeEnd::Reset(stdin),
-        (Ended::Quit, ..) => LifeEnd::Over(Exit::OK),
+        (Ended::Quit, ..) => LifeEnd::Over(LivesEnd::Quit),
     })
 }
 
@@ -134,8 +134,8 @@ fn pump(
     mut stdin: Stdin,
     mut write: DuplexStream,
     reset: oneshot::Sender<Stdin>,
-) -> Result<JoinHandle<PumpEnd>, CliError> {
-    let mut signals = EndSignals::register()?;
+) -> Result<JoinHandle<PumpEnd>, MockError> {
+    let mut signals = register_signals()?;
     Ok(tokio::spawn(async move {
         loop {
             let line = tokio::select! {
@@ -162,22 +162,22 @@ fn pump(
 }
 
 /// Waits for the line that begins another life, and gives what it says; or how the process ends instead.
-async fn begin(stdin: &mut Stdin) -> Result<Result<Map<String, Value>, Exit>, CliError> {
-    let mut signals = EndSignals::register()?;
+async fn next_begin(stdin: &mut Stdin) -> Result<Result<Map<String, Value>, LivesEnd>, MockError> {
+    let mut signals = register_signals()?;
     Ok(loop {
         let line = tokio::select! {
             biased;
             signal = signals.next() => break Err(match signal {
-                EndSignal::Interrupt => Exit::INTERRUPTED,
-                EndSignal::Terminate => Exit::OK,
+                EndSignal::Interrupt => LivesEnd::Interrupted,
+                EndSignal::Terminate => LivesEnd::Quit,
             }),
             line = stdin.recv() => line,
         };
-        let Some(line) = line else { break Err(Exit::OK) };
+        let Some(line) = line else { break Err(LivesEnd::Quit) };
         let Some(mut line) = control_members(&line) else { continue };
         match line.remove("begin") {
             Some(Value::Object(begin)) => break Ok(begin),
-            _ if line.get("close").is_some_and(|close| *close != Value::Bool(false)) => break Err(Exit::OK),
+            _ if line.get("close").is_some_and(|close| *close != Value::Bool(false)) => break Err(LivesEnd::Quit),
             // There is nobody to make a call.
             _ => {}
         }
