@@ -95,7 +95,7 @@ pub struct SessionOutcome {
 }
 
 impl Session {
-    /// Plays and judges everything. `on_error` is told at once why a subject has no verdict.
+    /// Plays and judges everything. `on_error` gets at once the reason why a subject has no verdict.
     pub async fn run(
         &self,
         progress: &Arc<dyn Progress>,
@@ -108,7 +108,7 @@ impl Session {
         let snapshot_dirs = folders(subjects, |spec| options.snapshots.clone().or_else(|| spec.snapshots.clone()));
         let mut reports = vec![];
         let mut not_judged = vec![];
-        // Clients mostly wait: whoever works beside them is to be found for as long as they do.
+        // Clients mostly wait: other work can go on beside them for as long as they do.
         let mut order: Vec<(usize, &SubjectSpec)> = subjects.iter().enumerate().collect();
         if self.side_by_side > 1 {
             order.sort_by_key(|(_, spec)| !spec.role.is_client());

@@ -84,7 +84,7 @@ fn in_ci() -> bool {
 impl SnapshotComparison {
     /// A comparison with the snapshots below `dir`. `strength`: how much they keep; where not said, as much as the one that is
     /// there, or everything. `whole` says whether every scenario is played, so that snapshots
-    /// which nothing refers to can be told.
+    /// that nothing refers to can be found.
     pub fn new(dir: Option<&Path>, strength: Option<Strength>, complete: bool) -> Self {
         Self { dir: dir.map(Path::to_owned), strength, complete, state: Arc::default() }
     }

@@ -93,7 +93,7 @@ impl Cli {
         let choice = early_color(&args);
         let parsed = <Self as clap::CommandFactory>::command().color(choice).try_get_matches_from(args);
         parsed.and_then(|matches| <Self as clap::FromArgMatches>::from_arg_matches(&matches)).map_err(|error| {
-            // A closed pipe is no reason to complain: whoever asked has read enough.
+            // A closed pipe is no error: its reader has read enough.
             let _ = error.print();
             if error.use_stderr() { Exit::USAGE } else { Exit::OK }
         })

@@ -203,7 +203,7 @@ fn remove_last_traces() {
 
 /// Prints where the failed traces are, if there are any.
 fn note_failed_traces(failed_traces: KeptTraces, terminal: &mut Terminal) {
-    if let Some(error) = failed_traces.trouble {
+    if let Some(error) = failed_traces.error {
         terminal.progress(&error);
     }
     let Some(folder) = failed_traces.folder else { return };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use crate::diagnostic::nearest;
-use crate::fixture::{self, Cutter, Drift, Fixture, Folder, FolderError, Kind, Origin, SoundnessChecker};
+use crate::fixture::{self, Cutter, Drift, Fixture, FixtureKind, Folder, FolderError, Origin, SoundnessChecker};
 use crate::protocol::{Edition, Protocol, protocols};
 use crate::trace::TraceReader;
 
@@ -74,8 +74,8 @@ enum FormatArg {
 
 /// Makes the fixtures, and writes them or compares them with what is there.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let kinds: Vec<Kind> = match args.kinds.as_slice() {
-        [] => Kind::ALL.to_vec(),
+    let kinds: Vec<FixtureKind> = match args.kinds.as_slice() {
+        [] => FixtureKind::ALL.to_vec(),
         some => some.iter().map(|kind| kind.kind()).collect(),
     };
     let protocol = protocol_of(&args.protocol)?;
@@ -125,13 +125,13 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 }
 
 fn summary(out: &Path, fixtures: &[Fixture], written: usize, removed: usize) -> String {
-    let count = |kind: Kind| fixtures.iter().filter(|fixture| fixture.kind == kind).count();
-    let each: Vec<String> = Kind::ALL
+    let count = |kind: FixtureKind| fixtures.iter().filter(|fixture| fixture.kind == kind).count();
+    let each: Vec<String> = FixtureKind::ALL
         .into_iter()
         .filter(|kind| count(*kind) > 0)
         .map(|kind| match (count(kind), kind) {
-            (1, Kind::Conversation) => "1 conversation".to_owned(),
-            (n, Kind::Conversation) => format!("{n} conversations"),
+            (1, FixtureKind::Conversation) => "1 conversation".to_owned(),
+            (n, FixtureKind::Conversation) => format!("{n} conversations"),
             (1, _) => format!("1 {} message", kind.as_str()),
             (n, _) => format!("{n} {} messages", kind.as_str()),
         })
@@ -158,7 +158,7 @@ fn cut(
     protocol: &'static Protocol,
     path: &Path,
     args: &Args,
-    kinds: &[Kind],
+    kinds: &[FixtureKind],
     terminal: &mut Terminal,
 ) -> Result<(Vec<Fixture>, Origin), CliError> {
     let mut reader = TraceReader::open(path).map_err(unreadable)?;
@@ -188,11 +188,11 @@ fn cut(
 }
 
 impl KindArg {
-    fn kind(self) -> Kind {
+    fn kind(self) -> FixtureKind {
         match self {
-            Self::Valid => Kind::Valid,
-            Self::Invalid => Kind::Invalid,
-            Self::Conversation => Kind::Conversation,
+            Self::Valid => FixtureKind::Valid,
+            Self::Invalid => FixtureKind::Invalid,
+            Self::Conversation => FixtureKind::Conversation,
         }
     }
 }

@@ -147,7 +147,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 }
 
 async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    // Before anything of ours can be seen, so that whoever sees it can end us in an orderly way.
+    // Before anything of ours can be seen, so that a caller that sees it can end us in an orderly way.
     let mut signals = end_signals()?;
     let control = args.control.as_deref().map(ControlSocket::bind).transpose()?;
     // Read before anything is started, as far as that can be.
@@ -192,7 +192,7 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
     let exit = loop {
         tokio::select! {
             biased;
-            // What a script cannot do is told by the exit, lest a test goes on that rests on it.
+            // The exit code reports what a script cannot do, so that no test goes on that rests on it.
             Some(fault) = failed.recv() => {
                 terminal.diagnostics(&[fault]);
                 break Exit::USAGE;
@@ -213,14 +213,14 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
     };
     mock.stop().await;
     recorder.end();
-    // Answers that are on their way, such as that to `quit`.
-    let answered = tokio::time::timeout(PATIENCE, pending.write());
-    tokio::pin!(answered);
+    // Responses that are on their way, such as that to `quit`.
+    let responded = tokio::time::timeout(PATIENCE, pending.write());
+    tokio::pin!(responded);
     loop {
         tokio::select! {
             biased;
             Some(Some(line)) = response_lines.recv() => terminal.result(&line),
-            _ = &mut answered => break,
+            _ = &mut responded => break,
         }
     }
     Ok(exit)

@@ -152,7 +152,7 @@ async fn record(
     recorder: &Recorder,
     terminal: &mut Terminal,
 ) -> Result<RecordingEnd, CliError> {
-    // Before anything of ours can be seen, so that whoever sees it can end us in an orderly way.
+    // Before anything of ours can be seen, so that a caller that sees it can end us in an orderly way.
     let mut signals = end_signals()?;
     let recording = Recording::start(role, edition, rendezvous, recorder).await.map_err(start_error)?;
     let ended = match args.command.is_empty() {

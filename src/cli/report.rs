@@ -15,7 +15,7 @@ use crate::report::{self, Lines, Progress, ReportKind, Silent, TerminalProgress}
 
 use super::{CliError, Exit, ProgressKind, ReportTarget, Terminal};
 
-/// Prints the report and writes it to every target. Gives whether all could be written; what could not be is told,
+/// Prints the report and writes it to every target. Gives whether all could be written; what could not be is reported,
 /// and never keeps the rest from being delivered.
 ///
 /// The report for people goes to stdout, unless a target claims that with the path `-`: then it goes to stderr.

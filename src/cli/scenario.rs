@@ -84,7 +84,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     })?;
     let loaded = load_str("scenario.yaml", &text);
     if !loaded.diagnostics.is_empty() {
-        // It is never handed out: whoever gets a scenario from here can play it.
+        // It is never handed out: every scenario that is printed can be played.
         terminal.detail(&text);
         let help = "this is a fault of wirecert; `-v` prints the scenario";
         return Err(CliError::from(loaded.diagnostics).help(help));

@@ -26,7 +26,7 @@ pub struct Output {
 /// Where commands print: results to stdout, everything else to stderr.
 ///
 /// Texts may hold ANSI colours; the streams drop them where they are not wanted. A closed pipe is never an
-/// error: whoever read it has enough, and the exit code still tells the outcome.
+/// error: its reader has enough, and the exit code still gives the outcome.
 pub struct Terminal {
     output: Output,
     stdout: AutoStream<io::Stdout>,

@@ -115,7 +115,7 @@ impl TraceSource {
         let is_stream = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
         match File::open(path) {
             Ok(file) if is_stream => Self::keep(file, path),
-            // Whoever reads it tells what is wrong with it.
+            // Reading it reports what is wrong with it.
             _ => Ok(Self { name: path.to_owned(), kept: None }),
         }
     }

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_had_no_answer_is_there_and_says_so() {
+    fn an_exchange_without_response_is_there_and_says_so() {
         let request = HttpRequest::new(head("GET / HTTP/1.1", &[("Host", "h:1")]), 1);
         let play = Play(vec![]).on("x1", 0, ASK, EventKind::HttpRequest(request)).on(
             "x1",

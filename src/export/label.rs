@@ -106,7 +106,7 @@ pub struct Labels {
     open: HashMap<(String, String), (String, u64)>,
 }
 
-/// What tells an answer's request where it is not the id: the exchange of HTTP, and the opening handshake.
+/// What identifies the request of a response where it is not the id: the exchange of HTTP, and the opening handshake.
 const EXCHANGE: &str = "";
 
 impl Labels {
@@ -115,7 +115,7 @@ impl Labels {
         Self { edition, open: HashMap::new() }
     }
 
-    /// The label of the next event. `head`: the head that was not told itself, since this event, its body, tells it.
+    /// The label of the next event. `head`: the head that has no line of its own, since this event, its body, shows it.
     pub fn label<'a>(&mut self, event: &'a Event, head: Option<&Event>) -> Label<'a> {
         let label = |tone, what: String| Label { tone, what, content: Content::Nothing, after: None };
         let carrying = |tone, what: String, content| Label { tone, what, content, after: None };
@@ -230,7 +230,7 @@ impl Labels {
                 let title = if body.what.starts_with("message") { "" } else { body.what.as_str() };
                 let title = if head.what.starts_with(title) { "" } else { title };
                 if event.dir == Some(Direction::ToServer) {
-                    // The method may stand in the body: the answer is to be named by it.
+                    // The body may have the method: the response is to be named by it.
                     if !title.is_empty() {
                         self.open_request(event, EXCHANGE, title);
                     }

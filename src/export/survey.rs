@@ -63,7 +63,7 @@ impl TraceSurvey {
     pub fn event(&mut self, event: &Event) {
         self.events += 1;
         if event.kind.is_conclusion() {
-            // It is told beside the event that it is about.
+            // It is shown beside the event that it is about.
             self.repeated.set(event.i);
             return;
         }

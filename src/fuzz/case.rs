@@ -70,7 +70,7 @@ impl Generator {
     fn scenario_json(&self, random: &mut SeededRandom, number: u64) -> Value {
         let traffic = &self.traffic;
         let (sound, wrong): (Vec<&Move>, Vec<&Move>) = traffic.moves.iter().partition(|m| m.harms.is_none());
-        // Of one kind only, so that what follows from it can be told.
+        // Of one kind only, so that its consequences can be told apart.
         let abuse = if random.once_in(3) { None } else { pick_weighted(random, &wrong) };
         let mut chosen: Vec<&Move> =
             (0..random.below(MAX_MOVES)).filter_map(|_| pick_weighted(random, &sound)).collect();

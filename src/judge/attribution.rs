@@ -226,7 +226,7 @@ impl AttributionContext<'_> {
             };
             // The message may be taken for what must not come because it is wrong at a place by which that is recognised.
             let wrong = || missed.places.iter().find_map(|place| self.at_the_place(missed.kind, place, on_message()));
-            // What a client does after our server could not answer it comes of that.
+            // What a client does after our server could not respond to it follows from that.
             let client = self.subject == FaultOwner::End(End::Client);
             let before = |other: &&RawFinding| {
                 client && other.missed.is_none() && other.fault == self.subject && other.index < found.index

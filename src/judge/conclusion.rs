@@ -260,7 +260,7 @@ fn fold(inputs: &mut Inputs) {
         if let Some(because) = Some(finding).filter(ours).and_then(|_| rests().next()) {
             return Some((because.requirement.clone(), because.message.clone()));
         }
-        // Nothing is answered any more after the subject survived something badly.
+        // There are no responses any more after the subject survived something badly.
         if attribution.astray.first() == Some(&own.as_str())
             && finding.scenario.as_deref().is_some_and(|scenario| area(scenario) == Some("robustness"))
             && let Some(because) =
@@ -287,7 +287,7 @@ fn fold(inputs: &mut Inputs) {
             Some(MissKind::Failure) => matches!(way, MissKind::Failure | MissKind::Absent),
             // Messages of one kind do not differ because those of another one do.
             Some(other_way) if came(other_way) => came(way) && finding.awaited == other.awaited,
-            // What is asked for to know that all has been told is not answered either.
+            // The request that shows that all has been sent gets no response either.
             Some(MissKind::Absent) => matches!(way, MissKind::Absent | MissKind::Unreachable),
             Some(other_way) => other_way == way,
         };

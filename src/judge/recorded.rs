@@ -197,7 +197,7 @@ mod tests {
     use crate::trace::Party;
 
     #[test]
-    fn the_subject_is_judged_and_where_none_is_named_whoever_is_not_ours() {
+    fn the_subject_is_judged_and_where_none_is_named_the_end_that_is_not_ours() {
         let header = Header::new("amp", "cli");
         assert_eq!(subjects(&header.clone().with_subject(End::Server, "editor")), [End::Server]);
         assert_eq!(subjects(&header), [End::Client, End::Server]);

@@ -24,7 +24,7 @@ const MAX_NOTES: usize = 100;
 ///
 /// What an end of the wire did wrong on purpose ([`Event::deliberate`]) is blamed on nobody: a violation that
 /// such an event shows is dropped where the blame would fall on the event's own sender. The other end's
-/// answer to it is still judged.
+/// response to it is still judged.
 pub struct RuleRun {
     rules: Vec<Box<dyn Rule>>,
     deliberate: Deliberate,

@@ -121,7 +121,7 @@ impl ContactWatcher {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner).met
     }
 
-    /// Waits for a request, or an answer to our call.
+    /// Waits for a request, or a response to our call.
     async fn met(&self) -> Contact {
         loop {
             let changed = self.0.changed.notified();
@@ -140,8 +140,8 @@ impl Sink for ContactWatcher {
             observer.observe(event).iter().any(|seen| seen.kind == "request" && seen.selectors.contains_key("method"))
         };
         let edition = state.observers.iter_mut().find_map(|(edition, observer)| asks(observer).then_some(*edition));
-        let answered = matches!(event.kind, EventKind::Returned(_));
-        if state.met.is_none() && (edition.is_some() || answered) {
+        let returned = matches!(event.kind, EventKind::Returned(_));
+        if state.met.is_none() && (edition.is_some() || returned) {
             state.met = Some(Contact { edition });
             self.0.changed.notify_waiters();
         }

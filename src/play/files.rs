@@ -152,7 +152,7 @@ pub struct KeptTraces {
     /// How many were not, since there were enough.
     pub left_out: usize,
     /// Why one could not be kept: the first time.
-    pub trouble: Option<String>,
+    pub error: Option<String>,
 }
 
 impl FailedTraces {
@@ -180,7 +180,7 @@ impl FailedTraces {
                     // Nothing is in it that anybody could look at.
                     let _ = fs::remove_dir_all(folder);
                 }
-                kept.trouble.get_or_insert_with(|| format!("the trace of {id} could not be kept: {error}"));
+                kept.error.get_or_insert_with(|| format!("the trace of {id} could not be kept: {error}"));
                 None
             }
         }
@@ -293,9 +293,9 @@ mod tests {
         let traces = FailedTraces::default();
         assert!(traces.kept().folder.is_none(), "nothing is left behind where nothing failed");
         let paths: Vec<_> = (0..MAX_TRACES + 3).map(|n| traces.keep("a/b", &draft(n.to_string().as_bytes()))).collect();
-        let KeptTraces { folder, traces: number, left_out, trouble } = traces.kept();
+        let KeptTraces { folder, traces: number, left_out, error } = traces.kept();
         let folder = folder.unwrap();
-        assert_eq!((number, left_out, trouble), (MAX_TRACES, 3, None));
+        assert_eq!((number, left_out, error), (MAX_TRACES, 3, None));
         assert_eq!(paths[..2], [Some(folder.join("a/b.trace")), Some(folder.join("a/b.2.trace"))]);
         for (n, path) in paths.iter().enumerate() {
             let text = path.as_ref().map(|path| fs::read_to_string(path).unwrap());

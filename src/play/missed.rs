@@ -193,7 +193,7 @@ fn way(expected: &Value, miss: &ClosestMiss) -> MissKind {
         "/status" => {
             let least = mismatch.expected.pointer("/$range/min").unwrap_or(&mismatch.expected);
             let due = least.as_u64().is_some_and(|status| status < 300);
-            // Whoever is sent elsewhere has got nothing, whatever was due.
+            // A client that is sent elsewhere has received nothing, whatever was due.
             let elsewhere = |status: &u64| (300..400).contains(status);
             let status = mismatch.actual.as_ref().and_then(Value::as_u64);
             let wanted = mismatch.expected.as_u64().as_ref().is_some_and(elsewhere);

@@ -272,7 +272,7 @@ fn too_busy(scene: &Scene<'_>, step: &Step, message: &str) -> Halt {
     Halt::Error(text)
 }
 
-/// What a peer's trouble means for the play.
+/// What an error of a peer means for the play.
 pub fn peer_error(scene: &mut Scene<'_>, step: &Step, verb: &'static str, error: PeerError) -> Result<(), Halt> {
     match error {
         // What our side did too late, such as a handshake, may have been left unanswered as it deserved.

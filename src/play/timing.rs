@@ -25,7 +25,7 @@ pub fn bound_of_play(plan: &Plan, patience: Duration) -> Duration {
     plan.timeout.unwrap_or_else(|| waiting_time(&plan.steps, patience).clamp(MIN_BOUND, MAX_BOUND))
 }
 
-/// How long these steps may wait, all told, where those of which nothing is said wait for `patience`.
+/// How long these steps may wait in all. Those without a time of their own wait for `patience`.
 pub fn waiting_time(steps: &[Step], patience: Duration) -> Duration {
     steps.iter().map(|step| bound_of_step(&step.kind, patience)).fold(Duration::ZERO, Duration::saturating_add)
 }
@@ -38,7 +38,7 @@ fn bound_of_step(kind: &StepKind, patience: Duration) -> Duration {
         StepKind::Act { verb, params: Value::String(time) } if verb.name == "pause" => {
             parse_duration(time).unwrap_or(patience)
         }
-        // Most acts do not wait. Those that do, wait for the answer to what was sent before.
+        // Most acts do not wait. Those that do, wait for the response to what was sent before.
         StepKind::Never { until: Until::Barrier, .. }
         | StepKind::Barrier { .. }
         | StepKind::Act { .. }
@@ -96,7 +96,7 @@ impl LagMeter {
         self.total().saturating_sub(Duration::from_micros(self.before_micros.load(Ordering::Relaxed)))
     }
 
-    /// How late the job has been, all told.
+    /// How late the job has been, all delays added up.
     pub fn total(&self) -> Duration {
         Duration::from_micros(self.late_micros.load(Ordering::Relaxed))
     }

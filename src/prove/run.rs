@@ -97,7 +97,7 @@ pub struct Prover {
 /// Plays all cases, so many side by side, and gathers what came of them in their order. `done` is called with each case as it
 /// ends.
 ///
-/// A busy machine excuses what is late. So a flaw that is not told as it should is played once more by itself at the end, and
+/// A busy machine excuses what is late. So a flaw that is not reported as it should be is played once more by itself at the end, and
 /// that counts. A sound mock has to be found sound however busy the machine is.
 ///
 /// # Errors

@@ -166,7 +166,7 @@ impl ReplayClient<'_> {
         Ok(self.ledger.finish(self.values))
     }
 
-    /// Ends what is open, and hears what the server had still to say. Where that is cannot be told, it has a moment to
+    /// Ends what is open, and receives what the server still sends. Where the end of that cannot be determined, it has a moment to
     /// come: in a stream that goes on, and from a server that does not end its side when we end ours.
     async fn close_connections(&mut self) {
         while let Ok((conn, live)) = self.events.try_recv() {
@@ -297,7 +297,7 @@ impl ReplayClient<'_> {
                     if !automatic {
                         let reason = self.deliberate_reason(step);
                         for frame in frames(unit, self.values, End::Client, None) {
-                            // That the server is gone is told by what it no longer answers.
+                            // Missing responses show that the server is gone.
                             let _ = sender.send(&frame, reason.as_deref()).await;
                         }
                     }
@@ -378,7 +378,7 @@ impl ReplayClient<'_> {
                     Ok(text) => self.values.text(text).into_bytes(),
                     Err(_) => bytes.to_vec(),
                 };
-                // That the server is gone is told by what it no longer answers.
+                // Missing responses show that the server is gone.
                 let _ = sender.send_raw(&bytes, reason.as_deref()).await;
             }
             _ => self

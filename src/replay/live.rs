@@ -360,7 +360,7 @@ fn path(role: &Role, lock: &Lock) -> Option<(String, String)> {
     (own != usual).then(|| (usual.to_owned(), own.to_owned()))
 }
 
-/// The path where servers of a protocol usually answer.
+/// The path where servers of a protocol usually respond.
 fn usual_path(protocol: &Protocol) -> &'static str {
     let path = protocol.roles.iter().find_map(|role| match role.reach {
         Reach::Url { path, .. } => Some(path),

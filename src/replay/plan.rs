@@ -56,7 +56,7 @@ impl Lookahead {
         Self { steps, queue, bytes: 0, over: false, request_ids, left }
     }
 
-    /// The next step; the ledger has been told of what the server is to say in those that follow.
+    /// The next step; the ledger has the messages that the server is to send in those that follow.
     pub fn take(&mut self, ledger: &mut Ledger) -> Option<Step> {
         while !self.over && self.queue.len() <= LOOKAHEAD && (self.queue.len() < 2 || self.bytes < NEXT_BYTES) {
             match self.steps.step() {
@@ -124,7 +124,7 @@ pub struct ReplayPlan {
     pub cues: Vec<Option<RecordedMessage>>,
     /// The client's step that a step of the server responds to; none for what the server sends unasked.
     pub responds_to: Vec<Option<usize>>,
-    /// For a response, the later requests that were answered before it.
+    /// For a response, the later requests whose responses came before it.
     pub overtaken_by: HashMap<usize, Vec<usize>>,
     /// Whether a step is one of the server that it does by itself, and not because the client left.
     pub performed: Vec<bool>,

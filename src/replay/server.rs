@@ -132,9 +132,9 @@ pub async fn as_server(
     Ok(came.then(|| state.finish()))
 }
 
-/// Hears what comes beside the record, and leaves the client time to read what was answered. That all of it has come is
-/// told by the end of a client that we started: one that is driven is told to end. Where a client uses WebSockets only,
-/// it is told by the end of the last one. Of any other client it is not told: it has a moment.
+/// Receives what comes beside the record, and leaves the client time to read the responses. That all of it has come is
+/// shown by the end of a client that we started: one that is driven is asked to end. Where a client uses WebSockets only,
+/// the end of the last one shows it. For any other client nothing shows it: it has a moment.
 async fn drain(state: &ReplayState, running: Option<&Running>, changes: &mut watch::Receiver<u64>) {
     if let Some(running) = running {
         running.dismiss(true);

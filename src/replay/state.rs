@@ -212,12 +212,12 @@ impl ReplayState {
             }
             None => {
                 let again = self.repeated_match(&mut state, &of, &received);
-                let answering = |step: usize| {
+                let responding = |step: usize| {
                     let ours = self.plan.server_steps.get(conn).into_iter().flatten();
                     ours.copied().filter(|ours| self.plan.responds_to[*ours] == Some(step)).collect()
                 };
                 state.ledger.extra(conn, received);
-                again.map_or(MessageMatch::Unknown, |step| MessageMatch::Again(answering(step), live_id))
+                again.map_or(MessageMatch::Unknown, |step| MessageMatch::Again(responding(step), live_id))
             }
         };
         drop(state);
@@ -359,7 +359,7 @@ impl ReplayState {
             RecordedAct::Returned(returned) => state.returned.contains(&returned.id),
             _ => true,
         });
-        // What the client was told before has to be on its way.
+        // What was sent to the client before has to be on its way.
         let is_sent =
             |step: &usize| !self.plan.performed[*step] || state.sent[*step] || !self.is_ready(&state, *step, frontier);
         let is_sent = (0..next).rev().take(WINDOW).all(|step| is_sent(&step));

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
-use crate::trace::{End, Find, Finder, Kind, NormalisationFacts, Translation};
+use crate::trace::{End, Find, Finder, NormalisationFacts, Translation, ValueKind};
 use crate::uri;
 
 use super::message::patched;
@@ -43,7 +43,7 @@ impl ReplayValues {
 
     /// Says that a port of the record is this one live.
     pub fn port(&mut self, recorded: u16, live: u16) {
-        self.translation.teach(&Kind::Port, &json!(recorded.to_string()), json!(live.to_string()));
+        self.translation.teach(&ValueKind::Port, &json!(recorded.to_string()), json!(live.to_string()));
     }
 
     /// Says which secret a number stands for, unless that is known.
@@ -61,7 +61,7 @@ impl ReplayValues {
         while let Some(step) = steps.step()? {
             let Some(json_value) = step.json() else { continue };
             for find in self.finder.find(&json_value) {
-                if !matches!(find.kind, Kind::Uuid | Kind::Id) {
+                if !matches!(find.kind, ValueKind::Uuid | ValueKind::Id) {
                     continue;
                 }
                 let name = find.value.to_string();
@@ -93,7 +93,7 @@ impl ReplayValues {
     pub fn target(&mut self, recorded: &str) -> String {
         let text = self.translation.text(recorded);
         let (path, query) = text.split_once('?').map_or((text.as_str(), None), |(path, query)| (path, Some(query)));
-        let segment = |segment: &str| match self.translation.one(&Kind::Id, &json!(segment)) {
+        let segment = |segment: &str| match self.translation.one(&ValueKind::Id, &json!(segment)) {
             Some(Value::String(live)) => live,
             _ => segment.to_owned(),
         };
@@ -127,13 +127,15 @@ impl ReplayValues {
         }
     }
 
-    /// Whether something live is what was recorded, as far as can be told without learning from it.
+    /// Whether something live is what was recorded, as far as can be determined without learning from it.
     pub fn fits(&mut self, recorded: &Value, live: &Value) -> bool {
         let expected = self.json(recorded);
         let finds = by_pointer(self.finder.find(recorded));
         let differing = differing(&expected, live);
         differing.iter().all(|pointer| {
-            let made = |find: &Find| matches!(find.kind, Kind::Uuid | Kind::Secret | Kind::Id) && !self.is_learnt(find);
+            let made = |find: &Find| {
+                matches!(find.kind, ValueKind::Uuid | ValueKind::Secret | ValueKind::Id) && !self.is_learnt(find)
+            };
             tolerated(pointer, &expected, live, &finds, &|find| differs_every_run(find) || made(find))
         })
     }
@@ -179,18 +181,18 @@ impl ReplayValues {
             return true;
         }
         match find.kind {
-            Kind::Uri => true,
-            Kind::Id => {
+            ValueKind::Uri => true,
+            ValueKind::Id => {
                 let made = |value: &Value| value.is_number() || value.as_str().is_some_and(has_digit);
                 let alike = live.pointer(&find.place.pointer).is_some_and(made) && made(&find.value);
                 !alike || self.is_learnt(find)
             }
-            Kind::Uuid if find.place.piece.is_some() => {
+            ValueKind::Uuid if find.place.piece.is_some() => {
                 let meaning = self.meaning(find);
                 let live_text = live.pointer(&find.place.pointer).and_then(Value::as_str).zip(meaning.as_str());
                 self.is_learnt(find) && !live_text.is_some_and(|(text, meaning)| text.contains(meaning))
             }
-            Kind::Uuid => self.is_learnt(find),
+            ValueKind::Uuid => self.is_learnt(find),
             _ => false,
         }
     }
@@ -202,13 +204,13 @@ impl ReplayValues {
 
     fn is_learnt(&self, find: &Find) -> bool {
         match find.kind {
-            Kind::Secret => number(find).is_some_and(|number| self.secrets.contains_key(&number)),
+            ValueKind::Secret => number(find).is_some_and(|number| self.secrets.contains_key(&number)),
             _ => self.translation.one(&find.kind, &find.value).is_some(),
         }
     }
 
     fn learn_secrets(&mut self, finds: &[Find], live: &Value) {
-        for find in finds.iter().filter(|find| find.kind == Kind::Secret && find.place.piece.is_none()) {
+        for find in finds.iter().filter(|find| find.kind == ValueKind::Secret && find.place.piece.is_none()) {
             if let (Some(number), Some(Value::String(value))) = (number(find), live.pointer(&find.place.pointer)) {
                 self.secret(number, value);
             }
@@ -276,7 +278,7 @@ fn restore_id(live: &mut Value, id: Value) {
 
 /// Whether a value says nothing of what an implementation does: another run has another one.
 fn differs_every_run(find: &Find) -> bool {
-    matches!(find.kind, Kind::Time | Kind::Duration | Kind::Version | Kind::Pid | Kind::Port)
+    matches!(find.kind, ValueKind::Time | ValueKind::Duration | ValueKind::Version | ValueKind::Pid | ValueKind::Port)
 }
 
 /// What was found, by where it is.
@@ -378,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_said_is_sent_as_its_placeholder_and_told() {
+    fn an_unknown_value_is_sent_as_its_placeholder_and_reported() {
         let mut values = values();
         assert_eq!(values.text("<secret:2**>"), "<secret:2**>");
         assert_eq!(values.unknown(), &BTreeSet::from([2]));
@@ -412,7 +414,7 @@ mod tests {
     #[test]
     fn what_our_side_named_the_live_side_has_to_name_so_too() {
         let mut values = values();
-        values.translation.teach(&Kind::Uuid, &json!(ONE), json!(ONE));
+        values.translation.teach(&ValueKind::Uuid, &json!(ONE), json!(ONE));
         let target = |id: &str| json!({"target": format!("/sessions/{id}/events")});
         assert_eq!(values.difference(&target(ONE), &target(ONE)), None);
         assert!(values.difference(&target(ONE), &target(TWO)).is_some());

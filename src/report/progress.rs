@@ -36,7 +36,7 @@ pub trait Progress: Send + Sync {
         let _ = why;
     }
 
-    /// The processes of a subject, told from other ones by its number, have so many bytes of memory after so many plays.
+    /// The processes of a subject, which has this number, have so many bytes of memory after so many plays.
     fn subject_weighed(&self, subject: u64, plays: u32, bytes: u64) {
         let _ = (subject, plays, bytes);
     }
@@ -77,7 +77,7 @@ impl Lines {
 
     fn line(&self, line: &str) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever stopped reading does not want to know; the run goes on.
+        // A reader that is gone does not want to know; the run goes on.
         let _ = writeln!(out, "{line}");
     }
 }

@@ -1,6 +1,6 @@
 //! The implementation under test: starting it in isolation, finding it, provoking it, stopping it.
 //!
-//! A [`RunDir`] is the place where a subject lives; a [`Running`] is a subject that answers. Whatever
+//! A [`RunDir`] is the place where a subject lives; a [`Running`] is a subject that responds. Whatever
 //! a subject does, [`Running::stop`] and dropping it end its whole process tree within a bound.
 
 mod driver;

@@ -77,7 +77,7 @@ pub(super) async fn wait_for_lockfile(
     }
 }
 
-/// Whether whoever accepts connections at this port is another subject or a wirecert, as far as the system tells: the ports
+/// Whether the process that accepts connections at this port is another subject or a wirecert, as far as the system shows: the ports
 /// of an edition may be few (AMP's guide has a hundred), and other runs may go on beside this one.
 async fn is_of_another(port: u16, process: &SubjectProcess) -> bool {
     if wire::process::is_listening(process.pid(), port) {

@@ -281,7 +281,7 @@ impl Running {
         self.process.is_some()
     }
 
-    /// Whether it is still there: its process, or for one that is not ours, whoever accepts its port.
+    /// Whether it is still there: its process, or for one that is not ours, the process that accepts at its port.
     pub async fn alive(&self) -> bool {
         match &self.process {
             Some(process) => process.exited().is_none() && tree::is_alive(process.pid()),

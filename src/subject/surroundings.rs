@@ -222,14 +222,14 @@ fn this_binary() -> String {
     std::env::current_exe().map_or_else(|_| "wirecert".to_owned(), |path| path.display().to_string())
 }
 
-/// How long a call of a module may take before it is answered with an error.
+/// How long a call of a module may take before the response is an error.
 const MODULE_CALL_TIMEOUT: Duration = if cfg!(test) { Duration::from_secs(2) } else { Duration::from_secs(60) };
 /// The file in which the host reports why it cannot load a module, below the run directory.
 const REFUSAL_FILE: &str = "module-refused.json";
 /// The most that is read of that, in bytes.
 const MAX_REFUSAL: u64 = 1024 * 1024;
 
-/// Why the host cannot answer for a module.
+/// Why the host cannot respond for a module.
 #[derive(Deserialize)]
 struct ModuleRefusal {
     problem: String,

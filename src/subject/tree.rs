@@ -2,7 +2,7 @@
 //!
 //! A process belongs to a subject if it is the one we started, is in its process group, descends from one
 //! that belongs, was seen to belong before, or has the subject's run directory in its environment. On Linux
-//! we are the "child subreaper": whoever loses its parent becomes our child instead of the system's, so that
+//! we are the "child subreaper": a process that loses its parent becomes our child instead of the system's, so that
 //! even a daemon which cleared its environment can be recognised, as a child that nobody of us started: that of a
 //! subject whose run directory it works in, or else of the last subject that is left.
 
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_the_mark_of_one_that_is_gone_and_began_before_is_swept_away() {
+    fn a_process_with_the_mark_of_one_that_is_gone_and_began_before_is_swept_away() {
         let mark = format!("WIRECERT_TEST_MARK={}", std::process::id());
         let sleeper = |mark: &str| {
             let (name, value) = mark.split_once('=').unwrap();

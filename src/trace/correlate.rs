@@ -20,7 +20,7 @@ use crate::uri;
 
 use super::{End, NormalisationFacts};
 
-pub use find::{Find, Finder, Kind, ValueLocation, document};
+pub use find::{Find, Finder, ValueKind, ValueLocation, document};
 
 /// How many values are remembered; beyond that the oldest are dropped.
 const MAX_VALUES: usize = 100_000;
@@ -70,7 +70,7 @@ pub struct ValueLink {
     /// The location of the value.
     pub at: ValueLocation,
     /// The kind of value.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The value, or the piece of the text.
     pub value: Value,
     /// The earlier occurrence.
@@ -105,7 +105,7 @@ impl Correlator {
 
     fn link(&self, sender: Option<End>, find: &Find) -> Option<ValueLink> {
         let seen = self.seen.get(&key(find)?)?;
-        let from = if find.kind == Kind::Id {
+        let from = if find.kind == ValueKind::Id {
             let others = seen.named.iter().flatten().filter(|origin| origin.sender != sender || sender.is_none());
             others.max_by_key(|origin| origin.index)?
         } else {
@@ -127,7 +127,7 @@ impl Correlator {
         }
         let seen =
             self.seen.entry(key).or_insert_with(|| SeenValue { first: origin.clone(), named: Default::default() });
-        if find.kind == Kind::Id {
+        if find.kind == ValueKind::Id {
             let slot = match origin.sender {
                 Some(End::Client) => 0,
                 Some(End::Server) => 1,
@@ -141,11 +141,11 @@ impl Correlator {
 /// The key under which a value is remembered: type and text, so that `1` is not `"1"`; none for folders and durations.
 fn key(find: &Find) -> Option<String> {
     match (&find.kind, &find.value) {
-        (Kind::Folder(_) | Kind::Duration, _) => None,
+        (ValueKind::Folder(_) | ValueKind::Duration, _) => None,
         // UUIDs are equal whatever their case.
-        (Kind::Uuid, Value::String(text)) => Some(text.to_ascii_lowercase()),
+        (ValueKind::Uuid, Value::String(text)) => Some(text.to_ascii_lowercase()),
         // A port is a number in one place and part of a text in the next.
-        (Kind::Port, value) => {
+        (ValueKind::Port, value) => {
             Some(format!("port {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
         }
         (_, Value::String(text)) => Some(format!("\"{text}")),
@@ -196,13 +196,13 @@ impl Translation {
     /// another type is not learnt.
     pub fn learn(&mut self, recorded: &Value, live: &Value) {
         for find in self.finder.find(recorded) {
-            if matches!(find.kind, Kind::Folder(_) | Kind::Duration | Kind::Version) {
+            if matches!(find.kind, ValueKind::Folder(_) | ValueKind::Duration | ValueKind::Version) {
                 continue;
             }
             let Some(value) = self.at(&find.place, recorded, live) else { continue };
             if value != find.value {
                 self.teach(&find.kind, &find.value, value);
-            } else if find.kind == Kind::Id {
+            } else if find.kind == ValueKind::Id {
                 // The newest meaning of an id counts.
                 self.ids.remove(&find.value.to_string());
             }
@@ -210,9 +210,9 @@ impl Translation {
     }
 
     /// Sets the live value of a recorded one.
-    pub fn teach(&mut self, kind: &Kind, recorded: &Value, live: Value) {
+    pub fn teach(&mut self, kind: &ValueKind, recorded: &Value, live: Value) {
         let (table, key) = match (kind, recorded) {
-            (Kind::Id, value) => (&mut self.ids, value.to_string()),
+            (ValueKind::Id, value) => (&mut self.ids, value.to_string()),
             (_, Value::String(text)) => (&mut self.unique, text.clone()),
             (_, value) => (&mut self.unique, value.to_string()),
         };
@@ -252,7 +252,7 @@ impl Translation {
         for (kind, range) in self.finder.pieces(recorded) {
             let piece = &recorded[range.clone()];
             let translated = match &kind {
-                Kind::Folder(name) => self.live_folder(name, piece),
+                ValueKind::Folder(name) => self.live_folder(name, piece),
                 kind => self.one(kind, &piece.into()).map(|value| match value {
                     Value::String(text) => text,
                     value => value.to_string(),
@@ -268,9 +268,9 @@ impl Translation {
     }
 
     /// The live value of a recorded one; none where it was not learnt.
-    pub fn one(&self, kind: &Kind, recorded: &Value) -> Option<Value> {
+    pub fn one(&self, kind: &ValueKind, recorded: &Value) -> Option<Value> {
         match (kind, recorded) {
-            (Kind::Id, value) => self.ids.get(&value.to_string()).cloned(),
+            (ValueKind::Id, value) => self.ids.get(&value.to_string()).cloned(),
             (_, Value::String(text)) => self.unique.get(text).cloned(),
             (_, value) => self.unique.get(&value.to_string()).cloned(),
         }
@@ -323,13 +323,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answers_id_comes_from_the_newest_request_that_had_it() {
+    fn the_id_of_a_response_comes_from_the_newest_request_that_had_it() {
         let mut correlator = Correlator::new(&NormalisationFacts::default());
         correlator.see(Some(End::Client), 0, &json!({"json": {"ask": {"id": "1", "path": "/a"}}}));
         correlator.see(Some(End::Client), 1, &json!({"json": {"ask": {"id": "1", "path": "/b"}}}));
         let links = correlator.see(Some(End::Server), 2, &json!({"json": {"answer": {"id": "1", "n": "1"}}}));
         assert_eq!(places(&links), [("/json/answer/id", None, 1, "/json/ask/id")]);
-        assert_eq!(links[0].kind, Kind::Id);
+        assert_eq!(links[0].kind, ValueKind::Id);
         let links = correlator.see(Some(End::Server), 3, &json!({"json": {"answer": {"id": 1}}}));
         assert!(links.is_empty(), "a number is no text: {links:?}");
     }
@@ -371,12 +371,12 @@ mod tests {
                           "pid": 7, "duration_ms": 5, "version": "1.2.3", "see": "https://tickets.example/T-1"});
         let kinds: Vec<_> = finder.find(&document).into_iter().map(|f| (f.place.pointer, f.kind)).collect();
         let expected = [
-            ("/at", Kind::Time),
-            ("/duration_ms", Kind::Duration),
-            ("/pid", Kind::Pid),
-            ("/see", Kind::Uri),
-            ("/uri", Kind::Folder("workspace".into())),
-            ("/version", Kind::Version),
+            ("/at", ValueKind::Time),
+            ("/duration_ms", ValueKind::Duration),
+            ("/pid", ValueKind::Pid),
+            ("/see", ValueKind::Uri),
+            ("/uri", ValueKind::Folder("workspace".into())),
+            ("/version", ValueKind::Version),
         ];
         let sorted: BTreeSet<_> = kinds.into_iter().collect();
         assert_eq!(sorted, expected.map(|(pointer, kind)| (pointer.to_owned(), kind)).into());

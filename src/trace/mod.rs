@@ -19,7 +19,9 @@ pub(crate) mod strategy;
 mod tail;
 mod traffic;
 
-pub use correlate::{Correlator, Find, Finder, Kind, Translation, ValueLink, ValueLocation, ValueOrigin, document};
+pub use correlate::{
+    Correlator, Find, Finder, Translation, ValueKind, ValueLink, ValueLocation, ValueOrigin, document,
+};
 pub use describe::{describe, summary};
 pub use event::{
     Call, ClientEvent, Direction, End, Event, EventKind, Exited, FileChange, KINDS, Launched, Mark, Output, Returned,

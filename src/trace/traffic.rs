@@ -300,7 +300,7 @@ pub struct Body {
     pub trailers: Vec<(String, String)>,
 }
 
-/// Something in an event stream (HTML standard, section 9.2.6): an event; fields without data, which no client is told
+/// Something in an event stream (HTML standard, section 9.2.6): an event; fields without data, which no client receives
 /// of; or a comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

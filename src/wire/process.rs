@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_listens_at_a_port_is_found_by_either_family_and_at_every_interface() {
+    async fn the_process_that_listens_at_a_port_is_found_by_either_family_and_at_every_interface() {
         for host in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"] {
             let Ok(listener) = TcpListener::bind(host).await else { continue };
             let port = listener.local_addr().unwrap().port();

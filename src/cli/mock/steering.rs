@@ -126,7 +126,7 @@ pub(super) fn steer(socket: &Path, words: &[String], terminal: &mut Terminal) ->
             }
             (None, error) => Err(CliError::usage(error.unwrap_or("the mock gave no reason").to_owned())),
         },
-        // It may go before its answer to `quit` has been read.
+        // It may go before its response to `quit` has been read.
         _ if name == "quit" && response.is_empty() => Ok(Exit::OK),
         _ => Err(CliError::unjudged(format!("the mock at {} did not answer", socket.display()))),
     }

@@ -230,7 +230,7 @@ impl ScenarioBuilder {
             self.too_long = true;
             return;
         }
-        // What is told at a landmark belongs to the connection that it names.
+        // What a landmark reports belongs to the connection that it names.
         let landmark = conn.is_none() && self.spec.role.observations.iter().any(|kind| kind.on_connection);
         let named = |args: &Map<String, Value>| args.get("on").and_then(Value::as_str).unwrap_or(MAIN).to_owned();
         let conn = match &element {
@@ -355,7 +355,7 @@ impl ScenarioBuilder {
     fn returned(&mut self, index: u64, returned: &Returned) -> Option<ScenarioElement> {
         let label = self.calls.get(&returned.id).filter(|_| !returned.unsupported)?;
         let selectors = args([("to", Some(label.as_str().into()))]);
-        // What a client's own API makes of an answer is its own matter; whether it failed is not.
+        // What a client's own API makes of a response is its own matter; whether it failed is not.
         let error = returned.error.as_ref().map(|_| json!({}));
         // What no traffic led to had causes that the trace does not tell, such as a lockfile that was not there.
         let element =

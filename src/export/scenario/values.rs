@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::protocol::scenario_element::{ScenarioElement, word};
-use crate::trace::{Correlator, End, Finder, Kind, NormalisationFacts, ValueLocation};
+use crate::trace::{Correlator, End, Finder, NormalisationFacts, ValueKind, ValueLocation};
 use crate::uri;
 
 use super::play::ScenarioItem;
@@ -107,15 +107,15 @@ impl ScenarioValues {
         for (n, (kind, range)) in self.finder.pieces(text).into_iter().enumerate() {
             let before = &text[from..range.start];
             match kind {
-                Kind::Folder(name) if name == "workspace" && before.ends_with("file://") => {
+                ValueKind::Folder(name) if name == "workspace" && before.ends_with("file://") => {
                     rendered += &escaped(before.strip_suffix("file://").unwrap_or_default());
                     rendered += "${workspace_uri}";
                 }
-                Kind::Folder(name) => {
+                ValueKind::Folder(name) => {
                     rendered += &escaped(before);
                     rendered += &format!("${{{name}}}");
                 }
-                Kind::Secret if self.token && text[range.clone()].trim_end_matches(['*', '>']) == "<secret:1" => {
+                ValueKind::Secret if self.token && text[range.clone()].trim_end_matches(['*', '>']) == "<secret:1" => {
                     rendered += &escaped(before);
                     rendered += if before.ends_with('=') { "${token_encoded}" } else { "${token}" };
                 }
@@ -156,7 +156,7 @@ impl ScenarioValues {
             Value::Number(_) => {
                 let found = self.finder.find(&Value::Object(Map::from_iter([(key.to_owned(), value.clone())])));
                 match found.first() {
-                    Some(find) if find.kind.is_volatile() || find.kind == Kind::Id => json!({ "$type": "number" }),
+                    Some(find) if find.kind.is_volatile() || find.kind == ValueKind::Id => json!({ "$type": "number" }),
                     _ => value.clone(),
                 }
             }
@@ -194,16 +194,16 @@ impl ScenarioValues {
         let found = self.finder.find(&Value::Object(Map::from_iter([(key.to_owned(), text.into())])));
         if let Some(find) = found.iter().find(|find| find.place.piece.is_none() && find.kind.is_volatile()) {
             return match find.kind {
-                Kind::Uuid => json!({ "$uuid": true }),
-                Kind::Time if text.contains('T') && !text.contains("GMT") => json!({ "$timestamp": true }),
+                ValueKind::Uuid => json!({ "$uuid": true }),
+                ValueKind::Time if text.contains('T') && !text.contains("GMT") => json!({ "$timestamp": true }),
                 _ => json!({ "$type": "string" }),
             };
         }
         // An id that the subject gave is another one in another run.
-        if found.iter().any(|find| find.place.piece.is_none() && find.kind == Kind::Id) {
+        if found.iter().any(|find| find.place.piece.is_none() && find.kind == ValueKind::Id) {
             return json!({ "$type": "string" });
         }
-        let differs = found.iter().any(|find| find.kind.is_volatile() && !matches!(find.kind, Kind::Folder(_)));
+        let differs = found.iter().any(|find| find.kind.is_volatile() && !matches!(find.kind, ValueKind::Folder(_)));
         if differs || text.len() > LONG {
             return json!({ "$type": "string" });
         }
@@ -217,9 +217,9 @@ impl ScenarioValues {
 }
 
 /// A capture of what is there, with what it is known to be.
-pub fn capture(name: &str, kind: &Kind) -> Value {
+pub fn capture(name: &str, kind: &ValueKind) -> Value {
     match kind {
-        Kind::Uuid => json!({ "$capture": { "as": name, "is": { "$uuid": true } } }),
+        ValueKind::Uuid => json!({ "$capture": { "as": name, "is": { "$uuid": true } } }),
         _ => json!({ "$capture": name }),
     }
 }
@@ -272,7 +272,7 @@ fn is_path(value: &Value) -> bool {
 #[derive(Default)]
 pub struct Links {
     /// Of observations: JSON pointers into their fields, and the variables.
-    pub captures: BTreeMap<usize, BTreeMap<String, (String, Kind)>>,
+    pub captures: BTreeMap<usize, BTreeMap<String, (String, ValueKind)>>,
     /// Of steps: places in their parameters, and the variables.
     pub uses: BTreeMap<usize, BTreeMap<ValueLocation, String>>,
     /// Of observations: JSON pointers into their fields where a value of ours came back, and the variable that it was
@@ -298,7 +298,7 @@ pub fn find_links(items: &[ScenarioItem], subject: End, known: &NormalisationFac
                 }
                 for (field, name) in finds {
                     let entry = links.captures.entry(at).or_default();
-                    entry.insert(format!("/{field}"), (format!("of-{name}"), Kind::Id));
+                    entry.insert(format!("/{field}"), (format!("of-{name}"), ValueKind::Id));
                 }
             }
             ScenarioElement::Step { args, found, .. } => {
@@ -309,7 +309,7 @@ pub fn find_links(items: &[ScenarioItem], subject: End, known: &NormalisationFac
                 for link in correlator.see(Some(other(subject)), index, &Value::Object(args.clone())) {
                     // Only whole values can be captured, and constants that look like an id need not be.
                     let is_capturable = link.from.sender == Some(subject) && link.from.place.piece.is_none();
-                    if !is_capturable || link.kind == Kind::Port {
+                    if !is_capturable || link.kind == ValueKind::Port {
                         continue;
                     }
                     let Ok(from) = usize::try_from(link.from.index) else { continue };

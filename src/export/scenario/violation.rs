@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::scenario_element::{ScenarioElement, word};
 use crate::protocol::{ObservationKind, Role};
-use crate::trace::{Awaited, AwaitedPart, Finder, Kind, NormalisationFacts};
+use crate::trace::{Awaited, AwaitedPart, Finder, NormalisationFacts, ValueKind};
 
 use super::ScenarioGoal;
 use super::builder::{FindingEvidence, MAIN, ScenarioBuilder};
@@ -136,7 +136,7 @@ fn named(role: &Role, item: &ScenarioItem, field: &str) -> bool {
     kind.is_some_and(|kind| kind.fields.iter().any(|known| known.name == field))
 }
 
-/// What the message must not be: one that has at the place of the fault what it had there, or nothing again. An answer of
+/// What the message must not be: one that has at the place of the fault what it had there, or nothing again. A response of
 /// another kind may have no such place.
 fn pattern(goal: &ScenarioGoal, evidence: Option<&FindingEvidence>, known: &NormalisationFacts) -> Option<Value> {
     let json = evidence?.json.as_ref()?;
@@ -302,7 +302,8 @@ impl FailedExpectation<'_> {
 
     /// A value of the recorded play for another run; none where it speaks of what differs from run to run.
     fn again(&self, value: &Value) -> Option<Value> {
-        let differs = |kind: &Kind| kind.is_volatile() && !matches!(kind, Kind::Folder(_)) || *kind == Kind::Id;
+        let differs =
+            |kind: &ValueKind| kind.is_volatile() && !matches!(kind, ValueKind::Folder(_)) || *kind == ValueKind::Id;
         let found = Finder::new(self.known).find(value);
         let same = value.to_string().len() <= 10 * LARGE && !found.iter().any(|find| differs(&find.kind));
         same.then(|| self.values.sent(value, &mut String::new(), None))

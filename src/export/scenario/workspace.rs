@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_corner_of_ours_comes_before_what_is_said_and_that_before_what_is_common() {
+    fn a_scenario_folder_of_ours_comes_before_what_is_declared_and_that_before_what_is_common() {
         let mut paths = WorkspacePaths::default();
         paths.learn(&json!({"path": "/home/me/p/a.txt", "uris": ["file:///home/me/p/b.txt", "/other/place/c"]}), 1);
         assert_eq!(paths.folders(true), [("workspace".to_owned(), "/home/me/p".to_owned())]);

@@ -334,7 +334,7 @@ async fn client_gone(channel: &ReplyChannel) {
     }
 }
 
-/// The recorded answer to a handshake. The proof that it makes from the request's key is made from the live key, where
+/// The recorded response to a handshake. The proof that it makes from the request's key is made from the live key, where
 /// the recorded one was right.
 fn handshake_reply(
     recorded: &Head,

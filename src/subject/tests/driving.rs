@@ -46,7 +46,7 @@ async fn one_process_lives_once_for_each_trace() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_answer_or_ends_instead_does_not_live_again() {
+async fn one_that_does_not_respond_or_ends_instead_does_not_live_again() {
     for script in
         ["while read -r line; do :; done", "read -r line; exit 0", "read -r line; echo '{\"reset\":1}'; read -r line"]
     {

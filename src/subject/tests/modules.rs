@@ -1,4 +1,4 @@
-//! Subjects that are JavaScript modules: how they answer, and what is reported where they cannot be loaded.
+//! Subjects that are JavaScript modules: how they respond, and what is reported where they cannot be loaded.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -64,9 +64,9 @@ async fn refusal(spec: &SubjectSpec) -> (String, String, Vec<String>) {
 async fn http(running: &Running, request: &str) -> (u16, Value) {
     let mut stream = TcpStream::connect(("127.0.0.1", running.lock().unwrap().port)).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
     (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
 }
 
@@ -77,13 +77,13 @@ async fn post(running: &Running, body: &str) -> (u16, Value) {
 }
 
 async fn ask(running: &Running, request: Value) -> Value {
-    let (status, answer) = post(running, &request.to_string()).await;
+    let (status, response) = post(running, &request.to_string()).await;
     assert_eq!(status, 200);
-    answer
+    response
 }
 
 #[tokio::test]
-async fn modules_of_every_kind_answer() {
+async fn modules_of_every_kind_respond() {
     for (name, text) in [
         ("esm.mjs", "export default { meta: () => ({ name: 'it' }) }"),
         ("plain.cjs", "module.exports = { meta: async () => ({ name: 'it' }) }"),
@@ -104,7 +104,7 @@ async fn modules_of_every_kind_answer() {
 async fn a_call_gets_its_own_settings_or_else_fresh_ones_of_the_file() {
     let text = "export default { meta: (params, s) => (s.n = (s.n ?? 0) + 1, { name: '', params, s }) }";
     let file = File::new("settings.mjs", text);
-    let seen = |answer: Value| answer["result"]["s"].clone();
+    let seen = |response: Value| response["result"]["s"].clone();
     let (running, _run_dir, _) = file.start(Some(json!({"n": 5}))).await;
     assert_eq!(seen(ask(&running, json!({"method": "meta"})).await), json!({"n": 6}));
     assert_eq!(seen(ask(&running, json!({"method": "meta"})).await), json!({"n": 6}));
@@ -159,8 +159,8 @@ async fn what_a_module_throws_or_prints_is_evidence_and_no_crash() {
 async fn a_promise_that_never_settles_is_answered_with_an_error() {
     let file = File::new("wild.mjs", WILD);
     let (running, _run_dir, _) = file.start(None).await;
-    let answer = ask(&running, json!({"method": "items", "params": {"message": "wait"}})).await;
-    assert_eq!(answer["error"]["message"], "its promise did not settle within 2000 ms");
+    let response = ask(&running, json!({"method": "items", "params": {"message": "wait"}})).await;
+    assert_eq!(response["error"]["message"], "its promise did not settle within 2000 ms");
     running.stop().await;
 }
 
@@ -194,7 +194,7 @@ async fn calls_do_not_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn what_a_module_has_no_answer_to_is_an_error() {
+async fn a_method_that_a_module_lacks_is_an_error() {
     let file = File::new("small.mjs", "export default { meta: () => ({ name: 'small' }) }");
     let (running, _run_dir, _) = file.start(None).await;
     for (body, status, code) in [
@@ -208,8 +208,8 @@ async fn what_a_module_has_no_answer_to_is_an_error() {
         ("{", 400, -32700),
         ("", 400, -32700),
     ] {
-        let (seen, answer) = post(&running, body).await;
-        assert_eq!((seen, answer["error"]["code"].as_i64()), (status, Some(code)), "{body}");
+        let (seen, response) = post(&running, body).await;
+        assert_eq!((seen, response["error"]["code"].as_i64()), (status, Some(code)), "{body}");
     }
     for (line, status) in [("GET /", 405), ("POST /other", 404), ("DELETE /", 405)] {
         let request = format!("{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");

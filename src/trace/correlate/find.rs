@@ -90,7 +90,7 @@ pub struct ValueLocation {
 
 /// The kind of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ValueKind {
     /// A UUID.
     Uuid,
     /// A time: RFC 3339, the date of an HTTP header, or milliseconds since 1970.
@@ -113,7 +113,7 @@ pub enum Kind {
     Uri,
 }
 
-impl Kind {
+impl ValueKind {
     /// Whether such a value always differs from run to run. An id or a URI may be a constant.
     pub fn is_volatile(&self) -> bool {
         !matches!(self, Self::Id | Self::Uri)
@@ -128,7 +128,7 @@ pub struct Find {
     /// The key of the value: the last part of its pointer that is no index; empty at the top.
     pub key: String,
     /// The kind of value.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The value, or the piece of the text.
     pub value: Value,
 }
@@ -153,7 +153,7 @@ impl Finder {
     }
 
     /// The volatile pieces of a text, in order: their kinds and byte ranges.
-    pub fn pieces(&self, text: &str) -> Vec<(Kind, std::ops::Range<usize>)> {
+    pub fn pieces(&self, text: &str) -> Vec<(ValueKind, std::ops::Range<usize>)> {
         let pieces = self.volatile.pieces(text);
         pieces.into_iter().map(|(piece, range)| (kind_of(piece), range)).collect()
     }
@@ -181,8 +181,8 @@ impl Finder {
             Value::Number(number) => {
                 let kind = match self.volatile.number_kind(key, number) {
                     Some(piece) => kind_of(piece),
-                    None if is_duration(key) => Kind::Duration,
-                    None if is_identity(key) => Kind::Id,
+                    None if is_duration(key) => ValueKind::Duration,
+                    None if is_identity(key) => ValueKind::Id,
                     None => return,
                 };
                 let place = ValueLocation { pointer: pointer.clone(), piece: None };
@@ -200,17 +200,17 @@ impl Finder {
             value: value.into(),
         };
         if self.volatile.is_version(key, text) {
-            found.push(find(None, Kind::Version, text));
+            found.push(find(None, ValueKind::Version, text));
             return;
         }
         let pieces = self.pieces(text);
         match &pieces[..] {
-            [(kind, range)] if *range == (0..text.len()) && !matches!(kind, Kind::Folder(_)) => {
+            [(kind, range)] if *range == (0..text.len()) && !matches!(kind, ValueKind::Folder(_)) => {
                 found.push(find(None, kind.clone(), text));
             }
             [] if text.is_empty() => {}
-            [] if is_identity(key) => found.push(find(None, Kind::Id, text)),
-            [] if is_uri(text) => found.push(find(None, Kind::Uri, text)),
+            [] if is_identity(key) => found.push(find(None, ValueKind::Id, text)),
+            [] if is_uri(text) => found.push(find(None, ValueKind::Uri, text)),
             pieces => {
                 for (n, (kind, range)) in pieces.iter().enumerate() {
                     found.push(find(Some(n), kind.clone(), &text[range.clone()]));
@@ -220,14 +220,14 @@ impl Finder {
     }
 }
 
-fn kind_of(piece: VolatilePiece) -> Kind {
+fn kind_of(piece: VolatilePiece) -> ValueKind {
     match piece {
-        VolatilePiece::Uuid => Kind::Uuid,
-        VolatilePiece::Time | VolatilePiece::Date => Kind::Time,
-        VolatilePiece::Secret => Kind::Secret,
-        VolatilePiece::Port => Kind::Port,
-        VolatilePiece::Pid => Kind::Pid,
-        VolatilePiece::Folder(name) => Kind::Folder(name),
+        VolatilePiece::Uuid => ValueKind::Uuid,
+        VolatilePiece::Time | VolatilePiece::Date => ValueKind::Time,
+        VolatilePiece::Secret => ValueKind::Secret,
+        VolatilePiece::Port => ValueKind::Port,
+        VolatilePiece::Pid => ValueKind::Pid,
+        VolatilePiece::Folder(name) => ValueKind::Folder(name),
     }
 }
 

@@ -222,8 +222,8 @@ fn credentials_in_the_head_of_a_request_are_hidden_there_and_where_they_come_bac
     let headers = vec![("authorization".into(), "Bearer correct-horse".into()), ("X-Api-Key".into(), "k".into())];
     let raw = b"POST /v1?auth=pass%2Fphrase HTTP/1.1\nAuthorization:  Bearer correct-horse\n\n";
     let request = EventKind::HttpRequest(HttpRequest { start, headers, raw: Some(raw[..].into()), tcp: 1 });
-    let answer = EventKind::StreamEvent(StreamEvent::data("you said correct-horse and pass/phrase"));
-    let events = recorded(&[], vec![request, answer]);
+    let response = EventKind::StreamEvent(StreamEvent::data("you said correct-horse and pass/phrase"));
+    let events = recorded(&[], vec![request, response]);
     for event in &events {
         let found = contents(event);
         assert!(!contains(&found, b"horse") && !contains(&found, b"phrase"), "{event:?}");

@@ -25,7 +25,7 @@ impl Handler for Play {
         }
     }
 
-    async fn handle(&self, request: Received, mut answer: Responder) {
+    async fn handle(&self, request: Received, mut responder: Responder) {
         let ok = Response::new("200 OK");
         let pieces = || vec![Piece::now("ab"), Piece::after(Duration::from_millis(5), "cd")];
         let flawed = |response: Response| response.deliberate(Some("flaw"));
@@ -37,7 +37,7 @@ impl Handler for Play {
             "/until-close" => ok.header("Connection", "close").content(Content::Raw(pieces())),
             "/empty" => Response::new("204 No Content"),
             "/early" => {
-                answer.interim(&Response::new("103 Early Hints").header("Link", "<x>")).await.expect("sent");
+                responder.interim(&Response::new("103 Early Hints").header("Link", "<x>")).await.expect("sent");
                 ok.text("late")
             }
             "/too-long" => flawed(ok.header("Content-Length", "2").text("abcd")),
@@ -51,11 +51,11 @@ impl Handler for Play {
                 Response { manner, ..ok.text("abcd") }
             }
             "/no-http" => flawed(Response { raw: Some(b"hello there\r\n\r\n".to_vec()), ..ok }),
-            "/reset" => return answer.reset(Some("flaw")),
-            "/close" => return answer.close(None),
-            "/never" => return answer.never(Some("flaw")),
+            "/reset" => return responder.reset(Some("flaw")),
+            "/close" => return responder.close(None),
+            "/never" => return responder.never(Some("flaw")),
             "/events" => {
-                let mut stream = answer.start(&Response::event_stream()).await.expect("sent");
+                let mut stream = responder.start(&Response::event_stream()).await.expect("sent");
                 for n in 0..3 {
                     stream.event(&StreamEvent::data(n.to_string())).await.expect("sent");
                 }
@@ -66,7 +66,7 @@ impl Handler for Play {
             _ => ok.text(request.head.path()),
         };
         // Fails where the client is gone on purpose.
-        let _ = answer.send(&response).await;
+        let _ = responder.send(&response).await;
     }
 
     async fn upgrade(&self, request: websocket::Request) {
@@ -112,9 +112,9 @@ impl Both {
     async fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = TcpStream::connect(self.server.address().to_string()).await.expect("it listens");
         stream.write_all(bytes).await.expect("sent");
-        let mut answer = vec![];
-        timeout(Duration::from_secs(20), stream.read_to_end(&mut answer)).await.expect("it ends").expect("read");
-        String::from_utf8_lossy(&answer).into_owned()
+        let mut response = vec![];
+        timeout(Duration::from_secs(20), stream.read_to_end(&mut response)).await.expect("it ends").expect("read");
+        String::from_utf8_lossy(&response).into_owned()
     }
 }
 
@@ -133,7 +133,7 @@ async fn both_ends_record_the_same_exchange_and_keep_the_connection() {
     let both = both().await;
     let request = Request::new("POST", "/echo").json(&json!({"a": 1}));
     for _ in 0..2 {
-        let whole = both.exchange(&request).await.expect("an answer");
+        let whole = both.exchange(&request).await.expect("a response");
         assert_eq!(whole.head.status(), Some(200));
         assert_eq!(whole.message.and_then(|m| m.json), Some(json!({"a": 1})));
     }
@@ -202,7 +202,7 @@ async fn what_a_server_breaks_is_told_and_recorded_and_marked_as_its_purpose() {
 }
 
 #[tokio::test]
-async fn an_answer_that_never_comes_is_given_up_in_time() {
+async fn a_response_that_never_comes_is_given_up_in_time() {
     let both = both_within(Limits { head_within: Duration::from_millis(50), ..Limits::default() }).await;
     let within = Duration::from_millis(50);
     assert_eq!(both.get("/never").await, Err(Broken::Late { part: "head", within }));
@@ -262,7 +262,7 @@ async fn a_request_may_be_sent_in_any_way() {
     let wrong = Request { raw: Some(b"what?\r\n\r\n".to_vec()), ..Request::new("", "") };
     assert_eq!(both.exchange(&wrong).await.expect("whole").head.status(), Some(400));
     let closing = Request { ending: Ending::Close, ..post().json(&json!([3])) };
-    assert_eq!(both.exchange(&closing).await.expect("whole").body, b"[3]", "half a connection is enough to answer on");
+    assert_eq!(both.exchange(&closing).await.expect("whole").body, b"[3]", "half a connection is enough to respond on");
     let short = post().header("Content-Length", "100").content(Content::Raw(vec![Piece::now("x")]));
     let short = Request { ending: Ending::Close, ..short };
     assert_eq!(both.exchange(&short).await, Err(Broken::Closed { how: Closed::Eof, reused: false }));
@@ -271,14 +271,14 @@ async fn a_request_may_be_sent_in_any_way() {
 }
 
 #[tokio::test]
-async fn requests_in_a_row_are_answered_in_order() {
+async fn responses_to_requests_in_a_row_come_in_order() {
     let both = both().await;
-    let answers = both
+    let responses = both
         .raw(b"GET /1 HTTP/1.1\r\n\r\nPOST /2 HTTP/1.1\r\nContent-Length: 1\r\n\r\nx\r\nGET /3 HTTP/1.0\r\n\r\n")
         .await;
     let bodies: Vec<&str> =
-        answers.split("\r\n\r\n").skip(1).map(|text| text.split("HTTP/").next().unwrap_or("")).collect();
-    assert_eq!(bodies, ["/1", "/2", "/3"], "{answers}");
+        responses.split("\r\n\r\n").skip(1).map(|text| text.split("HTTP/").next().unwrap_or("")).collect();
+    assert_eq!(bodies, ["/1", "/2", "/3"], "{responses}");
     assert_eq!(both.server_trace.words_of("x3")[..2], ["→ bytes \\r\\n", "→ GET /3 HTTP/1.0"]);
 }
 
@@ -294,8 +294,8 @@ async fn what_is_no_request_is_refused_and_recorded() {
         (&huge, "HTTP/1.1 431 "),
     ];
     for (bytes, status) in cases {
-        let answer = both.raw(bytes).await;
-        assert!(answer.starts_with(status), "{answer}");
+        let response = both.raw(bytes).await;
+        assert!(response.starts_with(status), "{response}");
     }
     assert_eq!(both.server_trace.words_of("x1")[..2], ["→ connected", "→ bytes \\x16\\x03\\x01\\x00"]);
 }
@@ -338,11 +338,11 @@ async fn a_server_that_closes_takes_nothing_new_and_finishes_what_has_begun() {
     server.close();
     // Neither on the connection that was kept alive nor on a new one.
     for fresh in [false, true] {
-        let answer = match client.send(None, &Request { fresh, ..Request::new("GET", "/") }).await {
+        let response = match client.send(None, &Request { fresh, ..Request::new("GET", "/") }).await {
             Ok(exchange) => exchange.whole().await.is_ok(),
             Err(_) => false,
         };
-        assert!(!answer, "fresh: {fresh}");
+        assert!(!response, "fresh: {fresh}");
     }
     let mut whole = std::pin::pin!(held.whole());
     assert!(timeout(Duration::from_millis(20), &mut whole).await.is_err(), "it was cut");

@@ -176,7 +176,7 @@ fn what_cannot_be_understood_stands_as_the_bytes_that_it_is() {
 }
 
 #[test]
-fn exchanges_are_named_one_by_one_also_where_requests_come_before_the_answers() {
+fn exchanges_are_named_one_by_one_also_where_requests_come_before_the_responses() {
     let two = format!("{GET}POST /b HTTP/1.1\r\nContent-Length: 2\r\n\r\nxy");
     let responses = "HTTP/1.1 204 No\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
     let events = recorded(
@@ -232,7 +232,7 @@ fn a_stream_is_told_event_by_event_and_a_client_that_leaves_it_too() {
 }
 
 #[test]
-fn an_answer_that_is_as_long_as_the_connection_is_whole_with_its_end_and_one_that_is_cut_is_not() {
+fn a_response_that_is_as_long_as_the_connection_is_whole_with_its_end_and_one_that_is_cut_is_not() {
     let complete = recorded(
         true,
         &[bytes(ToServer, GET), bytes(ToClient, "HTTP/1.0 200 OK\r\n\r\nabc"), Traffic::Closed(ToClient, Closed::Eof)],
