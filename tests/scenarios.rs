@@ -44,7 +44,7 @@ fn named_by_rules(protocol: &str) -> BTreeSet<String> {
     let folders = [protocols.join(protocol).join("rules"), protocols.join("http")];
     let mut texts: Vec<String> = folders.iter().flat_map(|folder| texts(folder)).collect();
     // The table of error codes, each with its requirement.
-    texts.extend(fs::read_to_string(protocols.join(protocol).join("words.rs")));
+    texts.extend(fs::read_to_string(protocols.join(protocol).join("endpoints.rs")));
     let literal = Regex::new(r#""([a-z0-9-]+/[a-z0-9-]+)""#).expect("a sound expression");
     let named = texts.iter().flat_map(|text| literal.captures_iter(text).map(|found| found[1].to_owned()));
     // The rule on the members of events goes by their table.

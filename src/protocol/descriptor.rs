@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::format::{Field, fields_of};
 use crate::trace::End;
 
-use super::{Attribution, Edition, ObservationKind, Requirement, Verb, words};
+use super::{Attribution, Edition, ObservationKind, Requirement, words};
 
 /// [`Role::patience`] with a subject whose protocol has no time of its own.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -97,6 +97,10 @@ impl Role {
         self.subject == End::Client
     }
 }
+
+/// A verb or stimulus: a word of the scenario language that a role brings with it, and the shape of its parameters. It is
+/// a variant of an enum that derives `Deserialize` and `JsonSchema`, and that whoever performs it reads.
+pub type Verb = Field;
 
 /// How a subject and its peer find each other.
 pub enum Reach {

@@ -6,8 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::protocol::{MessageSort, MessageSummary};
 use crate::trace::{Direction, Event, EventKind, Message};
 
-use super::editions::AmpEdition;
-use super::names::Method;
+use super::editions::{AmpEdition, Method};
 
 /// The form of whole messages (docs/amp.md, Messages; quick reference, section 4).
 #[derive(Clone, Copy, Debug)]

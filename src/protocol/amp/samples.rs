@@ -8,8 +8,7 @@ use crate::matcher::Schemas as _;
 use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Script, Sent, whole};
 use crate::trace::End;
 
-use super::editions::{AmpEdition, ResultForm};
-use super::names::Method;
+use super::editions::{AmpEdition, Method, ResultForm};
 
 /// The token in examples.
 const TOKEN: &str = "example-token-for-tests-only";

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use super::requirements::doc;
-use super::rules::members::{
+use super::members::{
     AMOUNT, COUNT, DIAGNOSTICS, FILLED, MOMENT, NUMBER_OR_NULL, OBJECT, OPTIONS, SPAN, STRING, USAGE,
 };
+use super::requirements::doc;
 use crate::protocol::Requirement;
 use crate::protocol::http::rule_context::{Member, Type};
 

@@ -4,13 +4,12 @@
 
 mod attribution;
 mod client_attribution;
-mod client_role;
-pub mod described;
+mod endpoints;
 mod events;
-mod message_summary;
+mod members;
 mod observer;
 mod requirements;
-mod role;
+pub mod roles;
 mod rules;
 mod samples;
 mod schemas;
@@ -18,21 +17,20 @@ mod schemas;
 mod testing;
 mod to_scenario;
 pub mod verbs;
-mod words;
 
 use crate::trace::End;
 
 use super::Protocol;
-use super::http::edition::HttpEdition;
+use super::edition::HttpEdition;
 
+pub use endpoints::{CODES, ENDPOINTS, Endpoint, Route, STATUSES};
 pub use events::{EVENTS, EventType, find as find_event};
-pub use words::{CODES, ENDPOINTS, Endpoint, Route, STATUSES};
 
 /// Amplifier 2025-12-09.
 pub static PROTOCOL: Protocol = Protocol {
     name: "amplifier",
     editions: &[&V2025_12_09],
-    roles: &[role::AMPLIFIER_SERVER, client_role::AMPLIFIER_CLIENT],
+    roles: &[roles::AMPLIFIER_SERVER, roles::AMPLIFIER_CLIENT],
     secret_keys: SECRET_KEYS,
     requirements: requirements::all,
 };
@@ -48,7 +46,7 @@ static V2025_12_09: HttpEdition = HttpEdition {
         End::Server => Box::new(to_scenario::ServerToScenario::new()),
         End::Client => Box::new(to_scenario::ClientToScenario::new()),
     },
-    summarize: message_summary::summarize,
+    summarize: endpoints::summarize,
     message_types: samples::types,
     conversation: samples::around,
     flows: samples::flows,

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::endpoints::{CODES, STATUSES};
 use super::events::EVENTS;
-use super::words::{CODES, STATUSES};
 use crate::matcher::Schemas;
 use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Script, whole};
 use crate::trace::End;

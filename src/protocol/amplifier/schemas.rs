@@ -8,7 +8,7 @@
 use include_dir::include_dir;
 use serde_json::Value;
 
-use crate::protocol::schema_folder::SchemaFolder;
+use crate::protocol::edition::SchemaFolder;
 
 use super::events::{EVENTS, any_schema};
 

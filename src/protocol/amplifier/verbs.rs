@@ -13,8 +13,8 @@ use crate::protocol::http::verbs::{
 };
 use crate::protocol::words::{Deliberate, OpenTcp, ResponsePolicy, Split};
 
-use super::described::Prompts;
-use super::words::ENDPOINTS;
+use super::endpoints::ENDPOINTS;
+use super::roles::Prompts;
 
 /// What the client does, in scenarios of the role `amplifier-server`.
 #[derive(Debug, Deserialize, JsonSchema)]

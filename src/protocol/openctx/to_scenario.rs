@@ -12,8 +12,8 @@ use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse};
 
-use super::client_role::OPENCTX_CLIENT;
 use super::observer::OpenCtxObserver;
+use super::roles::OPENCTX_CLIENT;
 
 /// Tells again what a client of ours asked of a provider.
 pub struct ServerToScenario {

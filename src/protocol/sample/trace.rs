@@ -12,7 +12,7 @@ use crate::trace::{
     Payload, StreamEvent,
 };
 
-use super::types::{Carrier, MessageType, SampleStep, Sent};
+use super::{Carrier, MessageType, SampleStep, Sent};
 
 /// Microseconds between two events.
 const STEP: u64 = 100;

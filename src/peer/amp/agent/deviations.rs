@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
 use crate::peer::deviation::{DeviationTable, includes};
-use crate::protocol::amp::names::Method;
+use crate::protocol::amp::editions::Method;
 
 use super::flaws::{connection, messages};
 use super::freedoms::FREEDOMS;

@@ -8,9 +8,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::peer::PeerError;
 use crate::protocol::amp::PROBE;
-use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::editions::{AmpEdition, Method};
 use crate::protocol::amp::envelope::response_id;
-use crate::protocol::amp::names::Method;
 use crate::wire::websocket::{FrameSpec, Piece, Receiver, SendError, SendOptions, Sender, Socket};
 
 use super::amp_client::MAIN;

@@ -1,7 +1,7 @@
 //! Client requirements on discovery (which lockfiles the client finds, believes and prefers, and how it comes back to
 //! an editor), on connection (its handshake, the token in it, and what it makes of the response), and on framing.
 
-use super::catalogue::{Table, cli, guide, http, rfc, table};
+use super::{Table, cli, guide, http, rfc, table};
 
 pub const TABLES: &[Table] = &[
     FOUND,

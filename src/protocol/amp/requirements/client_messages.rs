@@ -4,7 +4,7 @@
 //!
 //! The caller is whoever uses the client: the agent, or the program that drives it.
 
-use super::catalogue::{Table, cli, guide, json, rfc, table};
+use super::{Table, cli, guide, json, rfc, table};
 
 pub const TABLES: &[Table] = &[
     REQUESTS,

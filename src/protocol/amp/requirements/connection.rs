@@ -2,7 +2,7 @@
 //! connection (the token and the handshake), and on framing (what RFC 6455 asks of frames, and what the editions
 //! carry in them).
 
-use super::catalogue::{Table, cli, guide, rfc, table};
+use super::{Table, cli, guide, rfc, table};
 
 pub const TABLES: &[Table] =
     &[DISCOVERY, LIFECYCLE, TOKEN, HANDSHAKE, FRAMES_SENT, CONTROL_FRAMES, FRAMES_RECEIVED, FRAMES_REFUSED];

@@ -1,6 +1,6 @@
 //! Server requirements on the envelope (how requests, responses and notifications are wrapped) and on the methods.
 
-use super::catalogue::{Table, cli, guide, json, table, uri};
+use super::{Table, cli, guide, json, table, uri};
 
 pub const TABLES: &[Table] = &[
     ENVELOPE_RESPONSES,

@@ -1,6 +1,6 @@
 //! Server requirements on the notifications, and on robustness: one bad client harms nobody else.
 
-use super::catalogue::{Table, cli, guide, rfc, table};
+use super::{Table, cli, guide, rfc, table};
 
 pub const TABLES: &[Table] = &[SELECTION, VISIBLE_FILES, MESSAGE, PROMPT, METADATA, OTHER_CLIENTS, SAME_CLIENT];
 

@@ -6,11 +6,9 @@ use serde_json::json;
 
 use crate::protocol::rfc6455::may_be_sent;
 use crate::protocol::{Judgements, Rule, ViolationDetail};
-use crate::trace::opcode;
-use crate::trace::{Closed, Direction, End, Event, EventKind, Frame};
+use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, opcode};
 
-use super::OVERDUE;
-use super::shared::{ConnectionStates, RequirementIndex, omitting_end};
+use super::{ConnectionStates, OVERDUE, RequirementIndex, omitting_end};
 
 /// So many pings are remembered; of more, the latest.
 const MAX_PINGS: usize = 1000;

@@ -9,7 +9,7 @@ use crate::protocol::rfc6455::{accept_key, has_token, is_key, items, only, stray
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, Head, Mark};
 
-use super::shared::{ConnectionStates, RequirementIndex};
+use super::{ConnectionStates, RequirementIndex};
 
 /// So many keys are remembered; of more, none is taken for an old one.
 const MAX_KEYS: usize = 10_000;

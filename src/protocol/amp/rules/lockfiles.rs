@@ -10,7 +10,7 @@ use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, FileChange};
 use crate::uri;
 
-use super::shared::RequirementIndex;
+use super::RequirementIndex;
 
 /// Judges the content of every lockfile that was looked at (docs/amp.md, Discovery; quick reference, section 1).
 ///

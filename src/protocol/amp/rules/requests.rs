@@ -5,17 +5,14 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
-use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::editions::{AmpEdition, Method};
 use crate::protocol::amp::lockfile::is_absolute;
-use crate::protocol::amp::names::Method;
 use crate::protocol::amp::{envelope, is_probe};
 use crate::protocol::{Judgements, Rule, ViolationDetail};
-use crate::trace::opcode;
-use crate::trace::{Direction, End, Event, EventKind};
+use crate::trace::{Direction, End, Event, EventKind, opcode};
 
-use super::OVERDUE;
 use super::responses::{ResponseCheck, SchemaChecks};
-use super::shared::{ConnectionStates, RequirementIndex, omitting_end};
+use super::{ConnectionStates, OVERDUE, RequirementIndex, omitting_end};
 
 /// Judges what is in each request (docs/amp.md, Methods; quick reference, section 5). Its envelope is left to the rule
 /// for messages.

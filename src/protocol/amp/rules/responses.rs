@@ -6,14 +6,13 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 
 use crate::matcher::{Pattern, Schemas as _};
-use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::editions::{AmpEdition, Method, NotificationKind};
 use crate::protocol::amp::envelope::{METHOD_NOT_FOUND, Response};
-use crate::protocol::amp::names::{Method, NotificationKind};
 use crate::protocol::{Judgements, Use, ViolationDetail};
 use crate::trace::End;
 
+use super::RequirementIndex;
 use super::requests::{ParamsVerdict, PendingRequest};
-use super::shared::RequirementIndex;
 
 /// The context in which a response is judged.
 pub struct ResponseCheck<'a> {

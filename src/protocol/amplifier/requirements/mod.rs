@@ -8,11 +8,10 @@
 
 mod catalogs;
 mod client_requests;
-mod client_streams;
-mod events;
 mod http;
 mod lifecycle;
 mod sessions;
+mod streams;
 
 use std::sync::LazyLock;
 
@@ -32,7 +31,7 @@ pub fn all() -> &'static [Requirement] {
             http::ERRORS,
             sessions::SESSIONS,
             sessions::PROMPTS,
-            events::STREAMS,
+            streams::STREAMS,
             &of_events,
             lifecycle::LIFECYCLES,
             catalogs::TABLES,
@@ -40,8 +39,8 @@ pub fn all() -> &'static [Requirement] {
             client_requests::CLIENT_HTTP,
             client_requests::CLIENT_REQUESTS,
             client_requests::CLIENT_RESULTS,
-            client_streams::CLIENT_STREAMS,
-            client_streams::CLIENT_ROBUSTNESS,
+            streams::CLIENT_STREAMS,
+            streams::CLIENT_ROBUSTNESS,
         ];
         tables.iter().flat_map(|tables| tables.iter()).flat_map(|table| *table).copied().collect()
     });

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::protocol::ViolationDetail;
 use crate::protocol::http::rule_context::RuleContext;
 
-use super::members::BodyObject;
 use super::sessions::{PostedDecision, TracedSession, remember};
+use crate::protocol::amplifier::members::BodyObject;
 
 /// What is said of a grant that nothing in the trace explains.
 const UNEXPLAINED_GRANT: &str =

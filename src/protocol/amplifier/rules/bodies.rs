@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::members::{
+use super::Exchange;
+use crate::protocol::ViolationDetail;
+use crate::protocol::amplifier::endpoints::{Endpoint, Route};
+use crate::protocol::amplifier::members::{
     AMOUNT, ANY, BOOLEAN, BodyObject, COUNT, FILLED, MODULES, MOMENT, Member, OBJECT, OBJECTS, PORT, STATUS, STRING,
     STRING_OR_NULL, STRINGS, USAGE,
 };
-use super::traffic::Exchange;
-use crate::protocol::ViolationDetail;
-use crate::protocol::amplifier::words::{Endpoint, Route};
 use crate::protocol::http::rule_context::RuleContext;
 
 const CREATE: &[Member] = &[

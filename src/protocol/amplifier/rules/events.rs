@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::members::{BodyObject, FILLED, RANGE, SEVERITY, STRING, is_backward};
 use super::responses;
 use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::STATUSES;
 use crate::protocol::amplifier::events::{self, EVENTS};
+use crate::protocol::amplifier::members::{BodyObject, FILLED, RANGE, SEVERITY, STRING, is_backward};
 use crate::protocol::http::rule_context::RuleContext;
 
 /// Whether a message has the format of an error, and is no event.

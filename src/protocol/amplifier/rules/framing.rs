@@ -1,7 +1,7 @@
 //! Framing: event streams as bytes, and WebSockets as handshakes and frames.
 
 use crate::protocol::ViolationDetail;
-use crate::protocol::amplifier::words::{Endpoint, Route};
+use crate::protocol::amplifier::endpoints::{Endpoint, Route};
 use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::rfc6455::accept_of_key;
 use crate::trace::{End, Frame, Head};

@@ -8,8 +8,8 @@ use crate::protocol::ViolationDetail;
 use crate::protocol::http::rule_context::RuleContext;
 
 use super::approvals::StreamApprovals;
-use super::members::BodyObject;
 use super::sessions::{AcceptedPrompt, TracedSession, remember};
+use crate::protocol::amplifier::members::BodyObject;
 
 /// How much text of a prompt is kept for comparing, in bytes, and how many ids.
 const MAX_TEXT: usize = 4 << 20;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::protocol::amplifier::words::{Endpoint, Route};
+use crate::protocol::amplifier::endpoints::{Endpoint, Route};
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
@@ -10,7 +10,9 @@ use crate::protocol::{Judgements, ViolationDetail};
 use crate::trace::{HttpRequest, HttpResponse};
 
 use super::INDEX;
-use super::members::{BodyObject, OBJECT, OBJECTS, POSITION, RANGE, SEVERITY, STRING, STRINGS, is_backward};
+use crate::protocol::amplifier::members::{
+    BodyObject, OBJECT, OBJECTS, POSITION, RANGE, SEVERITY, STRING, STRINGS, is_backward,
+};
 
 /// Judges the body of a request. Gives its JSON, and the requirement by which a server has to refuse it.
 pub fn judge(

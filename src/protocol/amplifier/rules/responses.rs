@@ -2,12 +2,11 @@
 
 use serde_json::Value;
 
-use super::members::{BodyObject, OBJECT, STRING};
 use super::sessions::Sessions;
-use super::traffic::Exchange;
-use super::{bodies, requests};
+use super::{Exchange, bodies, requests};
 use crate::protocol::amplifier::CODES;
-use crate::protocol::amplifier::words::{Endpoint, Route};
+use crate::protocol::amplifier::endpoints::{Endpoint, Route};
+use crate::protocol::amplifier::members::{BodyObject, OBJECT, STRING};
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::framing::EventStreamBytes;
+use super::framing::{self, EventStreamBytes};
 use super::lifecycle::{self, StreamLifecycle};
 use super::sessions::Sessions;
-use super::traffic::Exchange;
-use super::{INDEX, events, framing, requests};
+use super::{Exchange, INDEX, events, requests};
+use crate::protocol::amplifier::endpoints::Route;
 use crate::protocol::amplifier::find_event;
-use crate::protocol::amplifier::words::Route;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;

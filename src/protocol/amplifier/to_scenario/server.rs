@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use crate::protocol::amplifier::endpoints::{Endpoint, Route};
 use crate::protocol::amplifier::find_event;
 use crate::protocol::amplifier::observer::AmplifierObserver;
-use crate::protocol::amplifier::words::{Endpoint, Route};
 use crate::protocol::http::content::Content;
 use crate::protocol::http::redirects;
 use crate::protocol::http::scenario::{Exchanges, Whole, has_secret, http, raw};
