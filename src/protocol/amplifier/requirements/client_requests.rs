@@ -1,5 +1,7 @@
 //! What binds the client in its calls: HTTP, what it posts and requests, and what its caller gets from a response.
 
+use crate::protocol::amplifier::bodies::requests::{self, CONTEXT, DECISION, NEW_SESSION};
+
 use super::{Table, doc, http11, json, own, rfc6455, semantics, sse, table, uri};
 
 pub const CLIENT_HTTP: &[Table] = &[REQUESTS, ANSWERS];
@@ -75,60 +77,26 @@ const ANSWERS: Table = table! { "http", Client, None;
         "";
 };
 
-pub const CLIENT_REQUESTS: &[Table] = &[CREATE, PROMPT, APPROVAL, QUERIES, WEBSOCKET, SECRETS];
+pub const CLIENT_REQUESTS: &[Table] = &[
+    NEW_SESSION.requirements,
+    CONTEXT.requirements,
+    CREATE,
+    requests::PROMPT.requirements,
+    PROMPT,
+    DECISION.requirements,
+    APPROVAL,
+    QUERIES,
+    WEBSOCKET,
+    SECRETS,
+];
 
 const CREATE: Table = table! { "create", Client, Some("sessions");
-    "client-profile": Must doc("TypeScript Client Types") =>
-        "A session is asked for with a string `profile`."
-        "";
-    "client-credentials": Must doc("TypeScript Client Types") =>
-        "A session is asked for with an object `credentials`, of which an `anthropic_api_key` is a string."
-        "";
-    "client-model": Must doc("TypeScript Client Types") =>
-        "A `model`, where it is there, is a string."
-        "";
-    "client-context": Must doc("TypeScript Client Types") =>
-        "A `context`, where it is there, is an object with a string `workspace_root`."
-        "";
-    "client-open-files": Must doc("TypeScript Client Types") =>
-        "Each of the `open_files` has the strings `path`, `language` and `content`."
-        "";
-    "client-cursor": Must doc("TypeScript Client Types") =>
-        "A `cursor_position`, where it is there, has whole numbers `line` and `character`, which are not negative."
-        "";
-    "client-git-state": Must doc("TypeScript Client Types") =>
-        "A `git_state` has a string `branch` and the lists of strings `staged_files`, `modified_files` and `untracked_files`."
-        "";
-    "client-diagnostics": Must doc("TypeScript Client Types") =>
-        "Each of the `diagnostics` has the strings `path` and `message` and a `range`."
-        "";
-    "client-severity": Must doc("TypeScript Client Types") =>
-        "The `severity` of a diagnostic is `error`, `warning`, `info` or `hint`."
-        "";
-    "client-selection": Must doc("TypeScript Client Types") =>
-        "A `selection` has the strings `path` and `text` and a `range`."
-        "";
-    "client-ranges": Must doc("TypeScript Client Types") =>
-        "A `range` has a `start` and an `end` with whole numbers `line` and `character`, which are not negative."
-        "";
-    "client-range-order": Should doc("TypeScript Client Types") =>
-        "A `range` does not end before it starts."
-        "";
-    "client-extra": Should own("Unknown members") =>
-        "A body has no members that the document does not know."
-        "A server may refuse them.";
     "client-as-asked": Must doc("Create Session") =>
         "What the caller gave for a session is sent unchanged."
         "";
 };
 
 const PROMPT: Table = table! { "prompt", Client, Some("prompts");
-    "client-prompt": Must doc("TypeScript Client Types") =>
-        "A prompt is posted with a string `prompt`."
-        "";
-    "client-context-update": Must doc("TypeScript Client Types") =>
-        "A `context_update`, where it is there, is an object of members of a context."
-        "";
     "client-extra": Should own("Unknown members") =>
         "A body has no members that the document does not know."
         "";
@@ -141,9 +109,6 @@ const PROMPT: Table = table! { "prompt", Client, Some("prompts");
 };
 
 const APPROVAL: Table = table! { "approval", Client, Some("approval");
-    "client-decision": Must doc("TypeScript Client Types") =>
-        "A decision is posted with a string `decision`."
-        "";
     "client-offered": Must doc("Submit Approval Decision") =>
         "The `decision` that is posted is one of the options that were offered, letter by letter."
         "";

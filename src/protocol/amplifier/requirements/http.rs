@@ -1,5 +1,7 @@
 //! HTTP: how requests reach the server and how responses are carried. Errors: their format and their fourteen codes.
 
+use crate::protocol::amplifier::bodies::responses::{ERROR, FAILURE};
+
 use super::{Table, doc, http11, json, own, semantics, table, uri};
 
 pub const HTTP: &[Table] = &[ANSWERS, REQUESTS];
@@ -81,27 +83,10 @@ const REQUESTS: Table = table! { "http", Server, None;
         "";
 };
 
-pub const ERRORS: &[Table] = &[FORMAT, CODES, CREDENTIALS, PROVIDER, INTERNAL, GATE];
+pub const ERRORS: &[Table] =
+    &[FAILURE.requirements, ERROR.requirements, FORMAT, CODES, CREDENTIALS, PROVIDER, INTERNAL, GATE];
 
 const FORMAT: Table = table! { "errors", Server, None;
-    "format": Must doc("Error Response Format") =>
-        "The body of an answer with a status from 400 to 599 is an object with an object `error`."
-        "Clients look for code and message there; frameworks have other places for them.";
-    "status": Must doc("Error Codes") =>
-        "An answer that tells of an error has a status from 400 to 599."
-        "Clients take any other status for a success.";
-    "code": Must doc("Error Response Format") =>
-        "An error has a string `code`."
-        "";
-    "code-known": Must doc("Error Codes") =>
-        "The `code` of an error is one of the fourteen."
-        "";
-    "message": Must doc("Error Response Format") =>
-        "An error has a string `message`."
-        "";
-    "details": Should doc("Error Response Format") =>
-        "The `details` of an error, where they are there, are an object."
-        "";
     "outside": Should doc("Error Response Format") =>
         "Errors have this format also where a path or a method does not belong to the interface."
         "";

@@ -6,11 +6,10 @@
 //! what makes them useless at a sound server where it is broken, and how they treat a server that is broken is a
 //! `should`.
 
-mod catalogs;
 mod client_requests;
+mod endpoints;
 mod http;
 mod lifecycle;
-mod sessions;
 mod streams;
 
 use std::sync::LazyLock;
@@ -29,12 +28,12 @@ pub fn all() -> &'static [Requirement] {
         let tables: [&[Table]; 14] = [
             http::HTTP,
             http::ERRORS,
-            sessions::SESSIONS,
-            sessions::PROMPTS,
+            endpoints::SESSIONS,
+            endpoints::PROMPTS,
             streams::STREAMS,
             &of_events,
             lifecycle::LIFECYCLES,
-            catalogs::TABLES,
+            endpoints::CATALOGS,
             lifecycle::SAFETY,
             client_requests::CLIENT_HTTP,
             client_requests::CLIENT_REQUESTS,
@@ -53,7 +52,7 @@ pub(super) const fn doc(section: &'static str) -> Section {
 }
 
 /// A section of our own page: how the document is read, and what users have to be safe from.
-const fn own(section: &'static str) -> Section {
+pub(super) const fn own(section: &'static str) -> Section {
     Section { document: "Amplifier as wirecert reads it (docs/amplifier.md)", section }
 }
 

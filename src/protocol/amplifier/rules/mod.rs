@@ -5,10 +5,9 @@
 //! over all of them.
 
 mod approvals;
-mod bodies;
-mod events;
 mod framing;
 mod lifecycle;
+mod messages;
 mod requests;
 mod responses;
 mod sessions;

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::sessions::Sessions;
-use super::{Exchange, bodies, requests};
+use super::{Exchange, messages, requests};
 use crate::protocol::amplifier::CODES;
+use crate::protocol::amplifier::bodies::responses::ERROR;
 use crate::protocol::amplifier::endpoints::{Endpoint, Route};
-use crate::protocol::amplifier::members::{BodyObject, OBJECT, STRING};
+use crate::protocol::amplifier::members::BodyObject;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
@@ -68,7 +69,7 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
     let fault = ViolationDetail::new("an answer is no object").at("").actual(json.clone());
     ctx.check(&object, (!json.is_object()).then_some(fault));
     let Some(members) = json.as_object() else { return };
-    bodies::judge(route, exchange, BodyObject { members, pointer: "" }, ctx);
+    messages::judge_body(route, exchange, BodyObject { members, pointer: "" }, ctx);
     sessions.note_response(route, exchange, members, ctx);
 }
 
@@ -221,14 +222,7 @@ fn judge_error_body(route: &Route, status: u16, stopped: bool, content: &Content
     }
     let Some(members) = error else { return };
     let error = BodyObject { members, pointer: "/error" };
-    error.check(
-        ctx,
-        &[
-            ("code", STRING, true, "errors/code"),
-            ("message", STRING, true, "errors/message"),
-            ("details", OBJECT, false, "errors/details"),
-        ],
-    );
+    ERROR.check(error, ctx);
     let Some(code) = error.text("code") else { return };
     let known = CODES.iter().find(|(name, ..)| *name == code);
     let of_collection = matches!(route.endpoint, Endpoint::ListProfiles | Endpoint::ListAgents) && status == 404;
