@@ -53,7 +53,7 @@ pub struct Role {
     pub about: &'static str,
     /// How a subject of this role is reached or reaches us.
     pub reach: Reach,
-    /// What our peer can be told to do in scenarios of this role.
+    /// What our peer can be made to do in scenarios of this role.
     pub verbs: fn() -> &'static [Verb],
     /// What expectations can speak about.
     pub observations: &'static [ObservationKind],
@@ -75,7 +75,7 @@ pub struct Role {
     /// Which requirement an expectation is charged to that was missed.
     pub attribution: &'static Attribution,
     /// What our side may send to such a subject, and what it should not: a table of moves, as YAML, that traffic is
-    /// generated from. `docs/fuzz.md` tells how it is read.
+    /// generated from. `docs/fuzz.md` says how it is read.
     pub traffic: &'static str,
 }
 
@@ -111,7 +111,7 @@ pub enum Reach {
         /// The requirement, as area and slug, that a server breaks whose port accepts no connection.
         proves: &'static str,
         /// A program for Node that loads a JavaScript module and answers for it on a port, of a role that a module can
-        /// play as well. `--port`, `--module`, `--settings`, `--refusal` and `--within` tell it what to do.
+        /// play as well. `--port`, `--module`, `--settings`, `--refusal` and `--within` say what it does.
         module: Option<&'static str>,
     },
     /// The subject is a client, and finds our servers in the data home that its environment names.

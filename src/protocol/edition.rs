@@ -30,13 +30,14 @@ pub trait Edition: Schemas + Sync {
     fn rules(&'static self) -> Vec<Box<dyn Rule>>;
     /// A fresh observer of what the subject does: this end.
     fn observer(&'static self, subject: End) -> Box<dyn Observer>;
-    /// What tells the traffic of a trace again, as steps and observations of the role whose subject is this end.
+    /// What turns the traffic of a trace into elements of a scenario: steps and observations of the role whose subject
+    /// is this end.
     fn to_scenario(&'static self, subject: End) -> Box<dyn TraceToScenario>;
     /// What an event is in a few words, where the protocol has words for it.
     fn summarize<'a>(&self, event: &'a Event) -> Option<MessageSummary<'a>>;
     /// Every type of message.
     fn message_types(&self) -> Vec<MessageType>;
-    /// The shortest conversation in which such a message stands; in it the message is the last turn that has its type.
+    /// The shortest conversation that has such a message; in it the message is the last turn that has its type.
     fn conversation(&self, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep>;
     /// Typical conversations.
     fn flows(&self, example: Example<'_>) -> Vec<Flow>;

@@ -12,7 +12,7 @@ pub enum Level {
     Must,
     /// Expected of a good implementation; its violation is a warning.
     Should,
-    /// Optional; only told.
+    /// Optional; only reported.
     May,
 }
 
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_are_told_from_comments_characters_and_tests() {
+    fn literals_are_distinguished_from_comments_characters_and_tests() {
         let source = "// \"a/b\"\nlet c = ['\"', '\\'', 'a']; f::<'a>(\"c/d\", r#\"e\"/f\"#, \"\\\"g/h\"); var\"i\"\n#[cfg(test)]\nmod tests { \"j/k\" }";
         assert_eq!(literals(source), ["c/d", "e\"/f", "\\\"g/h", "i"]);
     }

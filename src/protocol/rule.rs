@@ -6,12 +6,12 @@ use crate::protocol::RequirementId;
 use crate::trace::{End, Event, EventKind, Exited};
 
 /// A check over any trace, fed event by event. It never needs to know how the trace came about, and
-/// holds no more than what is open (requests without an answer, connections that stand).
+/// keeps no more than what is open (requests without a response, open connections).
 ///
 /// An event with [`Event::deliberate`] set is ours, wrong on purpose: a rule takes it into account
-/// (what it provokes may be an unusual answer) and blames nobody for it.
+/// (what it provokes may be an unusual response) and blames nobody for it.
 pub trait Rule: Send {
-    /// Tells before the first event which end the processes in the trace are, where that is known.
+    /// Says before the first event which end the processes in the trace are, where that is known.
     fn processes(&mut self, end: End) {
         let _ = end;
     }
@@ -45,7 +45,7 @@ pub struct Use {
     pub capability: &'static str,
     /// What was asked for: a method, or a method and path of HTTP.
     pub request: String,
-    /// The error that says that there is no such method or path; none for every other answer.
+    /// The error that says that there is no such method or path; none for every other response.
     pub refusal: Option<i64>,
 }
 
@@ -74,7 +74,7 @@ pub struct Violation {
     pub conn: Option<String>,
 }
 
-/// A part of a message, as far as faults in it are told apart.
+/// A part of a message, as far as faults in it are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
     /// The body, at the path that is given; without a path, the message as a whole.
@@ -166,10 +166,10 @@ impl ViolationDetail {
 /// Signals by which a program ends through its own fault: illegal instruction, abort, bus error, arithmetic, segment.
 const CRASHES: &[i32] = &[4, 6, 7, 8, 10, 11];
 
-/// Puts a fault to the requirement that binds an end to survive, as the event of this number shows.
+/// Reports a fault against the requirement that binds an end to survive, as the event of this number shows.
 type ReportCrash = Box<dyn Fn(&mut Judgements, End, u64, ViolationDetail) + Send>;
 
-/// Holds a crash of a process against it, once the other end was there. It is the server, where nobody says otherwise.
+/// Blames a process for its crash, once the other end was there. It is the server, where nobody says otherwise.
 ///
 /// An exit with success, or by a signal from outside, is no crash: somebody may have quit it. A client that is not driven
 /// ends as it likes, too, if only by an error: it may have had other work.

@@ -1,5 +1,5 @@
 //! The envelopes of messages: how an edition wraps requests, responses and notifications, what a message is, whatever it
-//! carries, and how to tell the requests of wirecert itself.
+//! carries, and how to recognise the requests of wirecert itself.
 
 use serde_json::{Map, Value, json};
 
@@ -134,7 +134,7 @@ pub fn response<'a>(edition: &AmpEdition, message: &'a Value) -> Option<Response
 /// The error that answers a request which is not understood; none for what is no request with an id.
 pub fn refusal(edition: &AmpEdition, message: &Value) -> Option<Value> {
     let id = request(edition, message)?.id?;
-    let error = json!({"code": METHOD_NOT_FOUND, "message": "there is no answer to this request"});
+    let error = json!({"code": METHOD_NOT_FOUND, "message": "there is no response to this request"});
     Some(json!({"serverResponse": {"id": id, "error": error}}))
 }
 

@@ -40,7 +40,7 @@ const SERVER_OBSERVATIONS: &[ObservationKind] = &[
         on_connection: true,
         selectors: &[],
         fields: &[
-            Field::optional("status", Shape::Pattern, "The HTTP status; absent where the answer is no HTTP."),
+            Field::optional("status", Shape::Pattern, "The HTTP status; absent where the response is no HTTP."),
             Field::optional(
                 "accepted",
                 Shape::Pattern,
@@ -142,14 +142,14 @@ const SERVER_OBSERVATIONS: &[ObservationKind] = &[
 ];
 
 const SERVER_CAPABILITIES: &[(&str, &str)] = &[
-    ("selections", "tells clients what is selected"),
-    ("visible_files", "tells clients which files are visible"),
+    ("selections", "notifies clients of what is selected"),
+    ("visible_files", "notifies clients of which files are visible"),
     ("diagnostics", "has diagnostics to report"),
     ("unsaved", "keeps changes that are not saved yet"),
     ("open_uri", "can be asked to open a URI"),
     ("messages", "sends users' messages to the agent"),
     ("prompts", "adds to the agent's prompt"),
-    ("metadata", "tells the version of its plugin"),
+    ("metadata", "sends the version of its plugin"),
     ("authenticate", "has the method `authenticate` beside the token of the handshake"),
 ];
 
@@ -205,7 +205,7 @@ const CLIENT_OBSERVATIONS: &[ObservationKind] = &[
         fields: &[Field::optional(
             "status",
             Shape::Pattern,
-            "The status of the answer: 101 where the client was let in.",
+            "The status of the response: 101 where the client was let in.",
         )],
         pick: Pick::First,
         default_proves: None,
@@ -296,8 +296,8 @@ const CLIENT_CAPABILITIES: &[(&str, &str)] = &[
     ("open_uri", "has the call `openURI`"),
     ("ping", "has the call `ping`"),
     ("authenticate", "has the call `authenticate`"),
-    ("notifications", "tells its user what the editor notifies it of"),
-    ("metadata", "tells its user the version of the editor's plugin"),
+    ("notifications", "reports to its user what the editor notifies it of"),
+    ("metadata", "reports to its user the version of the editor's plugin"),
     ("reconnect", "connects again after it has lost the editor"),
 ];
 

@@ -224,7 +224,7 @@ fn pipelined(edition: &AmpEdition, methods: &[&str], example: Example<'_>) -> Fl
     }
     script.close(MAIN).flow(
         "pipelined",
-        "A client asks for everything before the first answer; the answers come the other way around.",
+        "A client asks for everything before the first response; the responses come the other way around.",
     )
 }
 

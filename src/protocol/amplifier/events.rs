@@ -42,7 +42,7 @@ pub fn find(name: &str) -> Option<&'static EventType> {
 }
 
 impl EventType {
-    /// What the rule on members holds a message to that came in an event stream, or over a WebSocket with this data.
+    /// What the rule on members checks of a message that came in an event stream, or over a WebSocket with this data.
     pub fn checked(&self, socket: bool, data: &serde_json::Map<String, Value>) -> Vec<Member> {
         let is_due = |member: &&ObjectMember| match member.presence {
             Presence::Always | Presence::Maybe => true,

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn every_endpoint_has_an_answer_and_every_event_a_message() {
+    fn every_endpoint_has_a_response_and_every_event_a_message() {
         for endpoint in ENDPOINTS {
             assert!(!allows(&format!("{endpoint}.response"), &json!([])), "{endpoint}");
         }

@@ -44,17 +44,17 @@ const SESSION: Field = Field::optional("session_id", Shape::Pattern, "The sessio
 const SERVER_OBSERVATIONS: &[ObservationKind] = &[
     ObservationKind {
         name: "response",
-        doc: "The server answered a request: its answer is whole, or what came of it will not become more. Where it redirects with 307 or 308, what comes from there.",
+        doc: "The server answered a request: its response is whole, or what came of it will not become more. Where it redirects with 307 or 308, what comes from there.",
         on_connection: false,
         selectors: &[RESPONSE_TO],
         fields: &[
-            Field::optional("status", Shape::Pattern, "The HTTP status; absent where the answer is no HTTP."),
+            Field::optional("status", Shape::Pattern, "The HTTP status; absent where the response is no HTTP."),
             HEADER_LINES,
             Field::optional("json", Shape::Pattern, "The body, where it is JSON."),
             Field::optional("text", Shape::Pattern, "The body as text, where it is no JSON."),
             Field::optional("error", Shape::Pattern, "The `error` of the body."),
             Field::optional("code", Shape::Pattern, "The `code` of that error."),
-            Field::optional("whole", Shape::Pattern, "Whether the answer came whole."),
+            Field::optional("whole", Shape::Pattern, "Whether the response came whole."),
             EXCHANGE,
         ],
         pick: Pick::First,
@@ -62,7 +62,7 @@ const SERVER_OBSERVATIONS: &[ObservationKind] = &[
     },
     ObservationKind {
         name: "subscribed",
-        doc: "The server answered a subscription: its head is there, or the answer to a handshake.",
+        doc: "The server answered a subscription: its head is there, or the response to a handshake.",
         on_connection: false,
         selectors: &[OF],
         fields: &[
@@ -91,7 +91,7 @@ const SERVER_OBSERVATIONS: &[ObservationKind] = &[
     },
     ObservationKind {
         name: "completed",
-        doc: "A prompt came to `prompt:complete`: all that was told of it in this subscription.",
+        doc: "A prompt came to `prompt:complete`: all that was reported of it in this subscription.",
         on_connection: false,
         selectors: &[OF],
         fields: &[
@@ -152,7 +152,7 @@ const SERVER_OBSERVATIONS: &[ObservationKind] = &[
     },
     ObservationKind {
         name: "closed",
-        doc: "The server ended the TCP connection of a request before its answer was whole, or after it where we held ours.",
+        doc: "The server ended the TCP connection of a request before its response was whole, or after it where we held ours.",
         on_connection: false,
         selectors: &[RESPONSE_TO],
         fields: &[ENDED_HOW, EXCHANGE],
@@ -166,14 +166,14 @@ const SERVER_CAPABILITIES: &[(&str, &str)] = &[
     ("approval", "asks for approvals"),
     ("collections", "has collections to list"),
     ("credentials", "looks at the API keys that it is given"),
-    ("diagnostics", "tells of diagnostics"),
-    ("lifecycle", "tells by events how sessions and prompts begin and end"),
+    ("diagnostics", "reports diagnostics"),
+    ("lifecycle", "reports by events how sessions and prompts begin and end"),
     ("profiles", "has profiles to list"),
-    ("provider-errors", "tells errors of a model's provider by their codes"),
-    ("server-errors", "tells errors of its own by their codes"),
-    ("status-updates", "tells how far it has come"),
-    ("streaming", "tells its response in pieces"),
-    ("thinking", "tells what it thinks"),
+    ("provider-errors", "reports errors of a model's provider by their codes"),
+    ("server-errors", "reports errors of its own by their codes"),
+    ("status-updates", "reports how far it has come"),
+    ("streaming", "sends its response in pieces"),
+    ("thinking", "sends what it thinks"),
     ("tools", "uses tools"),
     ("websocket", "has the WebSocket beside the event stream"),
 ];
@@ -288,7 +288,10 @@ const CLIENT_CALLS: &[(&str, &str)] = &[
     ("listAgents", "`{collection?}`: agents."),
     ("health", "`{}`: whether the server is ready."),
     ("info", "`{}`: what the server is."),
-    ("subscribe", "`{session_id, transport}`, which is `sse` or `ws`: the events of a session, told by their names."),
+    (
+        "subscribe",
+        "`{session_id, transport}`, which is `sse` or `ws`: the events of a session, reported by their names.",
+    ),
     ("control", "`{subscription, message}`: a message over a WebSocket."),
     ("unsubscribe", "`{subscription}`: the end of a subscription."),
 ];
@@ -333,11 +336,12 @@ pub struct Prompts {
     pub approval: Option<String>,
     /// The same, but with an approval whose time is up within ten seconds.
     pub approval_timeout: Option<String>,
-    /// One that is worked on for some seconds; best one of which is told all the time, such as a long text.
+    /// One that is worked on for some seconds; best one of which something is reported all the time, such as a long
+    /// text.
     pub slow: Option<String>,
-    /// One that tells how far it has come.
+    /// One that reports how far it has come.
     pub status: Option<String>,
-    /// One that tells of diagnostics, and clears some.
+    /// One that reports diagnostics, and clears some.
     pub diagnostics: Option<String>,
     #[serde(flatten)]
     pub failures: Failures,

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_has_a_result_or_an_error() {
+    fn a_response_has_a_result_or_an_error() {
         assert!(allows("response", json!({"result": [], "more": 1})));
         assert!(allows("response", json!({"error": {"code": 1, "message": ""}})));
         for wrong in [json!({}), json!({"result": null}), json!({"result": {}, "error": {"code": 1}}), json!([])] {

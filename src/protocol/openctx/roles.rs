@@ -31,17 +31,17 @@ pub const OPENCTX_PROVIDER: Role = Role {
 const PROVIDER_OBSERVATIONS: &[ObservationKind] = &[
     ObservationKind {
         name: "response",
-        doc: "The provider answered a request: its answer is whole, or what came of it will not become more. Where it redirects with 307 or 308, what comes from there.",
+        doc: "The provider answered a request: its response is whole, or what came of it will not become more. Where it redirects with 307 or 308, what comes from there.",
         on_connection: false,
         selectors: &[RESPONSE_TO],
         fields: &[
-            Field::optional("status", Shape::Pattern, "The HTTP status; absent where the answer is no HTTP."),
+            Field::optional("status", Shape::Pattern, "The HTTP status; absent where the response is no HTTP."),
             HEADER_LINES,
-            Field::optional("result", Shape::Pattern, "The `result` of the answer."),
-            Field::optional("error", Shape::Pattern, "The `error` of the answer."),
+            Field::optional("result", Shape::Pattern, "The `result` of the response."),
+            Field::optional("error", Shape::Pattern, "The `error` of the response."),
             Field::optional("json", Shape::Pattern, "The whole body, where it is JSON."),
             Field::optional("text", Shape::Pattern, "The body as text, where it is no JSON."),
-            Field::optional("whole", Shape::Pattern, "Whether the answer came whole."),
+            Field::optional("whole", Shape::Pattern, "Whether the response came whole."),
             Field::optional("exchange", Shape::Pattern, "The name of the exchange."),
         ],
         pick: Pick::First,
@@ -49,7 +49,7 @@ const PROVIDER_OBSERVATIONS: &[ObservationKind] = &[
     },
     ObservationKind {
         name: "message",
-        doc: "The body of an answer is there, whatever it is.",
+        doc: "The body of a response is there, whatever it is.",
         on_connection: false,
         selectors: &[RESPONSE_TO],
         fields: &[
@@ -62,7 +62,7 @@ const PROVIDER_OBSERVATIONS: &[ObservationKind] = &[
     },
     ObservationKind {
         name: "closed",
-        doc: "The provider ended the TCP connection before its answer was whole, or after it where we held ours.",
+        doc: "The provider ended the TCP connection before its response was whole, or after it where we held ours.",
         on_connection: false,
         selectors: &[RESPONSE_TO],
         fields: &[ENDED_HOW, Field::optional("exchange", Shape::Pattern, "The name of the exchange.")],
@@ -75,7 +75,7 @@ const PROVIDER_CAPABILITIES: &[(&str, &str)] = &[
     ("mentions", "has things that can be mentioned"),
     ("items", "has items"),
     ("annotations", "has annotations for documents"),
-    ("errors", "tells of failures in the envelope"),
+    ("errors", "reports failures in the envelope"),
     ("redirects", "sends clients elsewhere"),
 ];
 
@@ -139,7 +139,7 @@ const CLIENT_OBSERVATIONS: &[ObservationKind] = &[
     },
     ObservationKind {
         name: "closed",
-        doc: "The client ended the TCP connection before its request or our answer was whole.",
+        doc: "The client ended the TCP connection before its request or our response was whole.",
         on_connection: false,
         selectors: &[],
         fields: &[EXCHANGE, ENDED_HOW],

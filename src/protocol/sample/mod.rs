@@ -244,7 +244,7 @@ impl Script {
         self.add("file", End::Server, Some(message), Sent::File { path: path.to_owned(), json })
     }
 
-    /// A WebSocket that stands.
+    /// An open WebSocket.
     pub fn socket(self, on: &str, target: &str) -> Self {
         self.add(on, End::Client, None, Sent::Upgrade { target: target.to_owned() }).add(
             on,
@@ -279,7 +279,7 @@ impl Script {
         self.add(&on, End::Client, Some(message), sent)
     }
 
-    /// A new exchange that asks for events, and the answer that they come after. Gives the name of the exchange.
+    /// A new exchange that asks for events, and the response that they come after. Gives the name of the exchange.
     pub fn subscribe(mut self, target: &str) -> (Self, String) {
         self.exchanges += 1;
         let on = format!("exchange-{}", self.exchanges);
@@ -296,7 +296,7 @@ impl Script {
         (script, on)
     }
 
-    /// The answer in the last exchange.
+    /// The response in the last exchange.
     pub fn response(self, message: &str, status: u16, json: Value) -> Self {
         let on = format!("exchange-{}", self.exchanges);
         let headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];

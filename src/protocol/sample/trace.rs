@@ -171,7 +171,7 @@ fn head(start: &str, lines: &[(&str, &str)]) -> Head {
     Head { start: start.to_owned(), headers, raw: None, body: None }
 }
 
-/// Makes turns of the events of a trace, one after the other. Holds the heads of what is not whole yet.
+/// Makes turns of the events of a trace, one after the other. Keeps the heads of what is not whole yet.
 #[derive(Debug, Default)]
 pub struct SampleReader {
     requests: BTreeMap<String, HttpRequest>,

@@ -82,9 +82,9 @@ pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
     freedom!("fails-by-status" "Errors after the answer to a prompt are told by the status alone." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Status))),
     freedom!("fails-by-completion" "Errors after the answer to a prompt are told by its completion." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Completion))),
     freedom!("fails-by-end" "Errors after the answer to a prompt end the session." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::End))),
-    freedom!("fails-by-message" "Errors after the answer to a prompt are told by a message in the format of an error."
+    freedom!("fails-by-message" "Errors after the response to a prompt are reported by a message in the format of an error."
         AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Message))),
-    freedom!("fails-by-event" "Errors after the answer to a prompt are told by an event `error`." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Event))),
+    freedom!("fails-by-event" "Errors after the response to a prompt are reported by an event `error`." AmplifierServerEffect::Switch(Switch::FailsBy(FailsBy::Event))),
     freedom!("keys-at-prompt" "API keys are looked at with the first prompt." AmplifierServerEffect::Switch(Switch::KeysLate)),
     freedom!("no-credentials-400" "A body without `credentials` is refused as an invalid request."
     AmplifierServerEffect::Refuse(|request, _| {

@@ -1,4 +1,4 @@
-//! Rules: what any trace of AMP can be held against, however it came about.
+//! Rules: what any trace of AMP is judged by, however it came about.
 //!
 //! [`of`] gives the rules of an edition. A rule keeps only what is open: the handshake, the message in parts, the pings,
 //! close frames and requests that wait for a response. [`RequirementIndex`] knows the ids of an edition, so that a rule judges what
@@ -110,12 +110,12 @@ impl<S: Default> ConnectionStates<S> {
         if open.client_ended && open.server_ended { self.open.remove(conn).map(|open| open.state) } else { None }
     }
 
-    /// The states of the connections that stand, by name.
+    /// The states of the connections that are open, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &S)> {
         self.open.iter().map(|(conn, open)| (conn.as_str(), &open.state))
     }
 
-    /// The states of the connections that still stand at the end, in the order of their names.
+    /// The states of the connections that are still open at the end, in the order of their names.
     pub fn drain(&mut self) -> Vec<S> {
         let mut left: Vec<_> = self.open.drain().collect();
         left.sort_by(|a, b| a.0.cmp(&b.0));
@@ -163,7 +163,7 @@ impl RequirementIndex {
         self.client.contains_key(short) || self.server.contains_key(short)
     }
 
-    /// Holds an end to a requirement: it was kept where there is no fault. Nothing happens where the edition does not
+    /// Checks a requirement on an end: it was kept where there is no fault. Nothing happens where the edition does not
     /// ask this of that end.
     pub fn check(&self, out: &mut Judgements, end: End, short: &str, index: u64, fault: Option<ViolationDetail>) {
         let Some(requirement) = self.id(end, short, out) else { return };

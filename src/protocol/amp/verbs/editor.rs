@@ -57,7 +57,7 @@ pub struct Serve {
     /// Methods that only the steps `answer` and `send` answer, while it answers all others: clients may ask `ping` before
     /// anything else.
     pub withholds: Vec<String>,
-    /// How it answers handshakes, whatever token they show; rightly where not said. An answer that is wrong needs
+    /// How it answers handshakes, whatever token they show; rightly where not said. A response that is wrong needs
     /// `deliberate`.
     pub upgrade: Upgrade,
     /// Whether it answers pings; it does where not said.
@@ -130,7 +130,7 @@ pub struct Upgrade {
     pub headers: Map<String, Value>,
     /// A body, as of a refusal.
     pub body: Option<String>,
-    /// The whole answer as it is to be sent, instead of all the above; `$${accept}` in it is the right key.
+    /// The whole response as it is to be sent, instead of all the above; `$${accept}` in it is the right key.
     pub raw: Option<String>,
     /// Does not answer at all.
     pub never: bool,

@@ -10,65 +10,65 @@ use crate::protocol::amplifier::requirements::{doc, own};
 /// A session that was created.
 pub const CREATED: ObjectType = object! { "create", Server, None;
     Always "session_id" FILLED => "session-id" Must doc("Create Session"),
-        "The answer has a string `session_id`, which is not empty." "";
+        "The response has a string `session_id`, which is not empty." "";
     + "session-id-uuid" Should doc("Submit Prompt"),
         "A `session_id` is a UUID." "";
     + "session-id-unique" Must doc("Create Session"),
         "No two sessions have the same `session_id`." "";
     Always "status" STRING => "session-status" Must doc("Create Session"),
-        "The answer has a string `status`." "The example has `created` there, which is none of the status values.";
+        "The response has a string `status`." "The example has `created` there, which is none of the status values.";
     + "session-status-known" Should doc("Get Session Status"),
         "The `status` of a new session is `created`, or one of the status values." "";
     Always "profile" STRING => "profile" Must doc("Create Session"),
-        "The answer has the `profile` that was asked for." "";
+        "The response has the `profile` that was asked for." "";
     Always "created_at" MOMENT => "created-at" Must doc("Create Session"),
-        "The answer has a `created_at`, which is a date and a time of day with an offset from UTC, as in the examples." "Without an offset, clients take it for their local time.";
+        "The response has a `created_at`, which is a date and a time of day with an offset from UTC, as in the examples." "Without an offset, clients take it for their local time.";
 };
 
 /// The status of a session.
 pub const SESSION: ObjectType = object! { "status", Server, None;
     Always "session_id" FILLED => "session-id" Must doc("Get Session Status"),
-        "The answer has the `session_id` that was asked for." "";
+        "The response has the `session_id` that was asked for." "";
     Always "status" STATUS => "value" Must doc("Get Session Status"),
         "The `status` of a session is `idle`, `processing`, `awaiting_approval`, `error` or `stopped`." "";
     Always "profile" STRING => "profile" Must doc("Get Session Status"),
-        "The answer has the string `profile` with which the session was created." "";
+        "The response has the string `profile` with which the session was created." "";
     Always "created_at" MOMENT => "created-at" Must doc("Get Session Status"),
-        "The answer has a `created_at` with an offset from UTC." "";
+        "The response has a `created_at` with an offset from UTC." "";
     + "created-at-same" Should doc("Get Session Status"),
         "The `created_at` of a session stays the same moment." "";
     Always "last_activity" MOMENT => "last-activity" Must doc("Get Session Status"),
-        "The answer has a `last_activity` with an offset from UTC." "";
+        "The response has a `last_activity` with an offset from UTC." "";
     + "last-activity-after" Should doc("Get Session Status"),
         "The `last_activity` of a session is not before its `created_at`." "";
     Always "message_count" COUNT => "message-count" Must doc("Get Session Status"),
-        "The answer has a `message_count`, which is a whole number and not negative." "";
+        "The response has a `message_count`, which is a whole number and not negative." "";
     + "message-count-grows" Should doc("Get Session Status"),
         "The `message_count` of a session has grown when a prompt is complete." "";
     Always "token_usage" USAGE => "token-usage" Must doc("Get Session Status"),
-        "The answer has an object `token_usage` with whole numbers `input_tokens` and `output_tokens`, which are not negative." "";
+        "The response has an object `token_usage` with whole numbers `input_tokens` and `output_tokens`, which are not negative." "";
     + "token-usage-grows" Should doc("Get Session Status"),
         "The `token_usage` of a session never becomes less." "";
     Always "pending_approval" ANY => "pending-approval" Must doc("Get Session Status"),
-        "The answer has a `pending_approval`, which is null where no approval is pending." "";
+        "The response has a `pending_approval`, which is null where no approval is pending." "";
 };
 
 /// A session that was stopped.
 pub const STOPPED: ObjectType = object! { "stop", Server, None;
     Always "status" STRING = "stopped" => "value" Must doc("Stop Session"),
-        "The answer has the `status` `stopped`." "";
+        "The response has the `status` `stopped`." "";
     Always "message" STRING => "message" Must doc("Stop Session"),
-        "The answer has a string `message`." "";
+        "The response has a string `message`." "";
 };
 
 /// The list of sessions.
 pub const SESSION_LIST: ObjectType = object! { "list", Server, None;
     Always "sessions" OBJECTS(LISTED_SESSION) => "object" Must doc("List Sessions"),
-        "The answer is an object with a list `sessions`." "";
+        "The response is an object with a list `sessions`." "";
     Always "total" COUNT => "total" Must doc("List Sessions"),
-        "The answer has a `total`, which is a whole number, and not less than the number of sessions in it." "";
+        "The response has a `total`, which is a whole number, and not less than the number of sessions in it." "";
     + "total-count" Should own("Readings"),
-        "The `total` is the number of sessions in the answer, or of all that the filter allows." "";
+        "The `total` is the number of sessions in the response, or of all that the filter allows." "";
 };
 
 /// A session in the list.
@@ -86,29 +86,29 @@ pub const LISTED_SESSION: ObjectType = object! { "list", Server, None;
 /// A prompt that was accepted.
 pub const ACCEPTED_PROMPT: ObjectType = object! { "prompt", Server, None;
     Always "request_id" FILLED => "request-id" Must doc("Submit Prompt"),
-        "The answer has a string `request_id`, which is not empty." "";
+        "The response has a string `request_id`, which is not empty." "";
     + "request-id-unique" Should doc("Submit Prompt"),
         "No two prompts have the same `request_id`." "";
     Always "status" STRING = "processing" => "value" Must doc("Submit Prompt"),
-        "The answer has the `status` `processing`." "";
+        "The response has the `status` `processing`." "";
     Always "message" STRING => "message" Must doc("Submit Prompt"),
-        "The answer has a string `message`." "";
+        "The response has a string `message`." "";
 };
 
 /// A decision that was accepted.
 pub const ACCEPTED_DECISION: ObjectType = object! { "approval", Server, Some("approval");
     Always "status" STRING => "value" Must doc("Submit Approval Decision"),
-        "The answer has a string `status`." "The example has `approved`, and the document no word for a denial.";
+        "The response has a string `status`." "The example has `approved`, and the document no word for a denial.";
     + "value-approved" Should doc("Submit Approval Decision"),
-        "The `status` of the answer to a decision that allows is `approved`." "";
+        "The `status` of the response to a decision that allows is `approved`." "";
     Always "message" STRING => "message" Must doc("Submit Approval Decision"),
-        "The answer has a string `message`." "";
+        "The response has a string `message`." "";
 };
 
 /// The list of profiles.
 pub const PROFILE_LIST: ObjectType = object! { "profiles", Server, Some("profiles");
     Always "profiles" OBJECTS(PROFILE) => "list" Must doc("List Profiles"),
-        "The answer is an object with a list `profiles` of objects." "";
+        "The response is an object with a list `profiles` of objects." "";
 };
 
 /// A profile.
@@ -142,7 +142,7 @@ const MODULE: ObjectType = object! { "profiles", Server, Some("profiles");
 /// What a profile has that is asked for by its name. The schema leaves it out: it is no `must`.
 pub const PROFILE_DETAILS: ObjectType = object! { "profiles", Server, Some("profiles");
     Always "providers" ANY => "detail-modules" Should doc("Get Profile Details"),
-        "The answer has the lists `providers`, `tools`, `hooks` and `agents`." "";
+        "The response has the lists `providers`, `tools`, `hooks` and `agents`." "";
     Always "tools" ANY => "detail-modules";
     Always "hooks" ANY => "detail-modules";
     Always "agents" ANY => "detail-modules";
@@ -151,7 +151,7 @@ pub const PROFILE_DETAILS: ObjectType = object! { "profiles", Server, Some("prof
 /// The list of collections.
 pub const COLLECTION_LIST: ObjectType = object! { "collections", Server, Some("collections");
     Always "collections" OBJECTS(COLLECTION) => "list" Must doc("List Collections"),
-        "The answer is an object with a list `collections` of objects." "";
+        "The response is an object with a list `collections` of objects." "";
 };
 
 /// A collection.
@@ -171,7 +171,7 @@ pub const COLLECTION: ObjectType = object! { "collections", Server, Some("collec
 /// The list of agents.
 pub const AGENT_LIST: ObjectType = object! { "agents", Server, Some("agents");
     Always "agents" OBJECTS(AGENT) => "list" Must doc("List Agents"),
-        "The answer is an object with a list `agents` of objects." "";
+        "The response is an object with a list `agents` of objects." "";
 };
 
 /// An agent.
@@ -189,31 +189,31 @@ pub const AGENT: ObjectType = object! { "agents", Server, Some("agents");
 /// A server's health.
 pub const HEALTH: ObjectType = object! { "health", Server, None;
     Always "status" STRING => "value" Must doc("Health Check"),
-        "The answer has a string `status`." "";
+        "The response has a string `status`." "";
     + "healthy" Should doc("Health Check"),
         "The `status` of a server that is ready is `healthy`." "";
     Always "version" STRING => "version" Must doc("Health Check"),
-        "The answer has a string `version`." "";
+        "The response has a string `version`." "";
     Always "uptime_seconds" AMOUNT => "uptime-seconds" Must doc("Health Check"),
-        "The answer has a number `uptime_seconds`, which is not negative." "";
+        "The response has a number `uptime_seconds`, which is not negative." "";
     + "uptime-grows" Should doc("Health Check"),
         "The `uptime_seconds` of a server never become less." "";
     Always "active_sessions" COUNT => "active-sessions" Must doc("Health Check"),
-        "The answer has an `active_sessions`, which is a whole number and not negative." "";
+        "The response has an `active_sessions`, which is a whole number and not negative." "";
 };
 
 /// What a server is.
 pub const INFO: ObjectType = object! { "info", Server, None;
     Always "version" STRING => "version" Must doc("Server Info"),
-        "The answer has a string `version`." "";
+        "The response has a string `version`." "";
     + "version-same" Should own("Readings"),
         "The `version` is that of the health check." "";
     Always "amplifier_core_version" STRING => "core-version" Must doc("Server Info"),
-        "The answer has a string `amplifier_core_version`." "";
+        "The response has a string `amplifier_core_version`." "";
     Always "capabilities" OBJECT(CAPABILITIES) => "capabilities" Must doc("Server Info"),
-        "The answer has an object `capabilities` with the booleans `streaming`, `extended_thinking` and `tool_use`." "";
+        "The response has an object `capabilities` with the booleans `streaming`, `extended_thinking` and `tool_use`." "";
     Always "config" OBJECT(CONFIG) => "config" Must doc("Server Info"),
-        "The answer has an object `config`." "";
+        "The response has an object `config`." "";
 };
 
 /// What a server can.
@@ -240,9 +240,9 @@ pub const CONFIG: ObjectType = object! { "info", Server, None;
 /// The body of a response that is an error.
 pub const FAILURE: ObjectType = object! { "errors", Server, None;
     Always "error" OBJECT(ERROR) => "format" Must doc("Error Response Format"),
-        "The body of an answer with a status from 400 to 599 is an object with an object `error`." "Clients look for code and message there; frameworks have other places for them.";
+        "The body of a response with a status from 400 to 599 is an object with an object `error`." "Clients look for code and message there; frameworks have other places for them.";
     + "status" Must doc("Error Codes"),
-        "An answer that tells of an error has a status from 400 to 599." "Clients take any other status for a success.";
+        "A response with an error has a status from 400 to 599." "Clients take any other status for a success.";
 };
 
 /// An error.

@@ -31,7 +31,7 @@ const CREATE: Table = table! { "create", Server, None;
         "A session that was created is answered with the status 201."
         "";
     "object": Must doc("Create Session") =>
-        "The answer to a session that was created is an object."
+        "The response to a session that was created is an object."
         "";
 };
 
@@ -88,7 +88,7 @@ const STATUS: Table = table! { "status", Server, None;
         "The status of a session that exists is answered with the status 200."
         "";
     "object": Must doc("Get Session Status") =>
-        "The answer is an object."
+        "The response is an object."
         "";
 };
 
@@ -121,7 +121,7 @@ const STOP: Table = table! { "stop", Server, None;
         "A session that was stopped is answered with the status 200."
         "";
     "object": Must doc("Stop Session") =>
-        "The answer is an object."
+        "The response is an object."
         "";
 };
 
@@ -196,14 +196,14 @@ const PROMPT: Table = table! { "prompt", Server, None;
         "A prompt that was accepted is answered with the status 202."
         "";
     "object": Must doc("Submit Prompt") =>
-        "The answer is an object."
+        "The response is an object."
         "";
 };
 
 const PROMPT_BEHAVIOUR: Table = table! { "prompt", Server, None;
     "at-once": Should doc("Submit Prompt") =>
         "A prompt is answered before it is complete."
-        "The response comes by events; a client that waits for the answer sees none of it coming.";
+        "The agent's text comes by events; a client that waits for the response sees none of it coming.";
     "not-found": Must doc("Submit Prompt") =>
         "A prompt for a session that never existed is refused with the status 404."
         "";
@@ -235,7 +235,7 @@ const PROMPT_BEHAVIOUR: Table = table! { "prompt", Server, None;
         "Members that the document does not know do no harm in a body."
         "";
     "unicode": Must doc("Submit Prompt") =>
-        "A prompt of any script, beyond the basic plane too, is accepted and told unchanged."
+        "A prompt of any script, beyond the basic plane too, is accepted and reported unchanged."
         "";
     "long": Should doc("Input Validation (Deferred)") =>
         "A prompt of a mebibyte is accepted, or refused with an error."
@@ -253,7 +253,7 @@ const APPROVAL: Table = table! { "approval", Server, Some("approval");
         "A decision that was offered, for an approval that is pending, is answered with the status 200."
         "";
     "object": Must doc("Submit Approval Decision") =>
-        "The answer is an object."
+        "The response is an object."
         "";
 };
 
@@ -341,10 +341,10 @@ const PROFILES_BEHAVIOUR: Table = table! { "profiles", Server, Some("profiles");
         "A profile that is in the list is answered with the status 200."
         "";
     "detail-object": Must doc("Get Profile Details") =>
-        "The answer is an object."
+        "The response is an object."
         "";
     "detail-name": Must doc("Get Profile Details") =>
-        "The answer has the `name` that was asked for."
+        "The response has the `name` that was asked for."
         "";
     "detail-same": Should doc("Get Profile Details") =>
         "Collection, description and `extends` of a profile are the same as in the list."
@@ -386,7 +386,7 @@ const HEALTH: Table = table! { "health", Server, None;
         "The health of a server that is ready is answered with the status 200."
         "";
     "object": Must doc("Health Check") =>
-        "The answer is an object."
+        "The response is an object."
         "";
 };
 
@@ -401,6 +401,6 @@ const INFO: Table = table! { "info", Server, None;
         "The server's information is answered with the status 200."
         "";
     "object": Must doc("Server Info") =>
-        "The answer is an object."
+        "The response is an object."
         "";
 };

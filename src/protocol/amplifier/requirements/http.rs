@@ -9,38 +9,38 @@ pub const HTTP: &[Table] = &[ANSWERS, REQUESTS];
 /// What the server sends.
 const ANSWERS: Table = table! { "http", Server, None;
     "valid-head": Must http11("4") =>
-        "An answer begins with a status line and header lines that are valid."
+        "A response begins with a status line and header lines that are valid."
         "";
     "length": Must http11("6.3") =>
-        "The body of an answer is as long as its head says, and its chunks are valid."
+        "The body of a response is as long as its head says, and its chunks are valid."
         "The client waits for what is missing, or fails.";
     "answered": Must doc("Overview") =>
         "A request is answered, before the connection ends."
         "";
     "json": Must doc("Overview") =>
-        "The body of an answer that is no event stream is JSON."
+        "The body of a response that is no event stream is JSON."
         "";
     "content-type": Should semantics("8.3") =>
-        "An answer with a JSON body has a JSON media type as its `Content-Type`."
+        "A response with a JSON body has a JSON media type as its `Content-Type`."
         "";
     "utf-8": Must json("8.1") =>
-        "The body of an answer is valid UTF-8."
+        "The body of a response is valid UTF-8."
         "";
     "no-bom": Must json("8.1") =>
-        "The body of an answer does not begin with a byte order mark."
+        "The body of a response does not begin with a byte order mark."
         "";
     "encoding": Must semantics("8.4") =>
-        "The body of an answer decodes by the content codings that its head names."
+        "The body of a response decodes by the content codings that its head names."
         "";
     "encoding-offered": Should semantics("12.5.3") =>
-        "An answer has no content coding that the request does not allow by its `Accept-Encoding`."
+        "A response has no content coding that the request does not allow by its `Accept-Encoding`."
         "";
     "no-redirect": Should own("HTTP") =>
         "A request for an endpoint as the document writes it is not redirected."
         "Clients in browsers and editors lose the body of a POST, or the request for an event stream, on the way.";
     "timely": Should own("Time") =>
         "A request is answered within ten seconds."
-        "The answer to a prompt comes by events: nobody has to wait for a response.";
+        "The agent's text comes by events: nobody has to wait for it in a response.";
 };
 
 /// What the server has to cope with.
@@ -142,7 +142,7 @@ const INTERNAL: Table = table! { "errors", Server, Some("server-errors");
 
 const GATE: Table = table! { "errors", Server, Some("approval");
     "approval-timeout": Must doc("Error Codes") =>
-        "An error with the code `APPROVAL_TIMEOUT` has the status 408, or 409 in answer to a decision."
+        "An error with the code `APPROVAL_TIMEOUT` has the status 408, or 409 in response to a decision."
         "The endpoint's description has 409 for a decision that comes too late.";
     "approval-invalid": Must doc("Error Codes") =>
         "An error with the code `APPROVAL_INVALID` has the status 400, or 409 where the approval was already resolved."

@@ -138,16 +138,16 @@ const SUBSCRIBING: Table = table! { "stream", Client, Some("streams");
         "A subscription has the header `Cache-Control: no-cache`."
         "";
     "client-content-type": Must sse("9.2.1") =>
-        "An answer with the content type `text/event-stream`, with parameters too, is taken for a stream."
+        "A response with the content type `text/event-stream`, with parameters too, is taken for a stream."
         "";
     "client-content-type-case": Should semantics("8.3.1") =>
         "The case of the content type of a stream makes no difference."
         "";
     "client-other-content-type": Should sse("9.2.3") =>
-        "An answer with another content type is not taken for a stream."
+        "A response with another content type is not taken for a stream."
         "";
     "client-refused": Must doc("Subscribe to Session Events") =>
-        "A subscription that is refused is told to the caller, and not tried over and over again."
+        "A subscription that is refused is reported to the caller, and not tried over and over again."
         "";
     "client-unsubscribe": Should own("Streams") =>
         "A subscription that the caller ends has its connection closed."
@@ -180,7 +180,7 @@ const READING: Table = table! { "stream", Client, Some("streams");
         "A field is understood without a space after its colon."
         "";
     "client-event-message": Must sse("9.2.6") =>
-        "An event with the type `message`, or an empty one, is told like one without a type."
+        "An event with the type `message`, or an empty one, is reported like one without a type."
         "";
     "client-id": Must sse("9.2.6") =>
         "A field `id` does no harm."
@@ -192,7 +192,7 @@ const READING: Table = table! { "stream", Client, Some("streams");
         "A field that the standard does not know is passed over."
         "";
     "client-no-data": Must sse("9.2.6") =>
-        "An event without data is not told."
+        "An event without data is not reported."
         "";
     "client-split": Must sse("9.2.5") =>
         "A stream is understood however its bytes are cut into TCP segments or chunks."
@@ -201,34 +201,34 @@ const READING: Table = table! { "stream", Client, Some("streams");
         "A character whose bytes are cut in two is understood."
         "";
     "client-several-at-once": Must sse("9.2.6") =>
-        "Several events that come in one piece are each told."
+        "Several events that come in one piece are each reported."
         "";
     "client-cut": Must sse("9.2.6") =>
-        "An event that is not followed by a blank line when the stream ends is not told."
+        "An event that is not followed by a blank line when the stream ends is not reported."
         "";
     "client-keep-alive": Should own("Streams") =>
         "A keep-alive that is no JSON, or of another event type, does no harm."
         "";
     "client-large": Should own("Streams") =>
-        "An event of a mebibyte is told whole."
+        "An event of a mebibyte is reported whole."
         "";
     "client-many": Must sse("9.2.6") =>
-        "A hundred thousand deltas are told, each once."
+        "A hundred thousand deltas are reported, each once."
         "";
     "client-silence": Must doc("Approval Flow") =>
-        "Events are told that come after a long silence."
+        "Events are reported that come after a long silence."
         "An agent waits for a decision for as long as the `timeout` of the approval says: 300 seconds in the example.";
 };
 
 const TELLING: Table = table! { "events", Client, Some("streams");
     "client-order": Must sse("9.2.6") =>
-        "Events are told in the order in which they came."
+        "Events are reported in the order in which they came."
         "";
     "client-at-once": Should own("Streams") =>
-        "Events are told when they come, not when the prompt is complete."
+        "Events are reported when they come, not when the prompt is complete."
         "";
     "client-every": Must doc("Canonical Events") =>
-        "Each of the events for which the document has a handler is told."
+        "Each of the events for which the document has a handler is reported."
         "";
     "client-unknown": Should own("Unknown members") =>
         "An event that the document does not know does no harm."
@@ -237,13 +237,13 @@ const TELLING: Table = table! { "events", Client, Some("streams");
         "Members that the document does not know do no harm in events."
         "";
     "client-own-session": Must doc("Subscribe to Session Events") =>
-        "Of two sessions each has its own events told."
+        "Of two sessions each has its own events reported."
         "";
     "client-bad-event": Should own("Streams") =>
-        "After an event that breaks the document, other events are told."
+        "After an event that breaks the document, other events are reported."
         "";
     "client-delta-unchanged": Must doc("Content Streaming") =>
-        "Deltas are told unchanged, with their white space, of any script."
+        "Deltas are reported unchanged, with their white space, of any script."
         "";
     "client-late": Must doc("Subscribe to Session Events") =>
         "A stream that begins without `session:start`, or within a prompt, is understood."
@@ -261,7 +261,7 @@ const RECONNECTING: Table = table! { "stream", Client, Some("reconnection");
         "While the server does not listen, the subscription is tried again, with some time in between."
         "";
     "client-reconnect-gone": Should sse("9.2.3") =>
-        "After an answer with the status 204 or 404 the stream is not subscribed to again."
+        "After a response with the status 204 or 404 the stream is not subscribed to again."
         "";
     "client-retry-time": Should sse("9.2.3") =>
         "The time that `retry` gives passes before the stream is subscribed to again."
@@ -273,7 +273,7 @@ const RECONNECTING: Table = table! { "stream", Client, Some("reconnection");
         "A prompt is not sent again because its stream was cut."
         "";
     "client-no-duplicates": Should own("Streams") =>
-        "No event is told twice because the stream was subscribed to again."
+        "No event is reported twice because the stream was subscribed to again."
         "";
 };
 
@@ -284,51 +284,51 @@ const FAILURES: Table = table! { "robustness", Client, None;
         "Nothing that a server answers makes the client exit."
         "";
     "client-concurrent": Must doc("Overview") =>
-        "Calls that are made at the same time each get their own answer."
+        "Calls that are made at the same time each get their own response."
         "";
     "client-after-error": Must doc("Error Response Format") =>
-        "After an error, the next call is made and gets its answer."
+        "After an error, the next call is made and gets its response."
         "";
     "client-after-bad-answer": Should own("Robustness") =>
-        "After an answer that is no answer of the protocol, the next call is made and gets its answer."
+        "After a response that is no response of the protocol, the next call is made and gets its response."
         "";
     "client-after-bad-http": Should own("Robustness") =>
-        "After an answer that is no HTTP, the next call is made and gets its answer."
+        "After a response that is no HTTP, the next call is made and gets its response."
         "";
     "client-after-cut": Should own("Robustness") =>
-        "After a connection that was cut, the next call is made and gets its answer."
+        "After a connection that was cut, the next call is made and gets its response."
         "";
     "client-bad-json": Should own("Robustness") =>
         "A call that is answered with what is no JSON gives the caller no result, other than an empty one."
         "";
     "client-incomplete": Must http11("8") =>
-        "An answer that is cut short gives the caller no result, other than an empty one."
+        "A response that is cut short gives the caller no result, other than an empty one."
         "";
     "client-closed": Should own("Robustness") =>
-        "A call whose connection is closed without an answer comes to an end."
+        "A call whose connection is closed without a response comes to an end."
         "";
     "client-refused": Should own("Robustness") =>
         "A call to a server that does not listen comes to an end."
         "";
     "client-slow": Should own("Time") =>
-        "An answer that takes some seconds is waited for."
+        "A response that takes some seconds is waited for."
         "";
     "client-slow-others": Should own("Robustness") =>
-        "While one call waits for its answer, others get theirs."
+        "While one call waits for its response, others get theirs."
         "";
     "client-stream-others": Must doc("Submit Prompt") =>
-        "While streams are open, calls get their answers."
+        "While streams are open, calls get their responses."
         "";
     "client-huge": Should own("Robustness") =>
-        "An answer of many mebibytes does not make the client exit, and the next call gets its answer."
+        "A response of many mebibytes does not make the client exit, and the next call gets its response."
         "";
     "client-deep-json": Should own("Robustness") =>
-        "An answer nested thousands of levels deep does not make the client exit, and the next call gets its answer."
+        "A response nested thousands of levels deep does not make the client exit, and the next call gets its response."
         "";
     "client-bad-stream": Should own("Robustness") =>
-        "A stream that is no UTF-8, or no stream at all, does not make the client exit, and the next call gets its answer."
+        "A stream that is no UTF-8, or no stream at all, does not make the client exit, and the next call gets its response."
         "";
     "client-endless-line": Should own("Robustness") =>
-        "A line of a stream that does not end does not make the client exit, and other calls get their answers."
+        "A line of a stream that does not end does not make the client exit, and other calls get their responses."
         "";
 };

@@ -148,7 +148,7 @@ pub fn judge_event<'m>(
     if is_error(message) {
         ctx.note(
             "life/completed",
-            "Errors after the answer to a prompt are told by a message in the format of an error",
+            "Errors after the response to a prompt are reported by a message in the format of an error",
         );
         return None;
     }
@@ -158,7 +158,7 @@ pub fn judge_event<'m>(
     ctx.check("events/object", (name.is_none() || data.is_none()).then(fault));
     let (name, data) = (name?, BodyObject { members: data?, pointer: "/data" });
     if name == "error" {
-        ctx.note("life/completed", "Errors after the answer to a prompt are told by an event `error`");
+        ctx.note("life/completed", "Errors after the response to a prompt are reported by an event `error`");
         return None;
     }
     let fault = |text| ViolationDetail::new(text).at("/event").actual(name);
@@ -251,11 +251,12 @@ fn judge_diagnostic(diagnostic: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
 
 fn judge_update(data: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
     if let Some(status) = data.text("status") {
-        let fault =
-            ViolationDetail::new("a status is told that the document does not know").at("/data/status").actual(status);
+        let fault = ViolationDetail::new("a status is reported that the document does not know")
+            .at("/data/status")
+            .actual(status);
         ctx.check("events/status-update-known", (!STATUSES.contains(&status)).then_some(fault));
         if status == "error" {
-            ctx.note("life/completed", "Errors after the answer to a prompt are told by `status:update`");
+            ctx.note("life/completed", "Errors after the response to a prompt are reported by `status:update`");
         }
     }
     if let Some(progress) = data.members.get("progress").and_then(Value::as_f64) {

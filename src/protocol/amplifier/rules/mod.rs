@@ -54,7 +54,7 @@ const AT_ONCE: u64 = 4_000_000;
 
 /// Judges everything that crosses the wire.
 ///
-/// The rule holds open exchanges and subscriptions, and [`Sessions`] across connections.
+/// The rule keeps open exchanges and subscriptions, and [`Sessions`] across connections.
 pub struct Traffic {
     bodies: BodyAssembler,
     exchanges: Exchanges<RequestState>,
@@ -150,7 +150,7 @@ impl Traffic {
             let failed = exchange.status().is_some_and(|status| status >= 400);
             let short = if failed { "safety/no-key-in-errors" } else { "safety/no-key-in-answers" };
             let leaked = self.sessions.leaked(&json.to_string());
-            ctx.check_if(short, leaked, || "an answer has an API key".to_owned());
+            ctx.check_if(short, leaked, || "a response has an API key".to_owned());
         }
         if exchange.client_is_odd && exchange.counts_for_http() {
             responses::judge_deliberate(&exchange, content, &mut self.sessions, ctx);

@@ -52,7 +52,7 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
         Endpoint::Events | Endpoint::Socket => return,
         _ => 200,
     };
-    let fault = ViolationDetail::new("an answer has another status than the endpoint")
+    let fault = ViolationDetail::new("a response has another status than the endpoint")
         .expected(expected_status)
         .actual(status)
         .in_status();
@@ -66,14 +66,14 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
         Endpoint::ListProfiles | Endpoint::ListCollections | Endpoint::ListAgents => format!("{area}list"),
         _ => object,
     };
-    let fault = ViolationDetail::new("an answer is no object").at("").actual(json.clone());
+    let fault = ViolationDetail::new("a response is no object").at("").actual(json.clone());
     ctx.check(&object, (!json.is_object()).then_some(fault));
     let Some(members) = json.as_object() else { return };
     messages::judge_body(route, exchange, BodyObject { members, pointer: "" }, ctx);
     sessions.note_response(route, exchange, members, ctx);
 }
 
-/// Judges a whole answer to a request that was wrong on purpose, and sound as HTTP: an error has its format all the
+/// Judges a whole response to a request that was wrong on purpose, and sound as HTTP: an error has its format all the
 /// same.
 pub fn judge_deliberate(
     exchange: &Exchange,
@@ -178,14 +178,14 @@ fn json_of<'c>(head: &HttpResponse, content: &'c Content<'_>, ctx: &mut RuleCont
         return None;
     }
     let binary = matches!(content, Content::Binary(_));
-    ctx.check_if("http/utf-8", binary, || "the body of an answer is no UTF-8".to_owned());
+    ctx.check_if("http/utf-8", binary, || "the body of a response is no UTF-8".to_owned());
     if binary {
         return None;
     }
     let marked = matches!(content, Content::Json { marked: true, .. });
-    ctx.check_if("http/no-bom", marked, || "the body of an answer begins with a byte order mark".to_owned());
+    ctx.check_if("http/no-bom", marked, || "the body of a response begins with a byte order mark".to_owned());
     let json = content.json();
-    let fault = ViolationDetail::new("the body of an answer is no JSON");
+    let fault = ViolationDetail::new("the body of a response is no JSON");
     let fault = match content {
         Content::Text(text) => fault.actual(text.chars().take(200).collect::<String>()),
         _ => fault,
@@ -195,7 +195,7 @@ fn json_of<'c>(head: &HttpResponse, content: &'c Content<'_>, ctx: &mut RuleCont
         ctx.note("http/json", LOSSY);
     }
     if json.is_some() {
-        heads::answer_type(head, ctx);
+        heads::response_type(head, ctx);
     }
     json
 }

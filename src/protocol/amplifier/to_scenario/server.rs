@@ -19,7 +19,7 @@ pub struct ServerToScenario {
     exchanges: Exchanges,
     observer: AmplifierObserver,
     labels: Labels,
-    /// Subscriptions that stand, and whether they are WebSockets.
+    /// Open subscriptions, and whether they are WebSockets.
     subscriptions: HashMap<String, bool>,
     ended: HashSet<String>,
     /// Exchanges that a step began.

@@ -1,4 +1,4 @@
-//! Rules: what any trace of OpenCtx can be held against, however it came about.
+//! Rules: what any trace of OpenCtx is judged by, however it came about.
 //!
 //! The main type is [`ExchangeRule`]. It keeps the exchanges that are under way, judges heads by itself, remembers in
 //! `ProviderScopes` what providers offered, and hands whole bodies to the files that judge them. These keep nothing.
@@ -42,13 +42,13 @@ fn exits() -> CrashRule {
     })
 }
 
-/// Microseconds after which the reference client gives up on the head of an answer (docs/openctx.md, Time).
+/// Microseconds after which the reference client gives up on the head of a response (docs/openctx.md, Time).
 const OVERDUE: u64 = 300_000_000;
 
 /// Judges exchange by exchange.
 ///
-/// Of an exchange in which one end does something wrong on purpose, nothing of that end's is judged; the answer to a request
-/// that is wrong on purpose may be any, only that an error of the protocol's is one as the protocol has it.
+/// Of an exchange in which one end does something wrong on purpose, nothing of that end's is judged; the response to a
+/// request that is wrong on purpose may be any, only that an error of the protocol's is one as the protocol has it.
 pub struct ExchangeRule {
     bodies: BodyAssembler,
     /// The exchanges that are under way, and their parsed requests.
@@ -79,7 +79,7 @@ impl ExchangeRule {
         exchange.own = Some(asked);
     }
 
-    /// An answer's body is whole, and with it the exchange.
+    /// A response's body is whole, and with it the exchange.
     fn answered(&mut self, conn: &str, event: &Event, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
         let Some(exchange) = self.open.answered(conn, event) else { return };
         if exchange.client_is_odd && !exchange.server_is_odd {
@@ -168,7 +168,7 @@ fn judge_request_head(head: &HttpRequest, diverted: bool, ctx: &mut RuleContext<
     }
 }
 
-/// Judges the head of an answer that is not interim.
+/// Judges the head of a response that is not interim.
 fn judge_response_head(request: Option<&HttpRequest>, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
     heads::response(request, head, ctx);
     let posted = request.is_some_and(|request| request.method() == "POST");
@@ -186,7 +186,7 @@ fn judge_response_head(request: Option<&HttpRequest>, head: &HttpResponse, ctx: 
     }
 }
 
-/// Judges the answer to a request by another method.
+/// Judges the response to a request by another method.
 fn judge_other_method(request: &HttpRequest, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
     if matches!(request.method(), "" | "POST" | "OPTIONS" | "HEAD") {
         return;
@@ -203,8 +203,8 @@ const MAX_RESPONSES: usize = 16;
 
 /// What `meta` gave, by the settings of the request.
 ///
-/// Clients may keep such an answer for a while, so that a request is only too much where none of them allows it. Globs are
-/// left to scenarios, and so are selectors with a glob beside a text and texts that only differ in their case.
+/// Clients may keep such a response for a while, so that a request is only too much where none of them allows it. Globs
+/// are left to scenarios, and so are selectors with a glob beside a text and texts that only differ in their case.
 #[derive(Default)]
 struct ProviderScopes {
     metadata: HashMap<String, Vec<Value>>,
@@ -215,14 +215,14 @@ impl ProviderScopes {
     pub fn remember_meta(&mut self, asked: &ParsedRequest, meta: Value) {
         let Some(request) = asked.request() else { return };
         if self.metadata.len() < MAX_SETTINGS || self.metadata.contains_key(&request.settings) {
-            let answers = self.metadata.entry(request.settings.clone()).or_default();
-            if answers.contains(&meta) {
+            let responses = self.metadata.entry(request.settings.clone()).or_default();
+            if responses.contains(&meta) {
                 return;
             }
-            answers.push(meta);
-            if answers.len() > MAX_RESPONSES {
+            responses.push(meta);
+            if responses.len() > MAX_RESPONSES {
                 // It changes its mind: anything is allowed from now on.
-                *answers = vec![json!({"annotations": {}})];
+                *responses = vec![json!({"annotations": {}})];
             }
         }
     }
@@ -231,8 +231,8 @@ impl ProviderScopes {
     pub fn check_request(&self, asked: &ParsedRequest, ctx: &mut RuleContext<'_>) {
         let Some(request) = asked.request().filter(|request| request.method == "annotations") else { return };
         let Some(content) = request.params.get("content").and_then(Value::as_str) else { return };
-        let Some(answers) = self.metadata.get(&request.settings) else { return };
-        let features: Vec<&Value> = answers.iter().filter_map(|meta| meta.get("annotations")).collect();
+        let Some(responses) = self.metadata.get(&request.settings) else { return };
+        let features: Vec<&Value> = responses.iter().filter_map(|meta| meta.get("annotations")).collect();
         let fault = ViolationDetail::new("a provider without the annotations feature is asked for annotations");
         ctx.check("selectors/client-feature", features.is_empty().then_some(fault));
         let texts: Option<Vec<&str>> = features.iter().flat_map(|feature| texts(feature)).collect();

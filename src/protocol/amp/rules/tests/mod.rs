@@ -277,7 +277,7 @@ fn other_files_and_our_own_doings_are_passed_over() {
 }
 
 #[test]
-fn what_no_edition_asks_of_any_end_is_told_and_judges_nothing() {
+fn what_no_edition_asks_of_any_end_is_reported_and_judges_nothing() {
     let mut out = Judgements::default();
     for end in [End::Client, End::Server] {
         RequirementIndex::of(&CLI).check(&mut out, end, "ping/eccho", 0, None);

@@ -61,7 +61,7 @@ fn later(play: Play, seconds: u64) -> Play {
 }
 
 #[test]
-fn a_connection_that_is_closed_without_an_answer_leaves_a_request_unanswered() {
+fn a_connection_that_is_closed_without_a_response_leaves_a_request_unanswered() {
     assert_eq!(asked().server_closes().broken(), ["envelope/answered"]);
     assert!(asked().client_closes().server_closes().broken().is_empty(), "the client had gone");
     let half = Play::new().request_head("POST / HTTP/1.1", &[("Host", "a"), ("Content-Type", "application/json")]);
@@ -82,7 +82,7 @@ fn requests_that_follow_one_another_on_a_connection_show_that_it_is_kept() {
 }
 
 #[test]
-fn an_answer_that_ends_early_or_does_not_end_in_time_is_shorter_than_its_head_says() {
+fn a_response_that_ends_early_or_does_not_end_in_time_is_shorter_than_its_head_says() {
     assert_eq!(asked().response_head(200, &[]).server_closes().broken(), ["http/length"]);
     assert_eq!(asked().response_head(200, &[]).server(junk()).server_closes().broken(), ["http/length"]);
     assert_eq!(asked().gives(json!({"name": "n"})).server(junk()).broken(), ["http/length"]);
@@ -114,7 +114,7 @@ fn half_a_head_is_the_fault_of_whoever_ended_the_connection() {
 }
 
 #[test]
-fn a_late_answer_is_told_and_one_that_never_came_is_missed() {
+fn a_late_response_is_told_and_one_that_never_came_is_missed() {
     assert!(asked().wait(9).gives(json!({"name": "n"})).broken().is_empty());
     assert_eq!(asked().wait(11).gives(json!({"name": "n"})).broken(), ["http/timely"]);
     assert!(later(asked(), 9).broken().is_empty());
@@ -257,7 +257,7 @@ fn another_method_is_refused() {
 }
 
 #[test]
-fn an_answer_has_a_valid_head_and_a_json_type() {
+fn a_response_has_a_valid_head_and_a_json_type() {
     assert_eq!(responds(200, &[("a b", "c"), JSON], NAME).broken(), ["http/valid-head"]);
     let raw = |line: &str| {
         let raw = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{line}\r\n\r\n");
@@ -277,7 +277,7 @@ fn an_answer_has_a_valid_head_and_a_json_type() {
 }
 
 #[test]
-fn an_answer_is_coded_as_the_request_allows() {
+fn a_response_is_coded_as_the_request_allows() {
     let answer = |accept: Option<&str>, coding: &str| {
         let lines = [HOST, JSON, ("Accept-Encoding", accept.unwrap_or_default())];
         let lines = if accept.is_some() { &lines[..] } else { &lines[..2] };
