@@ -43,13 +43,13 @@ fn named_by_rules(protocol: &str) -> BTreeSet<String> {
     let protocols = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/protocol");
     let folders = [protocols.join(protocol).join("rules"), protocols.join("http")];
     let mut texts: Vec<String> = folders.iter().flat_map(|folder| texts(folder)).collect();
-    // The table of error codes, each with its requirement.
-    texts.extend(fs::read_to_string(protocols.join(protocol).join("words.rs")));
+    // The table of error codes, each with its requirement, and what the tables of bodies judge besides.
+    let tables = ["endpoints.rs", "bodies/requests.rs"].map(|table| protocols.join(protocol).join(table));
+    texts.extend(tables.into_iter().filter_map(|table| fs::read_to_string(table).ok()));
     let literal = Regex::new(r#""([a-z0-9-]+/[a-z0-9-]+)""#).expect("a sound expression");
     let named = texts.iter().flat_map(|text| literal.captures_iter(text).map(|found| found[1].to_owned()));
-    // The rule on the members of events goes by their table.
-    let members = amplifier::EVENTS.iter().flat_map(|event| event.members);
-    named.chain(members.map(|member| member.requirement.to_owned())).collect()
+    // The rule on the members of bodies and events goes by their tables.
+    named.chain(amplifier::requirements_on_members().map(str::to_owned)).collect()
 }
 
 /// What rules say of every method or endpoint alike: they compose the name of its area and this end.

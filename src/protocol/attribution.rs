@@ -10,8 +10,8 @@ pub struct Attribution {
     pub absent: &'static [Due],
     /// What is broken where an observation comes and differs at a place.
     pub aspects: &'static [Aspect],
-    /// Where the fields of an observation stand in the body of its message: kind, pointer in the observation, pointer in the
-    /// body. A part `*` stands for any one.
+    /// Where the fields of an observation are in the body of its message: kind, pointer in the observation, pointer in
+    /// the body. A part `*` stands for any one.
     pub places: &'static [(&'static str, &'static str, &'static str)],
     /// Requirements whose violation makes a message or a connection unusable, so that what was due on it does not come: area
     /// and slug, or an area with the slash behind it.
@@ -183,7 +183,7 @@ impl Attribution {
         self.compares.iter().any(|pattern| covers(pattern, short))
     }
 
-    /// Where a place in an observation stands in the body of its message; none where it is not in the body.
+    /// Where a place in an observation is in the body of its message; none where it is not in the body.
     pub fn in_body(&self, kind: &str, place: &str) -> Option<String> {
         let meant = |(of, field, _): &&(&str, &str, &str)| *of == kind && is_at_or_above(field, place);
         let (_, field, body) = self.places.iter().find(meant)?;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::format::{Field, fields_of};
 use crate::trace::End;
 
-use super::{Attribution, Edition, ObservationKind, Requirement, Verb, words};
+use super::{Attribution, Edition, ObservationKind, Requirement, words};
 
 /// [`Role::patience`] with a subject whose protocol has no time of its own.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -53,7 +53,7 @@ pub struct Role {
     pub about: &'static str,
     /// How a subject of this role is reached or reaches us.
     pub reach: Reach,
-    /// What our peer can be told to do in scenarios of this role.
+    /// What our peer can be made to do in scenarios of this role.
     pub verbs: fn() -> &'static [Verb],
     /// What expectations can speak about.
     pub observations: &'static [ObservationKind],
@@ -75,7 +75,7 @@ pub struct Role {
     /// Which requirement an expectation is charged to that was missed.
     pub attribution: &'static Attribution,
     /// What our side may send to such a subject, and what it should not: a table of moves, as YAML, that traffic is
-    /// generated from. `docs/fuzz.md` tells how it is read.
+    /// generated from. `docs/fuzz.md` says how it is read.
     pub traffic: &'static str,
 }
 
@@ -98,6 +98,10 @@ impl Role {
     }
 }
 
+/// A verb or stimulus: a word of the scenario language that a role brings with it, and the shape of its parameters. It is
+/// a variant of an enum that derives `Deserialize` and `JsonSchema`, and that whoever performs it reads.
+pub type Verb = Field;
+
 /// How a subject and its peer find each other.
 pub enum Reach {
     /// The server answers at a URL: `http://127.0.0.1:<port><path>` where nothing else is said.
@@ -107,7 +111,7 @@ pub enum Reach {
         /// The requirement, as area and slug, that a server breaks whose port accepts no connection.
         proves: &'static str,
         /// A program for Node that loads a JavaScript module and answers for it on a port, of a role that a module can
-        /// play as well. `--port`, `--module`, `--settings`, `--refusal` and `--within` tell it what to do.
+        /// play as well. `--port`, `--module`, `--settings`, `--refusal` and `--within` say what it does.
         module: Option<&'static str>,
     },
     /// The subject is a client, and finds our servers in the data home that its environment names.

@@ -7,11 +7,8 @@
 pub mod amp;
 pub mod amplifier;
 mod attribution;
-#[cfg(test)]
-mod cited;
 mod descriptor;
 mod edition;
-mod exits;
 pub mod http;
 mod observation;
 pub mod openctx;
@@ -20,17 +17,14 @@ pub mod rfc6455;
 mod rule;
 pub mod sample;
 pub mod scenario_element;
-mod schema_folder;
-mod vocabulary;
 pub mod words;
 
 pub use attribution::{Aspect, Attribution, Base, Due, NOTHING_KNOWN, is_at_or_above};
-pub use descriptor::{Lock, PATIENCE, Protocol, Reach, Role};
+pub use descriptor::{Lock, PATIENCE, Protocol, Reach, Role, Verb};
 pub use edition::Edition;
-pub use observation::{MessageSort, MessageSummary, Observation, Observer};
+pub use observation::{MessageSort, MessageSummary, Observation, ObservationKind, Observer, Pick};
 pub use requirement::{Level, Requirement, RequirementId, Section, area, level_of, short};
 pub use rule::{Judgements, Part, Rule, Use, Violation, ViolationDetail};
-pub use vocabulary::{ObservationKind, Pick, Verb};
 
 /// Every protocol there is.
 pub fn protocols() -> &'static [&'static Protocol] {

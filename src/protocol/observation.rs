@@ -1,10 +1,42 @@
 //! What a protocol makes of the events of a trace: observations for expectations, summaries for people.
+//!
+//! An [`Observer`] makes an [`Observation`]; an [`ObservationKind`] describes it for the language of scenarios, from which checking,
+//! errors and the editor schema follow.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use crate::format::Field;
+use crate::protocol::RequirementId;
 use crate::trace::Event;
+
+/// A kind of observation, as the scenario language offers it: `expect: { <name>: { …fields } }`.
+pub struct ObservationKind {
+    /// The key under `expect`.
+    pub name: &'static str,
+    /// What it is, for the schema and the docs.
+    pub doc: &'static str,
+    /// Whether it comes on a connection: then expectations may say `on`, and mean `main` where they do not.
+    pub on_connection: bool,
+    /// Fields that choose which observation is meant. Their values are compared for equality.
+    pub selectors: &'static [Field],
+    /// Fields that the chosen one must match.
+    pub fields: &'static [Field],
+    /// Which observation is compared with the fields.
+    pub pick: Pick,
+    /// The requirement (area and slug) that is meant by an expectation of this kind that names none.
+    pub default_proves: Option<RequirementId>,
+}
+
+/// Which of the observations that fit the selectors is compared with the pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// The first one that no earlier expectation has taken: if it does not match, the expectation fails.
+    First,
+    /// Any: those that do not match are passed over until one does, or the time is up.
+    Any,
+}
 
 /// Something that an expectation can wait for: a response, a notification, a close.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +45,7 @@ pub struct Observation {
     pub kind: &'static str,
     /// The connection it came on.
     pub conn: Option<String>,
-    /// What tells it from others of its kind: the id of a response, the name of a notification.
+    /// What distinguishes it from others of its kind: the id of a response, the name of a notification.
     pub selectors: Map<String, Value>,
     /// What can be matched, under the names of the kind's fields.
     pub value: Map<String, Value>,
@@ -21,7 +53,7 @@ pub struct Observation {
     pub index: u64,
 }
 
-/// Turns events into observations. Holds state where one observation takes several events.
+/// Turns events into observations. Keeps state where one observation takes several events.
 pub trait Observer: Send {
     /// What this event completes; usually nothing or one observation.
     fn observe(&mut self, event: &Event) -> Vec<Observation>;
@@ -34,7 +66,7 @@ pub struct MessageSummary<'a> {
     pub sort: MessageSort,
     /// The method, endpoint, event or action.
     pub name: Option<Cow<'a, str>>,
-    /// What tells to which request a response belongs, where messages carry such.
+    /// What says to which request a response belongs, where messages carry such.
     pub id: Option<&'a Value>,
     /// What it carries: parameters, a result, an error, data.
     pub content: Option<Cow<'a, Value>>,

@@ -1,18 +1,17 @@
-//! Rules: checks over any trace.
+//! Rules: checks over any trace ([`Rule`]), and the one on crashed processes that all protocols have ([`CrashRule`]).
 
 use serde_json::Value;
 
-use crate::trace::{End, Event};
-
-use super::RequirementId;
+use crate::protocol::RequirementId;
+use crate::trace::{End, Event, EventKind, Exited};
 
 /// A check over any trace, fed event by event. It never needs to know how the trace came about, and
-/// holds no more than what is open (requests without an answer, connections that stand).
+/// keeps no more than what is open (requests without a response, open connections).
 ///
 /// An event with [`Event::deliberate`] set is ours, wrong on purpose: a rule takes it into account
-/// (what it provokes may be an unusual answer) and blames nobody for it.
+/// (what it provokes may be an unusual response) and blames nobody for it.
 pub trait Rule: Send {
-    /// Tells before the first event which end the processes in the trace are, where that is known.
+    /// Says before the first event which end the processes in the trace are, where that is known.
     fn processes(&mut self, end: End) {
         let _ = end;
     }
@@ -46,7 +45,7 @@ pub struct Use {
     pub capability: &'static str,
     /// What was asked for: a method, or a method and path of HTTP.
     pub request: String,
-    /// The error that says that there is no such method or path; none for every other answer.
+    /// The error that says that there is no such method or path; none for every other response.
     pub refusal: Option<i64>,
 }
 
@@ -75,7 +74,7 @@ pub struct Violation {
     pub conn: Option<String>,
 }
 
-/// A part of a message, as far as faults in it are told apart.
+/// A part of a message, as far as faults in it are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
     /// The body, at the path that is given; without a path, the message as a whole.
@@ -162,4 +161,67 @@ impl ViolationDetail {
         let Self { message, path, expected, actual, late, part } = self;
         Violation { requirement, blame, index, message, path, expected, actual, late, part, conn: None }
     }
+}
+
+/// Signals by which a program ends through its own fault: illegal instruction, abort, bus error, arithmetic, segment.
+const CRASHES: &[i32] = &[4, 6, 7, 8, 10, 11];
+
+/// Reports a fault against the requirement that binds an end to survive, as the event of this number shows.
+type ReportCrash = Box<dyn Fn(&mut Judgements, End, u64, ViolationDetail) + Send>;
+
+/// Blames a process for its crash, once the other end was there. It is the server, where nobody says otherwise.
+///
+/// An exit with success, or by a signal from outside, is no crash: somebody may have quit it. A client that is not driven
+/// ends as it likes, too, if only by an error: it may have had other work.
+pub struct CrashRule {
+    server: &'static str,
+    report: ReportCrash,
+    end: End,
+    contacted: bool,
+    quit: bool,
+    driven: bool,
+}
+
+impl CrashRule {
+    /// A rule for a protocol that calls its server by this name.
+    pub fn new(
+        server: &'static str,
+        report: impl Fn(&mut Judgements, End, u64, ViolationDetail) + Send + 'static,
+    ) -> Self {
+        Self { server, report: Box::new(report), end: End::Server, contacted: false, quit: false, driven: false }
+    }
+}
+
+impl Rule for CrashRule {
+    fn processes(&mut self, end: End) {
+        self.end = end;
+    }
+
+    fn event(&mut self, event: &Event, out: &mut Judgements) {
+        match &event.kind {
+            EventKind::Connected { .. } | EventKind::HttpRequest(_) | EventKind::Handshake(_) => self.contacted = true,
+            EventKind::Call(_) => self.driven = true,
+            EventKind::Launched(_) => (self.contacted, self.quit) = (false, false),
+            EventKind::Stimulus(stimulus) => self.quit |= stimulus.name == "quit",
+            EventKind::Exited(exited) if self.contacted && !self.quit && !exited.asked => {
+                let errors_count = self.end == End::Server || self.driven;
+                let who = if self.end == End::Server { self.server } else { "client" };
+                if let Some(how) = crash(exited, errors_count) {
+                    let fault = ViolationDetail::new(format!("the {who}'s process ended {how}, unasked"));
+                    (self.report)(out, self.end, event.i, fault);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How a process crashed, if it did. Codes from 128 stand for a signal by the convention of shells.
+fn crash(exited: &Exited, errors_count: bool) -> Option<String> {
+    if let Some(signal) = exited.signal {
+        return CRASHES.contains(&signal).then(|| format!("by signal {signal}"));
+    }
+    let code = exited.code?;
+    let crashed = if code > 128 { CRASHES.contains(&(code - 128)) } else { errors_count && code != 0 };
+    crashed.then(|| format!("with code {code}"))
 }

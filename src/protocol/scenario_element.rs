@@ -1,4 +1,4 @@
-//! Traffic told again in the words of a role's scenarios: what our side did as steps, what the subject did as
+//! Traffic as elements of a role's scenarios: what our side did as steps, what the subject did as
 //! observations.
 
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ pub enum ScenarioElement {
         /// Parameters that are what an observation before it was found to be: the parameter, and the name of what was found.
         found: Vec<(&'static str, String)>,
     },
-    /// A driven client must have been asked to do this. It is told before what it led to, and counts only where the
+    /// A driven client must have been asked to do this. It comes before what it led to, and counts only where the
     /// trace has no calls of its own.
     Call {
         /// The event that shows it.
@@ -112,10 +112,10 @@ impl ScenarioElement {
     }
 }
 
-/// Tells the traffic of a trace again, event by event. Holds no more than what is under way.
+/// Turns the traffic of a trace into elements, event by event. Keeps no more than what is under way.
 ///
-/// What our side did and no verb does by itself is told so that a scenario does the same, broken bytes included; what
-/// it did by itself (answered pings, say) is left out.
+/// What our side did and no verb does by itself is included so that a scenario does the same, broken bytes included;
+/// what it did by itself (answered pings, say) is left out.
 pub trait TraceToScenario: Send {
     /// What this event completes.
     fn event(&mut self, event: &Event) -> Vec<ScenarioElement>;

@@ -78,10 +78,10 @@ pub enum SubjectVerb {
     Signal(Signal),
 }
 
-/// Writes a file into this scenario's corner of the workspace, behind the subject's back.
+/// Writes a file into this scenario's folder in the workspace, behind the subject's back.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WriteFile {
-    /// Path below the scenario's corner of the workspace.
+    /// Path below the scenario's folder in the workspace.
     pub path: WorkspacePath,
     #[serde(flatten)]
     pub content: FileContent,
@@ -97,10 +97,10 @@ pub enum FileContent {
     Hex(Hex),
 }
 
-/// Removes a file from this scenario's corner of the workspace.
+/// Removes a file from this scenario's folder in the workspace.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct RemoveFile {
-    /// Path below the scenario's corner of the workspace.
+    /// Path below the scenario's folder in the workspace.
     pub path: WorkspacePath,
 }
 
@@ -170,7 +170,7 @@ pub struct CallClient {
     pub settings: Option<Value>,
 }
 
-/// Tells the client to end.
+/// Asks the client to end.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Dismiss {
     /// By the line that says so (where not said), or by the end of its stdin.
@@ -178,7 +178,7 @@ pub struct Dismiss {
     pub how: DismissMode,
 }
 
-/// How a client is told to end.
+/// How a client is asked to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DismissMode {
@@ -213,9 +213,9 @@ pub const OBSERVATIONS: &[ObservationKind] = &[
     },
     ObservationKind {
         name: "file",
-        doc: "A file or folder below the scenario's corner of the workspace is as described, now or before the time is up.",
+        doc: "A file or folder below the scenario's folder in the workspace is as described, now or before the time is up.",
         on_connection: false,
-        selectors: &[Field::required("path", Shape::Path, "Path below the scenario's corner of the workspace.")],
+        selectors: &[Field::required("path", Shape::Path, "Path below the scenario's folder in the workspace.")],
         fields: &[
             Field::optional(
                 "content",

@@ -13,7 +13,7 @@ use crate::peer::http::{OutgoingResponse, PendingRequest, PendingRequests, Port,
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::http::verbs::{Delivery, DropUnanswered, Respond};
-use crate::protocol::openctx::client_role::TARGET;
+use crate::protocol::openctx::roles::TARGET;
 use crate::protocol::openctx::verbs::{Answer, Outcome, ProviderVerb, Results, Serve};
 use crate::protocol::words::{ResponsePolicy, StopMode};
 use crate::trace::{End, read_json};

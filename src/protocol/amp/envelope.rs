@@ -1,13 +1,12 @@
 //! The envelopes of messages: how an edition wraps requests, responses and notifications, what a message is, whatever it
-//! carries, and how to tell the requests of wirecert itself.
+//! carries, and how to recognise the requests of wirecert itself.
 
 use serde_json::{Map, Value, json};
 
 use crate::protocol::{MessageSort, MessageSummary};
 use crate::trace::{Direction, Event, EventKind, Message};
 
-use super::editions::AmpEdition;
-use super::names::Method;
+use super::editions::{AmpEdition, Method};
 
 /// The form of whole messages (docs/amp.md, Messages; quick reference, section 4).
 #[derive(Clone, Copy, Debug)]
@@ -135,7 +134,7 @@ pub fn response<'a>(edition: &AmpEdition, message: &'a Value) -> Option<Response
 /// The error that answers a request which is not understood; none for what is no request with an id.
 pub fn refusal(edition: &AmpEdition, message: &Value) -> Option<Value> {
     let id = request(edition, message)?.id?;
-    let error = json!({"code": METHOD_NOT_FOUND, "message": "there is no answer to this request"});
+    let error = json!({"code": METHOD_NOT_FOUND, "message": "there is no response to this request"});
     Some(json!({"serverResponse": {"id": id, "error": error}}))
 }
 

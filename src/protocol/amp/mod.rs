@@ -4,21 +4,18 @@
 
 mod attribution;
 mod client_attribution;
-mod client_role;
 pub mod editions;
 pub mod envelope;
 pub mod lockfile;
-pub mod names;
 mod observer;
 mod requirements;
-mod role;
+mod roles;
 mod rules;
 mod samples;
 #[cfg(test)]
 mod testing;
 mod to_scenario;
 pub mod verbs;
-mod words;
 
 pub use envelope::{PROBE, is_probe};
 
@@ -28,7 +25,7 @@ use super::Protocol;
 pub static PROTOCOL: Protocol = Protocol {
     name: "amp",
     editions: &[&editions::CLI, &editions::GUIDE],
-    roles: &[role::AMP_SERVER, client_role::AMP_CLIENT],
+    roles: &[roles::AMP_SERVER, roles::AMP_CLIENT],
     secret_keys: &["authToken", "auth"],
     requirements: requirements::all,
 };

@@ -8,8 +8,7 @@ use crate::matcher::Schemas as _;
 use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Script, Sent, whole};
 use crate::trace::End;
 
-use super::editions::{AmpEdition, ResultForm};
-use super::names::Method;
+use super::editions::{AmpEdition, Method, ResultForm};
 
 /// The token in examples.
 const TOKEN: &str = "example-token-for-tests-only";
@@ -225,7 +224,7 @@ fn pipelined(edition: &AmpEdition, methods: &[&str], example: Example<'_>) -> Fl
     }
     script.close(MAIN).flow(
         "pipelined",
-        "A client asks for everything before the first answer; the answers come the other way around.",
+        "A client asks for everything before the first response; the responses come the other way around.",
     )
 }
 

@@ -1,7 +1,6 @@
 //! What scenarios have our side do: the verbs of the Amp client and of the editor, with their parameters, and the stimuli.
 
 mod editor;
-mod stimuli;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,11 +10,9 @@ use crate::format::types::{Binds, Bound, Connection, Hex, Request as Label, give
 use crate::protocol::words::{AutomaticResponse, Deliberate, OpenTcp, Split, StreamEnd};
 
 pub use editor::{
-    Answer, EditorLockfile, EditorStep, EditorVerb, Lockfile, LockfileContent, LockfilePlan, Loopback, Notify, Outcome,
-    Port, Restart, Serve, Stop, Upgrade,
-};
-pub use stimuli::{
-    Diagnostic, Edit, EditorAction, File, FileDiagnostics, Message, Range, Selection, Severity, Stimulus,
+    Answer, Diagnostic, Edit, EditorAction, EditorLockfile, EditorStep, EditorVerb, File, FileDiagnostics, Lockfile,
+    LockfileContent, LockfilePlan, Loopback, Message, Notify, Outcome, Port, Range, Restart, Selection, Serve,
+    Severity, Stimulus, Stop, Upgrade,
 };
 
 /// What the Amp client does, in scenarios of the role `amp-server`.

@@ -3,45 +3,27 @@
 
 use serde_json::{Value, json};
 
-use super::requirements::doc;
-use super::rules::members::{
-    AMOUNT, COUNT, DIAGNOSTICS, FILLED, MOMENT, NUMBER_OR_NULL, OBJECT, OPTIONS, SPAN, STRING, USAGE,
+use super::members::{
+    AMOUNT, COUNT, DIAGNOSTICS, FILLED, MOMENT, Member, NUMBER_OR_NULL, OBJECT, OPTIONS, SPAN, STRING, USAGE,
 };
+use super::objects::{self, ObjectMember, ObjectType, Presence, object};
+use super::requirements::doc;
 use crate::protocol::Requirement;
-use crate::protocol::http::rule_context::{Member, Type};
 
 /// An event that the document describes.
 pub struct EventType {
     /// Its name: the member `event` of the message.
     pub name: &'static str,
     /// The members of its `data`, beside `session_id`, which every event has.
-    pub members: &'static [EventMember],
+    pub members: &'static [ObjectMember],
     /// The requirements on the members, and on what is inside of them.
     pub requirements: &'static [Requirement],
 }
 
-/// A member of the `data` of an event.
-pub struct EventMember {
-    /// Its key.
-    pub key: &'static str,
-    /// Its type.
-    pub kind: Type,
-    /// When it is there.
-    pub presence: Presence,
-    /// The requirement that it breaks otherwise, as area and slug.
-    pub requirement: &'static str,
-}
-
-/// When a member is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
-    /// Always.
-    Always,
-    /// It may be missing.
-    Maybe,
-    /// Always in event streams; it may be missing over a WebSocket.
-    InStreams,
-}
+/// What the `data` of every event has.
+pub const COMMON: ObjectType = object! { "events", Server, None;
+    Always "session_id" FILLED => "session-id";
+};
 
 /// The names of all events.
 pub const EVENT_NAMES: [&str; EVENTS.len()] = {
@@ -60,9 +42,9 @@ pub fn find(name: &str) -> Option<&'static EventType> {
 }
 
 impl EventType {
-    /// What the rule on members holds a message to that came in an event stream, or over a WebSocket with this data.
+    /// What the rule on members checks of a message that came in an event stream, or over a WebSocket with this data.
     pub fn checked(&self, socket: bool, data: &serde_json::Map<String, Value>) -> Vec<Member> {
-        let is_due = |member: &&EventMember| match member.presence {
+        let is_due = |member: &&ObjectMember| match member.presence {
             Presence::Always | Presence::Maybe => true,
             Presence::InStreams => !socket || data.contains_key(member.key),
         };
@@ -77,12 +59,7 @@ impl EventType {
 
     /// The JSON Schema (draft-07) of its messages.
     pub fn schema(&self) -> Value {
-        let session = ("session_id", FILLED, true);
-        let own = self.members.iter().map(|m| (m.key, m.kind, m.presence == Presence::Always));
-        let members: Vec<(&str, Type, bool)> = std::iter::once(session).chain(own).collect();
-        let required: Vec<&str> = members.iter().filter(|(.., required)| *required).map(|(key, ..)| *key).collect();
-        let properties = members.iter().map(|(key, kind, _)| ((*key).to_owned(), kind.schema()));
-        let properties: serde_json::Map<String, Value> = properties.collect();
+        let own = ObjectType { members: self.members, requirements: self.requirements, judge: None };
         json!({
             "$schema": "http://json-schema.org/draft-07/schema#",
             "title": format!("The event {}", self.name),
@@ -90,7 +67,7 @@ impl EventType {
             "required": ["event", "data"],
             "properties": {
                 "event": { "const": self.name },
-                "data": { "type": "object", "required": required, "properties": properties },
+                "data": objects::schema(&[&COMMON, &own]),
             },
         })
     }
@@ -106,35 +83,17 @@ pub fn any_schema() -> Value {
         "required": ["event", "data"],
         "properties": {
             "event": { "enum": names },
-            "data": {
-                "type": "object",
-                "required": ["session_id"],
-                "properties": { "session_id": FILLED.schema() },
-            },
+            "data": objects::schema(&[&COMMON]),
         },
     })
 }
 
-/// An event: its name and the area of capability, then its members, each as
-/// `Presence "key" TYPE => "slug" Level source "statement" "why";`, and `+ "slug" …` for what its members have inside.
+/// An event: its name and the area of capability, then the rows of [`object!`] for its `data`.
 macro_rules! event {
-    ($name:literal of $capability:literal;
-     $( $presence:ident $key:literal $kind:ident => $slug:literal $level:ident $source:expr, $statement:literal $why:literal; )+
-     $( + $inner:literal $inner_level:ident $inner_source:expr, $inner_statement:literal $inner_why:literal; )*) => {
-        EventType {
-            name: $name,
-            members: &[$( EventMember {
-                key: $key,
-                kind: $kind,
-                presence: Presence::$presence,
-                requirement: concat!("events/", $slug),
-            } ),+],
-            requirements: crate::protocol::requirement::table! { "amplifier/2025-12-09/", "events", Server, Some($capability);
-                $( $slug: $level $source => $statement $why; )+
-                $( $inner: $inner_level $inner_source => $inner_statement $inner_why; )*
-            },
-        }
-    };
+    ($name:literal of $capability:literal; $($rows:tt)+) => {{
+        const DATA: ObjectType = object! { "events", Server, Some($capability); $($rows)+ };
+        EventType { name: $name, members: DATA.members, requirements: DATA.requirements }
+    }};
 }
 
 /// Every event, in the order of the document.

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amplifier::words::{Endpoint, Route};
-use crate::protocol::http::content::{BodyAssembler, Content};
-use crate::protocol::http::content::{ObservationDraft, how, lines};
+use super::endpoints::{Endpoint, Route};
+use crate::protocol::http::content::{BodyAssembler, Content, ObservationDraft, how, lines};
 use crate::protocol::http::redirects;
 use crate::protocol::http::repeats::{self, RepeatedRequests};
 use crate::protocol::{Observation, Observer};

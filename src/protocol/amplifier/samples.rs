@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::endpoints::{CODES, STATUSES};
 use super::events::EVENTS;
-use super::words::{CODES, STATUSES};
 use crate::matcher::Schemas;
 use crate::protocol::sample::{Carrier, Example, Flow, MessageMark, MessageType, SampleStep, Script, whole};
 use crate::trace::End;
@@ -47,7 +47,7 @@ pub fn types(schemas: &dyn Schemas) -> Vec<MessageType> {
     }
     for (name, _, _, status) in ROUTES {
         let title = format!("{name}.response");
-        let about = format!("An answer to `{name}`");
+        let about = format!("A response to `{name}`");
         let schema = part(&title).map(|schema| realistic(&title, whole(&about, &schema, |schema| schema)));
         let (carrier, answers) = (Carrier::ResponseBody { status }, vec![format!("{name}.request")]);
         types.push(MessageType { name: title, about, sender: End::Server, carrier, schema, marks: vec![], answers });
@@ -55,7 +55,7 @@ pub fn types(schemas: &dyn Schemas) -> Vec<MessageType> {
     let answers = ROUTES.iter().map(|(name, ..)| format!("{name}.request")).collect();
     types.push(MessageType {
         name: "error.response".to_owned(),
-        about: "An error in answer to any request".to_owned(),
+        about: "An error in response to any request".to_owned(),
         sender: End::Server,
         carrier: Carrier::ResponseBody { status: 400 },
         schema: part("error"),
@@ -227,7 +227,7 @@ pub fn flows(example: Example<'_>) -> Vec<Flow> {
     let mut flows: Vec<Flow> = ROUTES
         .iter()
         .map(|(name, ..)| {
-            let about = format!("A client asks for `{name}` and gets an answer.");
+            let about = format!("A client asks for `{name}` and gets a response.");
             exchange(Script::new(), name, |_| {}, example).flow(&format!("{name}.pair"), &about)
         })
         .collect();

@@ -13,8 +13,8 @@ use crate::protocol::http::verbs::{
 };
 use crate::protocol::words::{Deliberate, OpenTcp, ResponsePolicy, Split};
 
-use super::described::Prompts;
-use super::words::ENDPOINTS;
+use super::endpoints::ENDPOINTS;
+use super::roles::Prompts;
 
 /// What the client does, in scenarios of the role `amplifier-server`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -78,8 +78,8 @@ pub struct Request {
     pub deliberate: Option<Deliberate>,
 }
 
-/// The label of the request that is to create the session, where that may be refused: its answer is waited for, and where it
-/// creates none, nothing is sent.
+/// The label of the request that is to create the session, where that may be refused: its response is waited for, and
+/// where it creates none, nothing is sent.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct CreatedBy(pub Bound<Label>);
 
@@ -229,13 +229,14 @@ pub enum UnsubscribeHow {
 }
 
 /// Waits until a session is as far with its prompt as is said, for a minute at most: by its events, or by its status, which is
-/// asked for outside of the trace. Where a prompt is over too soon, or nothing is told of it, the scenario is skipped.
+/// asked for outside of the trace. Where a prompt is over too soon, or nothing is reported of it, the scenario is
+/// skipped.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct AwaitSession {
     /// The session.
     pub session_id: String,
-    /// `working`: it works on the prompt; `telling`: content, thinking, tools or a status were told; `over`: the prompt is
-    /// complete, or the session does not work on it any more.
+    /// `working`: it works on the prompt; `telling`: content, thinking, tools or a status were reported; `over`: the
+    /// prompt is complete, or the session does not work on it any more.
     pub until: SessionStage,
 }
 

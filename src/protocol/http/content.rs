@@ -68,7 +68,7 @@ impl<'a> Content<'a> {
 
 /// Tells which event makes a request or response whole.
 ///
-/// It holds the requests and responses that are under way.
+/// It keeps the requests and responses that are under way.
 #[derive(Default)]
 pub struct BodyAssembler {
     /// The open messages by exchange and direction: whether there was content, and whether it is an event stream.

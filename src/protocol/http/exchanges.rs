@@ -1,4 +1,4 @@
-//! Exchanges that are under way: a request, and what there is of its answer.
+//! Exchanges that are under way: a request, and what there is of its response.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use super::rule_context::RuleContext;
 use crate::protocol::ViolationDetail;
 use crate::trace::{Closed, Direction, Event, EventKind, HttpRequest, HttpResponse};
 
-/// Microseconds within which an answer is expected of a server. The protocols' own pages say so, under Time.
+/// Microseconds within which a response is expected of a server. The protocols' own pages say so, under Time.
 pub const TIMELY: u64 = 10_000_000;
 
 /// A client that has begun a request does not pause for so long, in microseconds, while it sends what it has at hand.
 const STALLED: u64 = 2_000_000;
 
 /// How long a server is waited for where nobody says otherwise: until it is known to be late, and a little longer, so
-/// that an answer in good time is not lost on its way.
+/// that a response in good time is not lost on its way.
 pub const PATIENCE: Duration = Duration::from_micros(TIMELY + 2_000_000);
 
 /// A head of so many bytes that does not end is none.
@@ -26,7 +26,7 @@ const MAX_HEAD: usize = 8 << 10;
 /// So many exchanges that are over are remembered, for bytes that come after them.
 const REMEMBERED: usize = 1024;
 
-/// A request, and what there is of its answer.
+/// A request, and what there is of its response.
 #[derive(Default)]
 pub struct Exchange<T> {
     pub request: Option<HttpRequest>,
@@ -35,7 +35,7 @@ pub struct Exchange<T> {
     pub sent: Option<u64>,
     /// When something of the request came last.
     pub touched: u64,
-    /// When its answer was whole.
+    /// When its response was whole.
     pub answered: u64,
     pub response: Option<HttpResponse>,
     /// Whether the client, or the server, did something wrong on purpose here, or what no rule understands.
@@ -43,7 +43,7 @@ pub struct Exchange<T> {
     pub server_is_odd: bool,
     /// Whether the request was whole and framed as HTTP wants it, be its content odd or not.
     pub framed: bool,
-    /// Whether the connection's last bytes are the beginning of the head of an answer.
+    /// Whether the connection's last bytes are the beginning of the head of a response.
     pub half_head: bool,
     /// When the client ended the TCP connection, if it did.
     pub left: Option<u64>,
@@ -54,17 +54,17 @@ pub struct Exchange<T> {
 }
 
 impl<T> Exchange<T> {
-    /// Whether the server can be held to its answer.
+    /// Whether the server can be held to its response.
     pub fn counts(&self) -> bool {
         !self.client_is_odd && !self.server_is_odd
     }
 
-    /// Whether the server can be held to how its answer is framed and coded, whatever it answers.
+    /// Whether the server can be held to how its response is framed and coded, whatever it answers.
     pub fn counts_for_http(&self) -> bool {
         self.counts() || self.framed && !self.server_is_odd
     }
 
-    /// The status of the answer.
+    /// The status of the response.
     pub fn status(&self) -> Option<u16> {
         self.response.as_ref().and_then(HttpResponse::status)
     }
@@ -72,10 +72,11 @@ impl<T> Exchange<T> {
 
 /// The exchanges that are under way, by their names, and what HTTP asks of all of them.
 ///
-/// Of an exchange in which one end does something wrong on purpose, nothing of that end's is judged; the answer to a request
-/// that is wrong on purpose may be any, but where the request is framed as HTTP wants it the answer has to be so, too.
+/// Of an exchange in which one end does something wrong on purpose, nothing of that end's is judged; the response to a
+/// request that is wrong on purpose may be any, but where the request is framed as HTTP wants it the response has to be
+/// so, too.
 pub struct Exchanges<T> {
-    /// The requirement that a request has an answer.
+    /// The requirement that a request has a response.
     answered: &'static str,
     open: HashMap<String, Exchange<T>>,
     /// The TCP connections over which nothing has come yet, by the names of their first exchanges.
@@ -156,7 +157,7 @@ impl<T: Default> Exchanges<T> {
         Some(exchange)
     }
 
-    /// The head of an answer has come; none where it is interim.
+    /// The head of a response has come; none where it is interim.
     pub fn responded(&mut self, conn: &str, head: &HttpResponse) -> Option<&mut Exchange<T>> {
         if matches!(head.status(), Some(100..=199)) {
             return None;
@@ -166,7 +167,7 @@ impl<T: Default> Exchanges<T> {
         Some(exchange)
     }
 
-    /// An answer is whole, and with it the exchange.
+    /// A response is whole, and with it the exchange.
     pub fn answered(&mut self, conn: &str, event: &Event) -> Option<Exchange<T>> {
         let mut exchange = self.open.remove(conn)?;
         self.remember(conn);
@@ -186,33 +187,34 @@ impl<T: Default> Exchanges<T> {
         }
     }
 
-    /// The server ended the TCP connection before its answer was whole. `may` says whether that is how answers of this kind
-    /// may end.
+    /// The server ended the TCP connection before its response was whole. `may` says whether that is how responses of
+    /// this kind may end.
     pub fn cut(&mut self, conn: &str, how: Closed, ctx: &mut RuleContext<'_>, may: impl Fn(&Exchange<T>) -> bool) {
         let Some(exchange) = self.open.remove(conn) else { return };
         self.remember(conn);
         if !exchange.counts_for_http() || exchange.left.is_some() || exchange.sent.is_none() {
             return;
         }
-        // Whoever refuses a request while it comes may reset the connection, which costs a part of the answer.
+        // Whoever refuses a request while it comes may reset the connection, which costs a part of the response.
         if !exchange.counts() && how == Closed::Reset {
             return;
         }
         match &exchange.response {
             Some(_) if may(&exchange) => {}
             Some(_) => {
-                let fault = ViolationDetail::new("the connection ended before the answer was as long as its head says");
+                let fault =
+                    ViolationDetail::new("the connection ended before the response was as long as its head says");
                 ctx.check("http/length", Some(fault));
             }
             None if exchange.half_head => {
                 ctx.check(
                     "http/valid-head",
-                    Some(ViolationDetail::new("the connection ended in the head of an answer")),
+                    Some(ViolationDetail::new("the connection ended in the head of a response")),
                 );
             }
             // An idle connection may be closed at any time, also when a request is under way to it.
             None if exchange.first && exchange.counts() => {
-                ctx.check(self.answered, Some(ViolationDetail::new("the connection was closed without an answer")));
+                ctx.check(self.answered, Some(ViolationDetail::new("the connection was closed without a response")));
             }
             None => {}
         }
@@ -245,10 +247,10 @@ impl<T: Default> Exchanges<T> {
                 if exchange.counts_for_http() && exchange.status().is_some() {
                     ctx.check(
                         "http/length",
-                        Some(ViolationDetail::new("the body of an answer is not as its head says")),
+                        Some(ViolationDetail::new("the body of a response is not as its head says")),
                     );
                 } else if exchange.counts_for_http() && exchange.sent.is_some() && exchange.response.is_none() {
-                    ctx.check("http/valid-head", Some(ViolationDetail::new("this is no answer of HTTP")));
+                    ctx.check("http/valid-head", Some(ViolationDetail::new("this is no response of HTTP")));
                 }
                 exchange.server_is_odd = true;
             }
@@ -256,7 +258,7 @@ impl<T: Default> Exchanges<T> {
             (Some(Direction::ToClient), None)
                 if self.finished.contains(conn) && !head && event.deliberate.is_none() =>
             {
-                ctx.check("http/length", Some(ViolationDetail::new("bytes follow an answer that was whole")));
+                ctx.check("http/length", Some(ViolationDetail::new("bytes follow a response that was whole")));
             }
             _ => {}
         }
@@ -267,8 +269,8 @@ impl<T: Default> Exchanges<T> {
         self.now
     }
 
-    /// What is still under way at the end, in order, and for how long the client has waited for the answer, in microseconds,
-    /// where it still does and the server is to blame.
+    /// What is still under way at the end, in order, and for how long the client has waited for the response, in
+    /// microseconds, where it still does and the server is to blame.
     pub fn left(&mut self) -> Vec<(Exchange<T>, Option<u64>)> {
         let mut left: Vec<_> = self.open.drain().map(|(_, exchange)| exchange).collect();
         left.sort_by_key(|exchange| exchange.index);
@@ -283,7 +285,7 @@ impl<T: Default> Exchanges<T> {
     pub fn judge_unsent(&self, exchange: &Exchange<T>, ctx: &mut RuleContext<'_>) {
         let stalled = exchange.left.unwrap_or(self.now).saturating_sub(exchange.touched);
         let theirs = exchange.counts() && exchange.response.is_none();
-        // Who expects to be told to go on may wait.
+        // Who expects a `100 Continue` may wait.
         let waits = |request: &HttpRequest| request.header("expect").next().is_some();
         let begun = exchange.request.as_ref().is_some_and(|request| !waits(request)) && exchange.sent.is_none();
         if theirs && begun && stalled > STALLED {
@@ -304,11 +306,12 @@ impl<T: Default> Exchanges<T> {
     }
 }
 
-/// Judges how long an answer took that came, or had not come by the end.
+/// Judges how long a response took that came, or had not come by the end.
 pub fn timely(took: u64, ctx: &mut RuleContext<'_>) {
     let fault = || {
         let seconds = Value::from(format!("{:.1} s", took as f64 / 1e6));
-        let fault = ViolationDetail::new("no answer came within ten seconds").expected("at most 10 s").actual(seconds);
+        let fault =
+            ViolationDetail::new("no response came within ten seconds").expected("at most 10 s").actual(seconds);
         fault.late(took.saturating_sub(TIMELY))
     };
     ctx.check("http/timely", (took > TIMELY).then(fault));
@@ -321,7 +324,7 @@ fn is_head(bytes: &[u8]) -> bool {
 }
 
 /// Whether bytes are the beginning of a head that was left while it came: where that was the client, nobody is to blame,
-/// and where it was the server, the end of the connection tells.
+/// and where it was the server, the end of the connection shows.
 fn is_incomplete_head(bytes: &[u8]) -> bool {
     let begin = b"HTTP/1.".iter().zip(bytes).all(|(expected, found)| expected == found);
     let ended = bytes.windows(2).any(|w| w == b"\n\n") || bytes.windows(4).any(|w| w == b"\r\n\r\n");

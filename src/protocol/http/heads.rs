@@ -1,4 +1,4 @@
-//! Heads: of requests and of answers.
+//! Heads: of requests and of responses.
 
 use super::rule_context::RuleContext;
 use crate::protocol::ViolationDetail;
@@ -19,7 +19,7 @@ pub fn request(head: &HttpRequest, ctx: &mut RuleContext<'_>) {
 }
 
 /// Whether the head of a request is one that every server can read, and says no more than where the request goes and how
-/// long it is: whatever it asks for, HTTP holds for its answer.
+/// long it is: whatever it asks for, HTTP holds for its response.
 pub fn is_plain(head: &HttpRequest) -> bool {
     let words: Vec<&str> = head.start.split(' ').collect();
     let line = matches!(words[..], [method, target, "HTTP/1.1"]
@@ -41,30 +41,30 @@ pub fn request_body(head: &HttpRequest, ctx: &mut RuleContext<'_>) {
     ctx.check("http/client-plain-body", fault);
 }
 
-/// Judges the head of an answer that is not interim.
+/// Judges the head of a response that is not interim.
 pub fn response(request: Option<&HttpRequest>, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
     let names = are_fields(&head.headers, head.raw.as_ref());
     let status = head.status().is_some_and(|status| (200..=599).contains(&status));
-    let fault = ViolationDetail::new("the head of an answer is not valid").actual(head.start.clone());
+    let fault = ViolationDetail::new("the head of a response is not valid").actual(head.start.clone());
     ctx.check("http/valid-head", (!status || !names).then_some(fault));
     if let Some(request) = request {
         offered(request, head, ctx);
     }
 }
 
-/// Judges the content type of an answer that has content.
-pub fn answer_type(head: &HttpResponse, ctx: &mut RuleContext<'_>) {
+/// Judges the content type of a response that has content.
+pub fn response_type(head: &HttpResponse, ctx: &mut RuleContext<'_>) {
     let actual = content_type(head.header("content-type")).unwrap_or_default();
-    let fault = ViolationDetail::new("an answer's content type is not JSON").expected("application/json");
+    let fault = ViolationDetail::new("a response's content type is not JSON").expected("application/json");
     ctx.check("http/content-type", (!is_json(&actual)).then(|| fault.actual(actual.clone())));
 }
 
-/// Whether an answer has the content type of event streams.
+/// Whether a response has the content type of event streams.
 pub fn is_stream(head: &HttpResponse) -> bool {
     content_type(head.header("content-type")).as_deref() == Some("text/event-stream")
 }
 
-/// Whether the body of an answer has a content coding.
+/// Whether the body of a response has a content coding.
 pub fn is_coded(head: &HttpResponse) -> bool {
     codings(head.header("content-encoding")).next().is_some()
 }
@@ -75,7 +75,8 @@ const UNDONE: &[&str] = &["gzip", "x-gzip", "deflate"];
 /// The other ones that are registered (IANA, HTTP Content Coding Registry).
 const NOT_UNDONE: &[&str] = &["aes128gcm", "br", "compress", "x-compress", "dcb", "dcz", "exi", "pack200-gzip", "zstd"];
 
-/// Whether the body of an answer, which was not decoded, may be right all the same: somebody else may know its codings.
+/// Whether the body of a response, which was not decoded, may be right all the same: somebody else may know its
+/// codings.
 pub fn may_decode(head: &HttpResponse) -> bool {
     let codings: Vec<String> = codings(head.header("content-encoding")).collect();
     let others = codings.iter().filter(|coding| !UNDONE.contains(&coding.as_str()));
@@ -83,7 +84,7 @@ pub fn may_decode(head: &HttpResponse) -> bool {
     codings.is_empty() || registered && others.count() > 0
 }
 
-/// Judges the content codings of an answer by those that the request allows (RFC 9110 section 12.5.3).
+/// Judges the content codings of a response by those that the request allows (RFC 9110 section 12.5.3).
 fn offered(request: &HttpRequest, head: &HttpResponse, ctx: &mut RuleContext<'_>) {
     if request.header("accept-encoding").next().is_none() {
         return;
@@ -103,7 +104,7 @@ fn offered(request: &HttpRequest, head: &HttpResponse, ctx: &mut RuleContext<'_>
         let entry = entry.or_else(|| allowed.iter().find(|(name, _)| name == "*"));
         let refused = !entry.is_some_and(|(_, wanted)| *wanted);
         let fault =
-            ViolationDetail::new("an answer has a content coding that the request does not allow").actual(coding);
+            ViolationDetail::new("a response has a content coding that the request does not allow").actual(coding);
         ctx.check("http/encoding-offered", refused.then_some(fault));
     }
 }

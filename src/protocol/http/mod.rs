@@ -4,7 +4,6 @@
 //! [`exchanges::Exchanges`]: the exchanges under way in a trace, and what HTTP requires of each.
 
 pub mod content;
-pub mod edition;
 pub mod exchanges;
 pub mod heads;
 pub mod redirects;

@@ -1,7 +1,7 @@
 //! Redirects: which of them clients follow, and what the exchanges are called that follow one.
 //!
 //! A client that follows a redirect makes several exchanges of one request. In a play, what comes in the last of them is the
-//! answer to the request.
+//! response to the request.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,14 +11,15 @@ use crate::trace::HttpResponse;
 /// How many redirects one request may meet, as in the Fetch standard.
 pub const MAX_REDIRECTS: usize = 20;
 
-/// The mark in a trace at an exchange whose redirect a client does not follow: its answer is the answer to the request.
+/// The mark in a trace at an exchange whose redirect a client does not follow: its response is the response to the
+/// request.
 pub const NOT_FOLLOWED: &str = "redirect-not-followed";
 
-/// Stands between the name of an exchange and the number of the redirect that led to it.
+/// Separates the name of an exchange from the number of the redirect that led to it.
 const SEPARATOR: char = '~';
 
-/// Where an answer sends the same request again, method and body included (RFC 9110 sections 15.4.8 and 15.4.9; docs/openctx.md,
-/// Redirects); none where it sends it nowhere.
+/// Where a response sends the same request again, method and body included (RFC 9110 sections 15.4.8 and 15.4.9;
+/// docs/openctx.md, Redirects); none where it sends it nowhere.
 pub fn leads_to(head: &HttpResponse) -> Option<&str> {
     let location = head.header("location").next().filter(|location| !location.is_empty());
     location.filter(|_| matches!(head.status(), Some(307 | 308)))
@@ -37,8 +38,8 @@ pub fn asked(exchange: &str) -> &str {
     }
 }
 
-/// What was seen of answers that redirect, held until it is known whether the client goes on elsewhere. Only what comes in
-/// the last exchange is an answer to the request.
+/// What was observed of responses that redirect, kept until it is known whether the client goes on elsewhere. Only what
+/// comes in the last exchange is a response to the request.
 #[derive(Default)]
 pub struct RedirectedObservations {
     /// The pending observations, by exchange.
@@ -62,7 +63,7 @@ impl RedirectedObservations {
         self.followed.contains(exchange)
     }
 
-    /// Holds what is seen of this exchange from now on.
+    /// Keeps what is observed of this exchange from now on.
     pub fn hold(&mut self, exchange: &str) {
         self.pending.entry(exchange.to_owned()).or_default();
     }
@@ -72,7 +73,7 @@ impl RedirectedObservations {
         self.pending.remove(exchange).unwrap_or_default()
     }
 
-    /// Holds what was seen of an exchange, or gives it back where the exchange is not held.
+    /// Keeps what was observed of an exchange, or gives it back where nothing is kept of the exchange.
     pub fn pass(&mut self, exchange: &str, seen: Vec<Observation>) -> Vec<Observation> {
         match self.pending.get_mut(exchange) {
             Some(pending) => {
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_an_exchange_tells_what_was_asked() {
+    fn the_name_of_an_exchange_says_what_was_asked() {
         for name in ["a", "a-2", "a~b", "~", "a~"] {
             assert_eq!(asked(name), name);
             assert_eq!(asked(&after(name, 12)), name);
@@ -98,15 +99,15 @@ mod tests {
 
     #[test]
     fn what_keeps_the_method_leads_on() {
-        let answer = |status: u16, location: &str| HttpResponse {
+        let response = |status: u16, location: &str| HttpResponse {
             start: format!("HTTP/1.1 {status} Any"),
             headers: vec![("location".to_owned(), location.to_owned())],
             raw: None,
         };
-        assert_eq!(leads_to(&answer(307, "/b")), Some("/b"));
-        assert_eq!(leads_to(&answer(308, "b")), Some("b"));
+        assert_eq!(leads_to(&response(307, "/b")), Some("/b"));
+        assert_eq!(leads_to(&response(308, "b")), Some("b"));
         for (status, location) in [(302, "/b"), (200, "/b"), (307, "")] {
-            assert_eq!(leads_to(&answer(status, location)), None);
+            assert_eq!(leads_to(&response(status, location)), None);
         }
     }
 }

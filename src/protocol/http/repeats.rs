@@ -1,4 +1,4 @@
-//! Repeats: requests that a client sends again by itself, since the answer failed (RFC 9110 section 9.2.2).
+//! Repeats: requests that a client sends again by itself, since the response failed (RFC 9110 section 9.2.2).
 //!
 //! In a play, a server may answer them as it answered the first one. They are no requests of their own then.
 

@@ -1,4 +1,4 @@
-//! What rules report with: requirements by area and slug, and the members of a JSON object held to their types.
+//! What rules report with: requirements by area and slug, and the members of a JSON object checked for their types.
 //!
 //! [`RequirementIndex`] has the requirements of an edition, [`RuleContext`] is what a rule judges one event with.
 
@@ -18,12 +18,12 @@ impl RequirementIndex {
         Self(requirements.iter().map(|r| (r.short(), (r.id, r.binds))).collect())
     }
 
-    /// A place to say something of this event.
+    /// The context of this event.
     pub fn ctx<'o>(&'o self, out: &'o mut Judgements, index: u64) -> RuleContext<'o> {
         RuleContext { requirements: self, out, index }
     }
 
-    /// A requirement and whom it binds. Where there is none of this name, that is told: nothing is judged by it.
+    /// A requirement and whom it binds. Where there is none of this name, that is reported: nothing is judged by it.
     fn get(&self, short: &str, out: &mut Judgements) -> Option<(RequirementId, End)> {
         let found = self.0.get(short).copied();
         if found.is_none() {
@@ -42,7 +42,7 @@ pub struct RuleContext<'o> {
 }
 
 impl RuleContext<'_> {
-    /// Holds the end that a requirement binds to it: it was kept where there is no fault.
+    /// Checks a requirement on the end that it binds: it was kept where there is no fault.
     pub fn check(&mut self, short: &str, fault: Option<ViolationDetail>) {
         let Some((requirement, blame)) = self.requirements.get(short, self.out) else { return };
         match fault {
@@ -56,12 +56,12 @@ impl RuleContext<'_> {
         self.check(short, broken.then(|| ViolationDetail::new(message())));
     }
 
-    /// Tells that a sound request needed a capability, and how it was answered.
+    /// Reports that a sound request needed a capability, and how it was answered.
     pub fn used(&mut self, used: Use) {
         self.out.uses.push(used);
     }
 
-    /// Tells the reading that was taken, or something else that is no fault.
+    /// Notes the reading that was taken, or something else that is no fault.
     pub fn note(&mut self, short: &str, text: impl Into<String>) {
         let requirement = self.requirements.get(short, self.out).map(|(id, _)| id);
         self.out.notes.push((requirement, text.into()));
@@ -123,7 +123,7 @@ impl<'v> BodyObject<'v> {
         fine.then_some(value)
     }
 
-    /// Holds every member to what is asked of it.
+    /// Checks every member for what is required of it.
     pub fn check(self, ctx: &mut RuleContext<'_>, asked: &[Member]) {
         for (key, kind, required, short) in asked {
             if *required {
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_requirement_is_told_and_judges_nothing() {
+    fn what_is_no_requirement_is_reported_and_judges_nothing() {
         let protocol = protocols().iter().find(|p| p.name == "openctx").expect("it is there");
         let requirements = RequirementIndex::of((protocol.requirements)());
         let mut out = Judgements::default();

@@ -10,10 +10,10 @@ use crate::trace::{Direction, Event, EventKind, HttpRequest, HttpResponse, Paylo
 
 use super::content::{BodyAssembler, Content};
 
-/// The request that an answer belongs to.
+/// The request that a response belongs to.
 pub const RESPONSE_TO: Field = Field::optional("to", Shape::Bound("request"), "The label of the request.");
 
-/// Headers that requests and answers of all kinds have.
+/// Headers that requests and responses of all kinds have.
 const USUAL: &[&str] = &[
     "host",
     "content-length",
@@ -102,7 +102,7 @@ impl Exchanges {
         })
     }
 
-    /// Whether an exchange has its answer.
+    /// Whether an exchange has its response.
     pub fn is_answered(&self, name: &str) -> bool {
         self.open.get(name).is_some_and(|open| open.answered)
     }
@@ -131,7 +131,7 @@ pub fn http(head: &HttpRequest, content: &Content<'_>, usual: &str) -> Map<Strin
     args
 }
 
-/// An answer as the verb `respond` has it.
+/// A response as the verb `respond` has it.
 pub fn respond(head: &HttpResponse, content: &Content<'_>) -> Map<String, Value> {
     let mut args = args([("status", head.status().filter(|status| (100..=999).contains(status)).map(Value::from))]);
     args.extend(body(content));

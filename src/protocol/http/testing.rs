@@ -109,7 +109,7 @@ impl<T: Default> Play<T> {
         self.server(EventKind::Body(Body { bytes: Payload::from(bytes), last, trailers: vec![] }))
     }
 
-    /// A whole answer.
+    /// A whole response.
     pub fn responds(self, status: u16, headers: &[(&str, &str)], body: &[u8]) -> Self {
         self.response_head(status, headers).body(Direction::ToClient, body)
     }

@@ -34,10 +34,11 @@ pub struct Http {
     pub length: Option<Length>,
     #[serde(flatten)]
     pub pieces: Pieces,
-    /// Keeps our side of the connection open after the answer, so that `closed` tells when the server ends its; not where
-    /// not said.
+    /// Keeps our side of the connection open after the response, so that `closed` tells when the server ends its; not
+    /// where not said.
     pub hold: bool,
-    /// Sends `Expect: 100-continue`, and the body once it is told to go on, or after five seconds; not where not said.
+    /// Sends `Expect: 100-continue`, and the body once the server says to go on, or after five seconds; not where not
+    /// said.
     #[serde(rename = "continue")]
     pub expect: bool,
     pub read: Option<Read>,
@@ -56,12 +57,12 @@ pub struct Respond {
     pub body: Option<Body>,
     /// Sends the body over and over again, as long as anybody reads it.
     pub endless: bool,
-    /// The whole answer as it is to be sent, instead of status, headers and body.
+    /// The whole response as it is to be sent, instead of status, headers and body.
     pub raw: Option<String>,
     pub deliberate: Option<Deliberate>,
 }
 
-/// Ends the TCP connection of a request without an answer.
+/// Ends the TCP connection of a request without a response.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DropUnanswered {
     #[serde(flatten)]
@@ -83,7 +84,8 @@ pub struct DropRequest {
 /// Ends the server: nobody listens any more.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct StopServer {
-    /// `quit` (where not said): answers that are due are sent, and streams are ended, first. `kill`: connections are cut.
+    /// `quit` (where not said): responses that are due are sent, and streams are ended, first. `kill`: connections are
+    /// cut.
     #[serde(default)]
     pub how: StopMode,
 }
@@ -91,7 +93,7 @@ pub struct StopServer {
 /// The request that our server answers.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Answered {
-    /// The exchange, as `$capture` took it from a `request`; the oldest one that waits for its answer where not said.
+    /// The exchange, as `$capture` took it from a `request`; the oldest one that waits for its response where not said.
     #[serde(rename = "to")]
     pub exchange: Option<String>,
     /// Whether repeats of the request, which a client may send by itself where it failed (RFC 9110 section 9.2.2), are
@@ -100,7 +102,7 @@ pub struct Answered {
     pub repeats: bool,
 }
 
-/// How an answer is carried, where it is another way than a plain body with its length.
+/// How a response is carried, where it is another way than a plain body with its length.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Delivery {
@@ -113,7 +115,7 @@ pub struct Delivery {
     #[schemars(with = "BTreeMap<String, String>")]
     pub trailers: Map<String, Value>,
     pub length: Option<Length>,
-    /// Interim answers to send before it, by their status.
+    /// Interim responses to send before it, by their status.
     #[schemars(inner(range(min = 100, max = 199)))]
     pub interim: Vec<u16>,
     #[serde(flatten)]
@@ -140,7 +142,7 @@ pub struct After(pub Time);
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Headers(pub Map<String, Value>);
 
-/// Whether the answer is read; it is where not said.
+/// Whether the response is read; it is where not said.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub struct Read(pub bool);
 
@@ -226,7 +228,7 @@ pub enum OfferedCoding {
     Offered,
 }
 
-/// What becomes of a TCP connection after an answer.
+/// What becomes of a TCP connection after a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConnectionEnd {

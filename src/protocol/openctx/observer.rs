@@ -12,8 +12,9 @@ use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpRe
 
 /// Makes observations of what one end does.
 ///
-/// It holds the heads of what is not whole yet. Where a client follows a redirect, only what comes in the last exchange is
-/// seen, as an answer to the request; so an answer that redirects is held until it is known whether the client does.
+/// It keeps the heads of what is not whole yet. Where a client follows a redirect, only what comes in the last exchange
+/// is seen, as a response to the request; so a response that redirects is kept back until it is known whether the
+/// client does.
 pub struct OpenCtxObserver {
     subject: End,
     bodies: BodyAssembler,
@@ -36,7 +37,7 @@ impl OpenCtxObserver {
         }
     }
 
-    /// Whether an answer redirects that has now become whole.
+    /// Whether a response redirects that has now become whole.
     fn redirects(&self, conn: &str, dir: Direction) -> bool {
         dir == Direction::ToClient && self.responses.get(conn).is_some_and(|head| redirects::leads_to(head).is_some())
     }
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_seen_when_it_is_whole_and_chosen_by_its_request() {
+    fn a_response_is_seen_when_it_is_whole_and_chosen_by_its_request() {
         let play = Play::new().asks("mentions", json!({})).gives(json!([{"title": "t"}]));
         let seen = observed(&play, End::Server);
         assert_eq!(kinds(&seen), ["message", "response"]);
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_content_is_one_and_an_interim_one_is_none() {
+    fn a_response_without_content_is_one_and_an_interim_one_is_none() {
         let play = Play::new().asks("meta", json!({})).response_head(100, &[]).responds(204, &[], b"");
         let seen = observed(&play, End::Server);
         assert_eq!(kinds(&seen), ["message", "response"]);
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_cut_short_is_seen_with_what_there_is() {
+    fn a_response_that_is_cut_short_is_seen_with_what_there_is() {
         let seen = observed(&Play::new().asks("meta", json!({})).response_head(200, &[]).server_closes(), End::Server);
         assert_eq!(kinds(&seen), ["response", "closed"]);
         assert_eq!(seen[0].value["whole"], false);
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_redirect_is_followed_the_last_answer_is_the_answer() {
+    fn where_a_redirect_is_followed_the_last_response_is_the_response() {
         let moved = |play: Play| play.responds(307, &[("Location", "/b")], b"");
         let again = |play: Play| play.asks("meta", json!({}));
         let named = |mut play: Play, from: usize, name: &str| {
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_redirect_is_not_followed_it_is_the_answer() {
+    fn where_a_redirect_is_not_followed_it_is_the_response() {
         let mark = crate::trace::Mark { mark: redirects::NOT_FOLLOWED.to_owned(), text: String::new() };
         let play = Play::new().asks("meta", json!({})).responds(308, &[("Location", "/b")], b"");
         let mut play = play.server_closes().client(EventKind::Mark(mark));

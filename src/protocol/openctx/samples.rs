@@ -28,25 +28,25 @@ pub fn types(schemas: &dyn Schemas) -> Vec<MessageType> {
         });
     }
     for method in METHODS {
-        let about = format!("An answer to `{method}`");
+        let about = format!("A response to `{method}`");
         let schema = whole(&about, &part(format!("{method}.result")), |result| {
             json!({"type": "object", "required": ["result"], "properties": {"result": result},
                 "not": {"required": ["error"]}})
         });
-        types.push(answer(format!("{method}.response"), about, schema, "/result", vec![format!("{method}.request")]));
+        types.push(response(format!("{method}.response"), about, schema, "/result", vec![format!("{method}.request")]));
     }
-    let about = "An error in answer to a request".to_owned();
+    let about = "An error in response to a request".to_owned();
     let schema = whole(
         &about,
         &part("error".to_owned()),
         |error| json!({"type": "object", "required": ["error"], "properties": {"error": error}, "not": {"required": ["result"]}}),
     );
     let answers = METHODS.iter().map(|method| format!("{method}.request")).collect();
-    types.push(answer("error.response".to_owned(), about, schema, "/error", answers));
+    types.push(response("error.response".to_owned(), about, schema, "/error", answers));
     types
 }
 
-fn answer(name: String, about: String, schema: Value, mark: &str, answers: Vec<String>) -> MessageType {
+fn response(name: String, about: String, schema: Value, mark: &str, answers: Vec<String>) -> MessageType {
     let carrier = Carrier::ResponseBody { status: 200 };
     let marks = vec![MessageMark::at(mark)];
     MessageType { name, about, sender: End::Server, carrier, schema: Some(schema), marks, answers }
@@ -62,8 +62,8 @@ pub fn around(message: &MessageType, body: &Value, example: Example<'_>) -> Vec<
 }
 
 /// Annotations are of the document that was asked about.
-fn about_the_same(request: &mut Value, answer: &Value) {
-    let uri = answer.pointer("/result/0/uri").filter(|uri| uri.is_string());
+fn about_the_same(request: &mut Value, response: &Value) {
+    let uri = response.pointer("/result/0/uri").filter(|uri| uri.is_string());
     if let (Some(uri), "annotations") = (uri, request["method"].as_str().unwrap_or_default()) {
         request["params"]["uri"] = uri.clone();
         // Long enough for whatever is said of its lines.
@@ -73,10 +73,10 @@ fn about_the_same(request: &mut Value, answer: &Value) {
 
 pub fn flows(example: Example<'_>) -> Vec<Flow> {
     let mut flows = vec![];
-    let exchange = |script: Script, method: &str, answer: &str| {
-        let (mut request, body) = (example(&format!("{method}.request")), example(answer));
+    let exchange = |script: Script, method: &str, response: &str| {
+        let (mut request, body) = (example(&format!("{method}.request")), example(response));
         about_the_same(&mut request, &body);
-        script.request(&format!("{method}.request"), "POST", "/", Some(request)).response(answer, 200, body)
+        script.request(&format!("{method}.request"), "POST", "/", Some(request)).response(response, 200, body)
     };
     for method in METHODS {
         let pair = exchange(Script::new(), method, &format!("{method}.response"));

@@ -12,8 +12,8 @@ use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario
 use crate::protocol::{Observation, Observer};
 use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse};
 
-use super::client_role::OPENCTX_CLIENT;
 use super::observer::OpenCtxObserver;
+use super::roles::OPENCTX_CLIENT;
 
 /// Tells again what a client of ours asked of a provider.
 pub struct ServerToScenario {
@@ -37,34 +37,34 @@ impl TraceToScenario for ServerToScenario {
         let seen = self.observer.observe(event);
         let Some(name) = event.conn.as_deref() else { return vec![] };
         let label = word(redirects::asked(name));
-        let mut told = vec![];
+        let mut elements = vec![];
         match self.exchanges.event(event) {
             // A redirect is followed by the step that asked.
             Some(Whole::Request(..)) if redirects::asked(name) != name => {}
-            Some(Whole::Request(head, content)) => told.push(asked(event.i, &label, &head, &content)),
+            Some(Whole::Request(head, content)) => elements.push(asked(event.i, &label, &head, &content)),
             Some(Whole::Torn(Direction::ToServer, bytes)) => {
                 if let Some(mut args) = raw(&bytes) {
                     args.insert("as".to_owned(), label.as_str().into());
-                    told.push(ScenarioElement::step(event.i, "http", args));
+                    elements.push(ScenarioElement::step(event.i, "http", args));
                 }
             }
             _ => {}
         }
         if let (EventKind::Closed(how), Some(Direction::ToServer)) = (&event.kind, event.dir)
             && !self.exchanges.is_answered(name)
-            && told.is_empty()
+            && elements.is_empty()
         {
             let (of, how) = (Value::from(label.as_str()), (*how == Closed::Reset).then(|| "reset".into()));
             if !self.asked.contains(&label) {
-                told.push(ScenarioElement::step(event.i, "open", args([("as", Some(of.clone()))])));
+                elements.push(ScenarioElement::step(event.i, "open", args([("as", Some(of.clone()))])));
             }
-            told.push(ScenarioElement::step(event.i, "drop", args([("of", Some(of)), ("how", how)])));
+            elements.push(ScenarioElement::step(event.i, "drop", args([("of", Some(of)), ("how", how)])));
         }
-        if !told.is_empty() {
+        if !elements.is_empty() {
             self.asked.insert(label.clone());
         }
-        told.extend(seen.into_iter().filter(|_| self.asked.contains(&label)).filter_map(answered));
-        told
+        elements.extend(seen.into_iter().filter(|_| self.asked.contains(&label)).filter_map(answered));
+        elements
     }
 
     fn liveness_probe(&mut self) -> Vec<ScenarioElement> {
@@ -150,15 +150,15 @@ impl ClientToScenario {
             return vec![seen.with_find("exchange", &word(name))];
         };
         let (params, settings) = (member("params").cloned(), member("settings").cloned());
-        let mut told = vec![];
+        let mut elements = vec![];
         if OPENCTX_CLIENT.calls.iter().any(|(call, _)| *call == method) {
             let params = params.clone().unwrap_or(json!({}));
-            told.push(ScenarioElement::Call { index, method: method.clone(), params });
+            elements.push(ScenarioElement::Call { index, method: method.clone(), params });
         }
         let value = args([("params", params), ("settings", settings.filter(|settings| !has_secret(settings)))]);
         let seen = ScenarioElement::seen(index, "request", args([("method", Some(method.into()))]), value, true);
-        told.push(seen.with_find("exchange", &word(name)));
-        told
+        elements.push(seen.with_find("exchange", &word(name)));
+        elements
     }
 
     fn answered(&mut self, index: u64, name: &str, head: &HttpResponse, content: &Content<'_>) -> ScenarioElement {

@@ -48,9 +48,9 @@ pub struct Request {
     /// them out.
     #[serde(default, deserialize_with = "given")]
     pub settings: Option<Value>,
-    /// An earlier answer of the provider's, of which the parameters are made: of `mentions` for `items` (a mention that it
-    /// gave), of `meta` for `annotations` (a resource that a selector matches). Where nothing can be made of it, the scenario
-    /// is skipped with that reason.
+    /// An earlier response of the provider's, of which the parameters are made: of `mentions` for `items` (a mention
+    /// that it gave), of `meta` for `annotations` (a resource that a selector matches). Where nothing can be made of
+    /// it, the scenario is skipped with that reason.
     #[serde(default, deserialize_with = "given")]
     pub about: Option<Value>,
     /// Which of them, from 1, where there are several; it goes round, and is 1 where not said.
@@ -81,7 +81,7 @@ pub struct Serve {
     /// Methods that only the steps `answer` and `respond` answer, while it answers all others: clients may ask `meta` before
     /// anything else.
     pub withholds: Vec<String>,
-    /// How its own answers are carried; plainly where not said.
+    /// How its own responses are carried; plainly where not said.
     pub carried: Delivery,
     pub deliberate: Option<Deliberate>,
 }
@@ -124,10 +124,10 @@ pub struct Answer {
     pub to: Answered,
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Further members of the answer.
+    /// Further members of the response.
     #[serde(default)]
     pub extra: Map<String, Value>,
-    /// How the answer is carried; plainly where not said.
+    /// How the response is carried; plainly where not said.
     #[serde(default)]
     pub carried: Delivery,
     pub deliberate: Option<Deliberate>,

@@ -12,7 +12,7 @@ use crate::trace::{
     Payload, StreamEvent,
 };
 
-use super::types::{Carrier, MessageType, SampleStep, Sent};
+use super::{Carrier, MessageType, SampleStep, Sent};
 
 /// Microseconds between two events.
 const STEP: u64 = 100;
@@ -171,7 +171,7 @@ fn head(start: &str, lines: &[(&str, &str)]) -> Head {
     Head { start: start.to_owned(), headers, raw: None, body: None }
 }
 
-/// Makes turns of the events of a trace, one after the other. Holds the heads of what is not whole yet.
+/// Makes turns of the events of a trace, one after the other. Keeps the heads of what is not whole yet.
 #[derive(Debug, Default)]
 pub struct SampleReader {
     requests: BTreeMap<String, HttpRequest>,

@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::protocol::amp::editions::AmpEdition;
-use crate::protocol::amp::names::Method;
+use crate::protocol::amp::editions::{AmpEdition, Method};
 
 use super::deviations::{AgentEffect, Deviations};
 

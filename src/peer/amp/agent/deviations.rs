@@ -12,7 +12,7 @@ use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{escape, pretty, reverse_keys};
 use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
 use crate::peer::deviation::{DeviationTable, FreedomRow, freedom, includes, switches};
-use crate::protocol::amp::names::Method;
+use crate::protocol::amp::editions::Method;
 
 use super::calls::CallSwitch;
 use super::discovery::{DiscoverySwitch, WorkspaceSwitch};

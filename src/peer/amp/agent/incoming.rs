@@ -4,9 +4,8 @@
 use JsonShape::{Any, Flag, List, Members, Number, OneOf, Text, Url};
 use serde_json::Value;
 
-use crate::protocol::amp::editions::{AmpEdition, DiagnosticsForm, PlaceForm, ResultForm};
+use crate::protocol::amp::editions::{AmpEdition, DiagnosticsForm, Method, NotificationKind, PlaceForm, ResultForm};
 use crate::protocol::amp::envelope;
-use crate::protocol::amp::names::{Method, NotificationKind};
 
 use super::calls::CallSwitch;
 use super::deviations::{AgentEffect, Deviations};

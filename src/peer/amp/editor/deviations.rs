@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
 use crate::peer::deviation::{DeviationTable, Deviations, Includes, includes, switches};
-use crate::protocol::amp::names::{Method, NotificationKind};
+use crate::protocol::amp::editions::{Method, NotificationKind};
 
 use self::freedoms::FREEDOMS;
 use super::files::{EditSwitch, PathSwitch, ReadSwitch};

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::protocol::amp::editions::{EditForm, ResultForm};
-use crate::protocol::amp::names::Method;
+use crate::protocol::amp::editions::{EditForm, Method, ResultForm};
 use crate::uri;
 
 use super::disk::{self, DiskError};

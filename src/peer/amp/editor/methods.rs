@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::editions::{DiagnosticsForm, ResultForm};
-use crate::protocol::amp::names::Method;
+use crate::protocol::amp::editions::{DiagnosticsForm, Method, ResultForm};
 
 use super::disk::{self, UriError};
 use super::model::{Editor, FileDiagnostic, Notification};

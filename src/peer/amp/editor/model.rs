@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::protocol::amp::editions::AmpEdition;
-use crate::protocol::amp::names::NotificationKind;
+use crate::protocol::amp::editions::{AmpEdition, NotificationKind};
 
 use super::deviations::EditorDeviations;
 use super::disk::{self, DiskError};

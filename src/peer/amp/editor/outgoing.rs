@@ -4,8 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::editions::{AmpEdition, PlaceForm, ResultForm};
-use crate::protocol::amp::names::{Method, NotificationKind};
+use crate::protocol::amp::editions::{AmpEdition, Method, NotificationKind, PlaceForm, ResultForm};
 
 use super::deviations::{EditorDeviations, EditorEffect, MessageFilter};
 use super::disk;

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::editions::{AmpEdition, Method};
 use crate::protocol::amp::envelope;
-use crate::protocol::amp::names::Method;
 
 use super::deviations::EditorDeviations;
 use super::model::{Editor, Notification};

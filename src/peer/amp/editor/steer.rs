@@ -8,8 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::peer::control::read_command;
-use crate::protocol::amp::editions::AmpEdition;
-use crate::protocol::amp::names::NotificationKind;
+use crate::protocol::amp::editions::{AmpEdition, NotificationKind};
 use crate::protocol::amp::verbs::{Diagnostic, Edit, EditorAction, FileDiagnostics, Range, Selection};
 
 use super::model::{Editor, FileDiagnostic, Notification, StateSwitch};

@@ -1,7 +1,7 @@
 //! Client requirements on discovery (which lockfiles the client finds, believes and prefers, and how it comes back to
 //! an editor), on connection (its handshake, the token in it, and what it makes of the response), and on framing.
 
-use super::catalogue::{Table, cli, guide, http, rfc, table};
+use super::{Table, cli, guide, http, rfc, table};
 
 pub const TABLES: &[Table] = &[
     FOUND,
@@ -77,7 +77,7 @@ const FOUND: Table = table! { "discovery", Client, None;
 const CHOSEN: Table = table! { "discovery", Client, None;
     "client-workspace": [cli Should cli("Choosing an editor")]
         "The client does not connect by itself to an editor whose folders have nothing to do with its working directory."
-        "The agent would be told of another project.";
+        "The agent would get notifications of another project.";
     "client-workspace-parent": [cli Should cli("Choosing an editor")]
         "The client connects to an editor with a folder that contains its working directory."
         "";
@@ -103,7 +103,7 @@ const LIFECYCLE: Table = table! { "lifecycle", Client, None;
         "The client does not try to connect more than a few times a second."
         "An editor that is closing, or refuses it, is kept busy otherwise.";
     "client-quits": [cli Should cli("Connecting again"), guide Should guide("Example Workflow")]
-        "The client ends when it is told to, whatever the server does."
+        "The client ends when it is asked to, whatever the server does."
         "";
     "client-late-server": [cli May cli("Connecting again"), guide May guide("1. Server Discovery")]
         "A server that starts after the client is found."
@@ -144,12 +144,12 @@ const HANDSHAKE_REQUEST: Table = table! { "connection", Client, None;
         "The server has to refuse it otherwise.";
     "client-key-fresh": [both Must rfc("4.1, request, item 7")]
         "Each handshake has a key of its own."
-        "An old answer would be taken for a new one.";
+        "An old response would be taken for a new one.";
     "client-version": [both Must rfc("4.1, request, item 9")]
         "The handshake has exactly one `Sec-WebSocket-Version`, 13."
         "The server has to refuse it otherwise.";
     "client-waits": [both Must rfc("4.1")]
-        "The client sends nothing between its handshake and the answer that accepts it."
+        "The client sends nothing between its handshake and the response that accepts it."
         "";
 };
 
@@ -168,22 +168,22 @@ const TOKEN: Table = table! { "connection", Client, None;
 /// The forms that a valid response may have.
 const HANDSHAKE_RESPONSE: Table = table! { "connection", Client, None;
     "client-response-case": [both Must rfc("4.1, answer, items 2 and 3")]
-        "Header names, and the tokens `websocket` and `Upgrade`, are understood in any case in the answer."
+        "Header names, and the tokens `websocket` and `Upgrade`, are understood in any case in the response."
         "";
     "client-response-list": [both Must rfc("4.1, answer, item 3")]
-        "A `Connection` header that lists `Upgrade` among other tokens is understood in the answer."
+        "A `Connection` header that lists `Upgrade` among other tokens is understood in the response."
         "";
     "client-response-headers": [both Must http("5")]
-        "Further headers in the answer do no harm."
+        "Further headers in the response do no harm."
         "";
     "client-reason-phrase": [both Should http("4")]
-        "The answer is understood with any text behind the status 101, or none."
+        "The response is understood with any text behind the status 101, or none."
         "";
     "client-split-response": [both Must rfc("4.1")]
-        "An answer that arrives in several TCP segments is understood."
+        "A response that arrives in several TCP segments is understood."
         "";
     "client-frames-at-once": [both Must rfc("4.1")]
-        "Frames that arrive in one TCP segment with the answer are read."
+        "Frames that arrive in one TCP segment with the response are read."
         "An editor may tell what is visible as soon as it has accepted.";
     "client-refusal": [cli Should cli("Connection"), guide Should guide("2. Connection and Authentication")]
         "A handshake that is answered with another status than 101 gives no session, and the call ends with an error."
@@ -196,19 +196,19 @@ const HANDSHAKE_RESPONSE: Table = table! { "connection", Client, None;
 /// The checks of the response that the client has to make.
 const HANDSHAKE_CHECKED: Table = table! { "connection", Client, None;
     "client-accept-checked": [both Should rfc("4.1, answer, item 4")]
-        "An answer with a wrong `Sec-WebSocket-Accept`, or none, gives no session."
+        "A response with a wrong `Sec-WebSocket-Accept`, or none, gives no session."
         "";
     "client-upgrade-checked": [both Should rfc("4.1, answer, item 2")]
-        "An answer without `Upgrade: websocket` gives no session."
+        "A response without `Upgrade: websocket` gives no session."
         "";
     "client-connection-checked": [both Should rfc("4.1, answer, item 3")]
-        "An answer without `Connection: Upgrade` gives no session."
+        "A response without `Connection: Upgrade` gives no session."
         "";
     "client-extension-checked": [both Should rfc("4.1, answer, item 5")]
-        "An answer that names an extension which the client did not offer gives no session."
+        "A response that names an extension which the client did not offer gives no session."
         "";
     "client-subprotocol-checked": [both Should rfc("4.1, answer, item 6")]
-        "An answer that names a subprotocol which the client did not offer gives no session."
+        "A response that names a subprotocol which the client did not offer gives no session."
         "";
 };
 
@@ -270,7 +270,7 @@ const CONTROL_FRAMES: Table = table! { "framing", Client, None;
         "A pong of the client that answers a ping carries the payload of that ping."
         "";
     "client-pong-while-open": [both Must rfc("5.5.2")]
-        "The client answers a ping that comes while it waits for the answer to a request."
+        "The client answers a ping that comes while it waits for the response to a request."
         "";
     "client-unasked-pong": [both Must rfc("5.5.3")]
         "A pong that the client did not ask for does no harm."

@@ -4,7 +4,7 @@
 //!
 //! The caller is whoever uses the client: the agent, or the program that drives it.
 
-use super::catalogue::{Table, cli, guide, json, rfc, table};
+use super::{Table, cli, guide, json, rfc, table};
 
 pub const TABLES: &[Table] = &[
     REQUESTS,
@@ -36,29 +36,29 @@ const REQUESTS: Table = table! { "envelope", Client, None;
         "The client asks for methods of the edition only."
         "";
     "client-once": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Requests")]
-        "A call makes one request on its connection, however long the answer takes."
+        "A call makes one request on its connection, however long the response takes."
         "An edit would be made twice.";
     "client-concurrent": [cli Should cli("Messages"), guide May guide("4. Message Structure, Requests")]
-        "The client sends further requests while one waits for its answer."
-        "One slow answer holds up all others otherwise.";
+        "The client sends further requests while one waits for its response."
+        "One slow response holds up all others otherwise.";
 };
 
-/// Which answer goes to which call.
+/// Which response goes to which call.
 const RESPONSES: Table = table! { "envelope", Client, None;
     "client-matched": [cli Must cli("Messages"), guide Must guide("4. Message Structure, Responses")]
-        "Answers that come out of order go to their calls."
+        "Responses that come out of order go to their calls."
         "Editors answer in the order in which they are done.";
     "client-late": [cli Must cli("Messages"), guide Must guide("4. Message Structure, Responses")]
-        "An answer to a call that was given up goes to no other call."
+        "A response to a call that was given up goes to no other call."
         "";
     "client-twice": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
-        "An answer that comes again harms neither its call nor a later one."
+        "A response that comes again harms neither its call nor a later one."
         "";
     "client-unknown-id": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
-        "An answer with an id that the client did not use, or with none, harms nothing."
+        "A response with an id that the client did not use, or with none, harms nothing."
         "";
     "client-ids-per-connection": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
-        "An answer on one connection goes to no call that was made on another one."
+        "A response on one connection goes to no call that was made on another one."
         "Ids begin again at each connection.";
     "client-gives-up": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
         "A call whose request is not answered ends with an error before long."
@@ -70,13 +70,13 @@ const RESPONSES: Table = table! { "envelope", Client, None;
         "An error with further keys beside `code` and `message` is an error like any other."
         "Some editors put `data` there.";
     "client-answer-without-result": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
-        "An answer that has neither an outcome nor an error is no success."
+        "A response that has neither an outcome nor an error is no success."
         "";
     "client-other-method": [cli Should cli("Messages")]
-        "An answer under the name of another method than the one asked for is no success."
+        "A response under the name of another method than the one asked for is no success."
         "";
     "client-wrong-types": [cli Should cli("Messages")]
-        "An answer in which a known member has the wrong type is no success."
+        "A response in which a known member has the wrong type is no success."
         "The CLI drops it whole.";
 };
 
@@ -155,7 +155,7 @@ const DIAGNOSTICS: Table = table! { "diagnostics", Client, Some("diagnostics");
         "Every diagnostic that the server reports reaches the caller."
         "";
     "client-empty": [cli Must cli("getDiagnostics"), guide Must guide("5. Supported Methods, getDiagnostics")]
-        "Where the server reports no diagnostics, the caller is told that there are none, not of a failure."
+        "Where the server reports no diagnostics, the caller gets an empty result, and no failure."
         "";
     "client-failure": [cli Must cli("getDiagnostics"), guide Should guide("5. Supported Methods, getDiagnostics")]
         "A `getDiagnostics` that did not succeed does not look to the caller as if there were no diagnostics."
@@ -225,7 +225,7 @@ const NOTIFICATIONS: Table = table! { "notifications", Client, Some("notificatio
         "";
     "client-empty-files": [cli Must cli("visibleFilesDidChange"), guide Should guide("5. Supported Methods, visibleFilesChanged")]
         "That no file is visible any more reaches the client's user."
-        "The agent goes on being told of a file that was closed otherwise.";
+        "The agent goes on getting notifications of a file that was closed otherwise.";
     "client-message": [cli Must cli("userSentMessage")]
         "A message that the user sends from the editor reaches the client's user unchanged, be it of several lines or of any script."
         "";
@@ -233,8 +233,8 @@ const NOTIFICATIONS: Table = table! { "notifications", Client, Some("notificatio
         "Text that the user adds to the prompt from the editor reaches the client's user unchanged, be it of several lines or of any script."
         "";
     "client-while-open": [cli Must cli("Notifications"), guide Must guide("4. Message Structure, Notifications")]
-        "A notification that comes while a request waits for its answer reaches the client's user, before that answer."
-        "Notifications are in answer to nothing.";
+        "A notification that comes while a request waits for its response reaches the client's user, before that response."
+        "Notifications are in response to nothing.";
     "client-in-order": [cli Should cli("Notifications"), guide Should guide("4. Message Structure, Notifications")]
         "Notifications reach the client's user in the order in which they were sent."
         "The last one says what is so now.";
@@ -269,21 +269,21 @@ const ROBUSTNESS: Table = table! { "robustness", Client, None;
         "After thousands of notifications at once, calls are answered, on the same connection or a new one."
         "";
     "client-after-huge": [cli Should cli("Robustness"), guide Should guide("Overview")]
-        "After a message of several mebibytes that answers nothing, calls end, with an answer or an error."
+        "After a message of several mebibytes that answers nothing, calls end, with a response or an error."
         "";
     "client-after-bad-frame": [both Should rfc("7.1.7")]
-        "After a frame that breaks the RFC, calls end, with an answer or an error."
+        "After a frame that breaks the RFC, calls end, with a response or an error."
         "";
     "client-after-huge-length": [both Should rfc("10.4")]
-        "After a frame that announces an absurd length, calls end, with an answer or an error."
+        "After a frame that announces an absurd length, calls end, with a response or an error."
         "";
     "client-after-half-frame": [cli Should cli("Robustness"), guide Should guide("Overview")]
-        "While the server stops in the middle of a frame, calls end, with an answer or an error."
+        "While the server stops in the middle of a frame, calls end, with a response or an error."
         "";
     "client-after-cut": [cli Should cli("Robustness"), guide Should guide("Overview")]
-        "After its connection was cut, calls that were open and later ones end, with an answer or an error."
+        "After its connection was cut, calls that were open and later ones end, with a response or an error."
         "";
     "client-after-huge-head": [cli Should cli("Robustness"), guide Should guide("Overview")]
-        "After an endless answer to its handshake, calls end, with an answer or an error."
+        "After an endless response to its handshake, calls end, with a response or an error."
         "";
 };

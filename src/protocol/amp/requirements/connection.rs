@@ -2,7 +2,7 @@
 //! connection (the token and the handshake), and on framing (what RFC 6455 asks of frames, and what the editions
 //! carry in them).
 
-use super::catalogue::{Table, cli, guide, rfc, table};
+use super::{Table, cli, guide, rfc, table};
 
 pub const TABLES: &[Table] =
     &[DISCOVERY, LIFECYCLE, TOKEN, HANDSHAKE, FRAMES_SENT, CONTROL_FRAMES, FRAMES_RECEIVED, FRAMES_REFUSED];
@@ -93,17 +93,17 @@ const TOKEN: Table = table! { "connection", Server, None;
         "The token is accepted when every one of its characters is percent-encoded."
         "It is the same URL query by RFC 3986.";
     "token-wrong": [cli Must cli("Connection"), guide Must guide("2. Connection and Authentication")]
-        "A client with a wrong token gets no session: no answer to a request and no notification."
+        "A client with a wrong token gets no session: no response to a request and no notification."
         "Any web page open in a browser could drive the editor otherwise.";
     "token-missing": [cli Must cli("Connection"), guide Must guide("2. Connection and Authentication")]
-        "A client without a token gets no session: no answer to a request and no notification."
+        "A client without a token gets no session: no response to a request and no notification."
         "Any web page open in a browser could drive the editor otherwise.";
     "token-empty": [cli Must cli("Connection"), guide Must guide("2. Connection and Authentication")]
-        "A client with an empty token gets no session: no answer to a request and no notification."
+        "A client with an empty token gets no session: no response to a request and no notification."
         "Any web page open in a browser could drive the editor otherwise.";
     "refusal": [cli Should cli("Connection"), guide Should guide("2. Connection and Authentication")]
-        "A client that is refused is told so by an HTTP error or by a close frame."
-        "It cannot tell a refusal from a broken network otherwise.";
+        "A client that is refused learns it by an HTTP error or by a close frame."
+        "It cannot distinguish a refusal from a broken network otherwise.";
     "extra-query": [cli Should cli("Connection"), guide Should guide("2. Connection and Authentication")]
         "Further query parameters before or after `auth` do no harm."
         "";
@@ -117,22 +117,22 @@ const TOKEN: Table = table! { "connection", Server, None;
 
 const HANDSHAKE: Table = table! { "connection", Server, None;
     "accept-key": [both Must rfc("4.2.2, item 5.4")]
-        "The answer's `Sec-WebSocket-Accept` is computed from the request's key."
+        "The response's `Sec-WebSocket-Accept` is computed from the request's key."
         "Every client fails the connection otherwise.";
     "upgrade-header": [both Must rfc("4.2.2, item 5.2")]
-        "The answer that accepts has the header `Upgrade: websocket`."
+        "The response that accepts has the header `Upgrade: websocket`."
         "Every client fails the connection otherwise.";
     "connection-header": [both Must rfc("4.2.2, item 5.3")]
-        "The answer that accepts has a `Connection` header with the token `Upgrade`."
+        "The response that accepts has a `Connection` header with the token `Upgrade`."
         "Every client fails the connection otherwise.";
     "subprotocol-not-offered": [both Must rfc("4.2.2, item 5.5")]
-        "The answer names no subprotocol that the client did not offer."
+        "The response names no subprotocol that the client did not offer."
         "The client has to fail the connection.";
     "subprotocol-tolerated": [both Should rfc("4.2.2")]
         "A handshake that offers subprotocols is accepted, with or without one of them."
         "";
     "extension-not-offered": [both Must rfc("4.2.2, item 5.6")]
-        "The answer names no extension that the client did not offer."
+        "The response names no extension that the client did not offer."
         "The client has to fail the connection.";
     "extension-tolerated": [cli Must cli("Connection"), guide Should rfc("9.1")]
         "A handshake that offers extensions is accepted, with or without them."
@@ -156,7 +156,7 @@ const HANDSHAKE: Table = table! { "connection", Server, None;
         "A handshake of another WebSocket version than 13 is refused with an HTTP error status."
         "";
     "version-told": [both Should rfc("4.4")]
-        "The refusal of a WebSocket version tells the supported one in `Sec-WebSocket-Version`."
+        "The refusal of a WebSocket version names the supported one in `Sec-WebSocket-Version`."
         "";
     "method": [both Should rfc("4.2.1, item 1")]
         "A handshake with another method than GET is refused with an HTTP error status."
@@ -227,7 +227,7 @@ const CONTROL_FRAMES: Table = table! { "framing", Server, None;
         "The reason in a close frame is valid UTF-8."
         "";
     "close-echoed": [both Should rfc("5.5.1")]
-        "The answer to a close frame carries the code that was received."
+        "The response to a close frame carries the code that was received."
         "";
     "tcp-closed": [both Must rfc("5.5.1")]
         "Once close frames went both ways, the server closes the TCP connection."

@@ -1,6 +1,6 @@
 //! Server requirements on the envelope (how requests, responses and notifications are wrapped) and on the methods.
 
-use super::catalogue::{Table, cli, guide, json, table, uri};
+use super::{Table, cli, guide, json, table, uri};
 
 pub const TABLES: &[Table] = &[
     ENVELOPE_RESPONSES,
@@ -66,7 +66,7 @@ const ENVELOPE_RESPONSES: Table = table! { "envelope", Server, None;
 /// The requests that the server has to cope with.
 const ENVELOPE_REQUESTS: Table = table! { "envelope", Server, None;
     "pipelined": [cli Must cli("Messages"), guide Must guide("4. Message Structure, Responses")]
-        "Requests that are sent without waiting for answers are all answered."
+        "Requests that are sent without waiting for responses are all answered."
         "The CLI does that.";
     "unicode": [both Must json("8.1")]
         "Characters beyond ASCII, and beyond the Basic Multilingual Plane, are understood in requests."
@@ -288,7 +288,7 @@ const EDIT_FILE: Table = table! { "edit-file", Server, None;
         "`editFile` keeps CRLF line ends."
         "";
     "again": [cli Must cli("editFile"), guide Must guide("5. Supported Methods, editFile")]
-        "Of several edits of one file, each sent after the answer to the one before, the last one counts."
+        "Of several edits of one file, each sent after the response to the one before, the last one counts."
         "";
     "special-names": [cli Must cli("editFile"), guide Must guide("5. Supported Methods, editFile")]
         "`editFile` writes a file whose name has spaces, `#`, `%`, brackets, other glob characters or letters beyond ASCII."

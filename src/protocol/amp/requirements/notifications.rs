@@ -1,6 +1,6 @@
 //! Server requirements on the notifications, and on robustness: one bad client harms nobody else.
 
-use super::catalogue::{Table, cli, guide, rfc, table};
+use super::{Table, cli, guide, rfc, table};
 
 pub const TABLES: &[Table] = &[SELECTION, VISIBLE_FILES, MESSAGE, PROMPT, METADATA, OTHER_CLIENTS, SAME_CLIENT];
 
@@ -21,13 +21,13 @@ const SELECTION: Table = table! { "selection", Server, Some("selections");
         "A selection notification says where the selection begins and ends."
         "";
     "multi-line": [cli Must cli("selectionDidChange"), guide Must guide("5. Supported Methods, selectionChanged")]
-        "A selection over several lines is told with its first and last line."
+        "A selection over several lines is reported with its first and last line."
         "";
     "content": [cli Must cli("selectionDidChange")]
         "The `content` of a selection that is not empty is the text that is selected."
-        "The agent is told the wrong text otherwise.";
+        "The agent gets the wrong text otherwise.";
     "caret": [cli Must cli("selectionDidChange"), guide Should guide("5. Supported Methods, selectionChanged")]
-        "A caret without a selection is told as a range that begins and ends at the same place."
+        "A caret without a selection is reported as a range that begins and ends at the same place."
         "";
     "latest": [cli Must cli("selectionDidChange"), guide Must guide("5. Supported Methods, selectionChanged")]
         "After several changes the last selection notification says what is selected in the end."
@@ -39,10 +39,10 @@ const SELECTION: Table = table! { "selection", Server, Some("selections");
         "Every client that is connected is notified of a selection."
         "";
     "closed": [cli Should cli("selectionDidChange")]
-        "When the file with the selection is closed while another one is visible, clients are told of a selection in another one."
+        "When the file with the selection is closed while another one is visible, clients are notified of a selection in another one."
         "The CLI goes on showing the closed file, and telling the agent of it, otherwise.";
     "initial": [cli Should cli("Notifications")]
-        "A client that has just connected is told the current selection."
+        "A client that has just connected is notified of the current selection."
         "";
 };
 
@@ -114,7 +114,7 @@ const METADATA: Table = table! { "metadata", Server, Some("metadata");
         "The data of `pluginMetadata`, where it is sent, holds a string `version` and, if any, a string `pluginDirectory`."
         "The CLI drops the whole message otherwise.";
     "sent": [cli May cli("pluginMetadata")]
-        "A client that has connected is told the version of the plugin."
+        "A client that has connected is notified of the version of the plugin."
         "";
 };
 

@@ -6,20 +6,18 @@ use serde_json::json;
 
 use crate::protocol::rfc6455::may_be_sent;
 use crate::protocol::{Judgements, Rule, ViolationDetail};
-use crate::trace::opcode;
-use crate::trace::{Closed, Direction, End, Event, EventKind, Frame};
+use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, opcode};
 
-use super::OVERDUE;
-use super::shared::{ConnectionStates, RequirementIndex, omitting_end};
+use super::{ConnectionStates, OVERDUE, RequirementIndex, omitting_end};
 
 /// So many pings are remembered; of more, the latest.
 const MAX_PINGS: usize = 1000;
 
-/// Holds the pongs of one end against the pings of the other one (RFC 6455 sections 5.5.2 and 5.5.3).
+/// Checks the pongs of one end against the pings of the other one (RFC 6455 sections 5.5.2 and 5.5.3).
 ///
 /// A pong answers the ping with its payload and all before it. One with another payload may be a heartbeat,
 /// and counts only if no right one follows. A ping is missed once it has waited for [`OVERDUE`] on a
-/// connection that stood.
+/// connection that was open.
 pub struct Pings {
     requirements: &'static RequirementIndex,
     /// The end that has to answer pings.
@@ -133,7 +131,7 @@ impl PingState {
 /// Judges how one end takes part in the closing handshake (RFC 6455 sections 5.5.1 and 7.1.1).
 ///
 /// Nothing is said of a connection on which the other end did something wrong on purpose: there any end will do. A
-/// client may be leaving just when the server closes, so that what it owes is held against it only once it is clear
+/// client may be leaving just when the server closes, so that it is blamed for what it owes only once it is clear
 /// that its process lives on.
 pub struct Closings {
     requirements: &'static RequirementIndex,
@@ -322,7 +320,7 @@ fn unanswered(end: End) -> ViolationDetail {
         End::Client => "client",
         End::Server => "server",
     };
-    ViolationDetail::new(format!("the {who} ended the connection without an answer to the close frame"))
+    ViolationDetail::new(format!("the {who} ended the connection without a response to the close frame"))
 }
 
 impl ClosingState {
@@ -340,7 +338,7 @@ impl ClosingState {
         if close.wrong {
             return;
         }
-        let fault = ViolationDetail::new("the answer to a close frame carries another code")
+        let fault = ViolationDetail::new("the response to a close frame carries another code")
             .expected(code)
             .actual(json!(close.code));
         context.check(out, "framing/close-echoed", other.then_some(fault));
@@ -378,7 +376,7 @@ impl ClosingState {
         if self.tainted || self.other_ended || self.ended || self.own.is_none() && self.may_have_closed {
             return;
         }
-        let since = self.own.map_or(received.t, |answer| answer.t.max(received.t));
+        let since = self.own.map_or(received.t, |response| response.t.max(received.t));
         let waited = now.saturating_sub(since);
         if waited < OVERDUE {
             return;

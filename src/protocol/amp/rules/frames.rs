@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 
 use crate::protocol::rfc6455::{Utf8, items, may_be_sent};
 use crate::protocol::{Judgements, Rule};
-use crate::trace::opcode;
-use crate::trace::{Direction, End, Event, EventKind, Frame};
+use crate::trace::{Direction, End, Event, EventKind, Frame, opcode};
 
-use super::shared::{ConnectionStates, RequirementIndex};
+use super::{ConnectionStates, RequirementIndex};
 
 /// Judges every frame of both ends, and the messages that they make up (RFC 6455 sections 5 and 8.1).
 pub struct Frames {

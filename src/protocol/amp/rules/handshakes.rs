@@ -9,7 +9,7 @@ use crate::protocol::rfc6455::{accept_key, has_token, is_key, items, only, stray
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, Head, Mark};
 
-use super::shared::{ConnectionStates, RequirementIndex};
+use super::{ConnectionStates, RequirementIndex};
 
 /// So many keys are remembered; of more, none is taken for an old one.
 const MAX_KEYS: usize = 10_000;
@@ -133,7 +133,7 @@ fn path(target: &str) -> &str {
     target.split(['?', '#']).next().unwrap_or(target)
 }
 
-/// Holds each response to a handshake against its request (RFC 6455 section 4.2).
+/// Checks each response to a handshake against its request (RFC 6455 section 4.2).
 pub struct HandshakeResponses {
     requirements: &'static RequirementIndex,
     requests: ConnectionStates<Option<Head>>,
@@ -214,11 +214,11 @@ impl HandshakeExchange<'_> {
         self.header(out, "connection/upgrade-header", "Upgrade", "websocket");
         self.header(out, "connection/connection-header", "Connection", "Upgrade");
         let stray = stray_subprotocol(request, response).map(|name| {
-            ViolationDetail::new(format!("the answer names the subprotocol `{name}`, which was not offered"))
+            ViolationDetail::new(format!("the response names the subprotocol `{name}`, which was not offered"))
         });
         self.check(out, "connection/subprotocol-not-offered", stray);
         let stray = stray_extension(request, response).map(|name| {
-            ViolationDetail::new(format!("the answer names the extension `{name}`, which was not offered"))
+            ViolationDetail::new(format!("the response names the extension `{name}`, which was not offered"))
         });
         self.check(out, "connection/extension-not-offered", stray);
     }

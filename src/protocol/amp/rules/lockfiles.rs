@@ -10,7 +10,7 @@ use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, FileChange};
 use crate::uri;
 
-use super::shared::RequirementIndex;
+use super::RequirementIndex;
 
 /// Judges the content of every lockfile that was looked at (docs/amp.md, Discovery; quick reference, section 1).
 ///
@@ -108,7 +108,7 @@ impl Rule for Lockfiles {
 /// So many handshakes wait for a lockfile that explains them; of more, none is judged.
 const MAX_UNEXPLAINED: usize = 1000;
 
-/// Holds the token in each handshake against the lockfiles that name its port (docs/amp.md, Connection; quick
+/// Checks the token in each handshake against the lockfiles that name its port (docs/amp.md, Connection; quick
 /// reference, section 2).
 ///
 /// A file may be seen after it was used, and be replaced by another: so every token that a lockfile gave for the port
@@ -234,7 +234,7 @@ impl ShownToken {
     }
 }
 
-/// The value of `auth` in the query of a request target, as it stands there.
+/// The value of `auth` in the query of a request target, as it is there.
 fn auth(target: &str) -> Option<String> {
     let query = target.split_once('?')?.1;
     query.split('&').find_map(|pair| pair.strip_prefix("auth=")).map(str::to_owned)

@@ -8,8 +8,8 @@ use crate::protocol::amp::envelope;
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, Message};
 
+use super::RequirementIndex;
 use super::responses::{MessagePart, SchemaChecks};
-use super::shared::RequirementIndex;
 
 /// Judges every message by itself. What takes a request to judge is left to the rule for requests.
 pub struct Messages {

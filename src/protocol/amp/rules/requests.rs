@@ -5,17 +5,14 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
-use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::editions::{AmpEdition, Method};
 use crate::protocol::amp::lockfile::is_absolute;
-use crate::protocol::amp::names::Method;
 use crate::protocol::amp::{envelope, is_probe};
 use crate::protocol::{Judgements, Rule, ViolationDetail};
-use crate::trace::opcode;
-use crate::trace::{Direction, End, Event, EventKind};
+use crate::trace::{Direction, End, Event, EventKind, opcode};
 
-use super::OVERDUE;
 use super::responses::{ResponseCheck, SchemaChecks};
-use super::shared::{ConnectionStates, RequirementIndex, omitting_end};
+use super::{ConnectionStates, OVERDUE, RequirementIndex, omitting_end};
 
 /// Judges what is in each request (docs/amp.md, Methods; quick reference, section 5). Its envelope is left to the rule
 /// for messages.
@@ -80,12 +77,12 @@ const BYTES_A_SECOND: u64 = 256 << 10;
 /// So many answered ids are remembered for each connection.
 const MAX_ANSWERED_IDS: usize = 4096;
 
-/// Holds responses against requests.
+/// Checks responses against requests.
 ///
 /// Of a connection on which the client sent something wrong on purpose, something that is no request, or bytes that
 /// nobody took apart, and of one whose beginning is not in the trace, ids that nobody asked for are passed over: they may
 /// answer that. A request is missed once it has waited for
-/// [`OVERDUE`] on a connection that stood.
+/// [`OVERDUE`] on a connection that was open.
 pub struct Requests {
     edition: &'static AmpEdition,
     requirements: &'static RequirementIndex,
@@ -102,7 +99,7 @@ struct RequestState {
     sending: u64,
     /// Whether the client sent something that is no sound request.
     tainted: bool,
-    /// Whether the client does, or did, something on purpose that may delay answers.
+    /// Whether the client does, or did, something on purpose that may delay responses.
     delayed: bool,
     /// When the last frame from the server came. The message in it is known later, the larger it is the more.
     arrived: Option<u64>,
@@ -397,7 +394,7 @@ fn late(
         return;
     }
     let fault = || {
-        let fault = ViolationDetail::new(format!("no answer to the request {} came within two seconds", pending.id));
+        let fault = ViolationDetail::new(format!("no response to the request {} came within two seconds", pending.id));
         fault
             .expected("at most 2 s")
             .actual(json!(format!("{:.1} s", took as f64 / 1e6)))

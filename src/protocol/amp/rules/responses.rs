@@ -6,14 +6,13 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 
 use crate::matcher::{Pattern, Schemas as _};
-use crate::protocol::amp::editions::AmpEdition;
+use crate::protocol::amp::editions::{AmpEdition, Method, NotificationKind};
 use crate::protocol::amp::envelope::{METHOD_NOT_FOUND, Response};
-use crate::protocol::amp::names::{Method, NotificationKind};
 use crate::protocol::{Judgements, Use, ViolationDetail};
 use crate::trace::End;
 
+use super::RequirementIndex;
 use super::requests::{ParamsVerdict, PendingRequest};
-use super::shared::RequirementIndex;
 
 /// The context in which a response is judged.
 pub struct ResponseCheck<'a> {
@@ -55,7 +54,7 @@ impl ResponseCheck<'_> {
             return;
         }
         let both = error.is_some() && response.result.is_some();
-        let fault = ViolationDetail::new("a response holds both a result and an error").at("/serverResponse");
+        let fault = ViolationDetail::new("a response has both a result and an error").at("/serverResponse");
         self.check(out, "envelope/result-or-error", both.then_some(fault));
         let Some(method) = self.request.method.as_deref() else {
             let fault = ViolationDetail::new("a request that names no method is answered as if it had succeeded");
@@ -235,14 +234,14 @@ impl SchemaChecks {
         mismatches.into_iter().map(fault).collect()
     }
 
-    /// Holds the result of a method to its area's requirements.
+    /// Checks the result of a method by the requirements of its area.
     pub fn result(&mut self, method: &str, part: &MessagePart<'_>, out: &mut Judgements) {
         if let Some(area) = self.edition.method(method).map(Method::area) {
             self.shaped(&format!("{method}.result"), area, &format!("{area}/result"), part, out);
         }
     }
 
-    /// Holds the data of a notification to its area's requirements.
+    /// Checks the data of a notification by the requirements of its area.
     pub fn data(&mut self, name: &str, part: &MessagePart<'_>, out: &mut Judgements) {
         if let Some(area) = self.edition.notification(name).map(NotificationKind::area) {
             self.shaped(&format!("{name}.data"), area, &format!("{area}/data"), part, out);

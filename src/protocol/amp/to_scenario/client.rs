@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::editions::AmpEdition;
-use crate::protocol::amp::names::Method;
-use crate::protocol::amp::{client_role, envelope, is_probe};
-use crate::protocol::rfc6455::{self};
+use crate::protocol::amp::editions::{AmpEdition, Method};
+use crate::protocol::amp::{envelope, is_probe, roles};
+use crate::protocol::rfc6455;
 use crate::protocol::scenario_element::{ScenarioElement, TraceToScenario, args, word};
-use crate::trace::opcode;
-use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Payload};
+use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Payload, opcode};
 
 use super::frames;
 use super::server::on;
@@ -96,7 +94,7 @@ impl ClientToScenario {
                 };
                 let params = request.params.cloned().unwrap_or_default();
                 let mut elements = vec![];
-                if client_role::AMP_CLIENT.calls.iter().any(|(call, _)| *call == method) && method != "authenticate" {
+                if roles::AMP_CLIENT.calls.iter().any(|(call, _)| *call == method) && method != "authenticate" {
                     elements.push(ScenarioElement::Call {
                         index: event.i,
                         method: method.to_owned(),

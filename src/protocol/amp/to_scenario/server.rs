@@ -4,14 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::editions::AmpEdition;
-use crate::protocol::amp::names::Method;
+use crate::protocol::amp::editions::{AmpEdition, Method};
 use crate::protocol::amp::{PROBE, envelope, is_probe};
 use crate::protocol::http::scenario::has_secret;
-use crate::protocol::rfc6455::{self};
+use crate::protocol::rfc6455;
 use crate::protocol::scenario_element::{Labels, ScenarioElement, TraceToScenario, args, word};
-use crate::trace::opcode;
-use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload};
+use crate::trace::{Closed, Direction, End, Event, EventKind, Frame, Head, Message, Payload, opcode};
 use crate::uri;
 
 use super::frames;

@@ -13,7 +13,7 @@ fn kinds(observations: &[Observation]) -> Vec<&'static str> {
 }
 
 #[test]
-fn an_answer_is_seen_with_its_error() {
+fn a_response_is_seen_with_its_error() {
     let error = json!({"error": {"code": "SESSION_BUSY", "message": "m"}});
     let observations = observed(&Play::new().gets("/health").returns(409, &error), End::Server);
     assert_eq!(kinds(&observations), ["response"]);
@@ -82,7 +82,7 @@ fn redirected(mut play: Play) -> Play {
 }
 
 #[test]
-fn where_a_redirect_is_followed_the_last_answer_is_the_answer() {
+fn where_a_redirect_is_followed_the_last_response_is_the_response() {
     let moved = Play::new().gets("/sessions").responds(307, &[("Location", "/all")], b"");
     assert!(observed(&moved, End::Server).is_empty());
     let observations = observed(&redirected(moved.gets("/all").returns(200, &json!({}))), End::Server);
@@ -97,7 +97,7 @@ fn where_a_redirect_is_followed_the_last_answer_is_the_answer() {
 }
 
 #[test]
-fn where_a_redirect_is_not_followed_it_is_the_answer() {
+fn where_a_redirect_is_not_followed_it_is_the_response() {
     let mark = crate::trace::Mark { mark: redirects::NOT_FOLLOWED.to_owned(), text: String::new() };
     let moved = |play: Play| play.responds(307, &[("Location", "/all")], b"");
     let mut play = moved(Play::new().gets("/sessions/s/events")).client(EventKind::Mark(mark));

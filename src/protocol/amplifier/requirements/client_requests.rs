@@ -1,5 +1,7 @@
 //! What binds the client in its calls: HTTP, what it posts and requests, and what its caller gets from a response.
 
+use crate::protocol::amplifier::bodies::requests::{self, CONTEXT, DECISION, NEW_SESSION};
+
 use super::{Table, doc, http11, json, own, rfc6455, semantics, sse, table, uri};
 
 pub const CLIENT_HTTP: &[Table] = &[REQUESTS, ANSWERS];
@@ -41,94 +43,60 @@ const REQUESTS: Table = table! { "http", Client, None;
 /// What the client has to cope with: everything here is allowed to a sound server.
 const ANSWERS: Table = table! { "http", Client, None;
     "client-header-case": Must semantics("5.1") =>
-        "The case of header names makes no difference in answers."
+        "The case of header names makes no difference in responses."
         "";
     "client-charset": Must semantics("8.3.1") =>
         "Parameters of the content type, such as `charset=utf-8`, make no difference."
         "";
     "client-segments": Must http11("6.3") =>
-        "An answer is understood however its bytes are cut into TCP segments, even within a character."
+        "A response is understood however its bytes are cut into TCP segments, even within a character."
         "";
     "client-chunked": Must http11("7.1") =>
-        "An answer with a chunked body is understood, with extensions and trailers."
+        "A response with a chunked body is understood, with extensions and trailers."
         "";
     "client-until-close": Must http11("6.3") =>
-        "An answer whose body lasts until the connection ends is understood."
+        "A response whose body lasts until the connection ends is understood."
         "";
     "client-compressed": Must semantics("8.4") =>
-        "An answer with a content coding that the request allows by its `Accept-Encoding` is understood."
+        "A response with a content coding that the request allows by its `Accept-Encoding` is understood."
         "";
     "client-interim": Must semantics("15.2") =>
-        "Interim answers with a status from 100 to 199 are passed over, 101 excepted."
+        "Interim responses with a status from 100 to 199 are passed over, 101 excepted."
         "";
     "client-reuse": Must http11("9.3") =>
-        "Calls that follow one another each get their own answer, on one connection or on several."
+        "Calls that follow one another each get their own response, on one connection or on several."
         "";
     "client-close": Must http11("9.6") =>
-        "After an answer with `Connection: close` the next request goes out on another connection."
+        "After a response with `Connection: close` the next request goes out on another connection."
         "";
     "client-idle-close": Should http11("9.5") =>
         "After the server has closed an idle connection, the next call succeeds."
         "";
     "client-extra-members": Should own("Unknown members") =>
-        "Members that the document does not know do no harm in answers."
+        "Members that the document does not know do no harm in responses."
         "";
 };
 
-pub const CLIENT_REQUESTS: &[Table] = &[CREATE, PROMPT, APPROVAL, QUERIES, WEBSOCKET, SECRETS];
+pub const CLIENT_REQUESTS: &[Table] = &[
+    NEW_SESSION.requirements,
+    CONTEXT.requirements,
+    CREATE,
+    requests::PROMPT.requirements,
+    PROMPT,
+    DECISION.requirements,
+    APPROVAL,
+    QUERIES,
+    WEBSOCKET,
+    SECRETS,
+];
 
 const CREATE: Table = table! { "create", Client, Some("sessions");
-    "client-profile": Must doc("TypeScript Client Types") =>
-        "A session is asked for with a string `profile`."
-        "";
-    "client-credentials": Must doc("TypeScript Client Types") =>
-        "A session is asked for with an object `credentials`, of which an `anthropic_api_key` is a string."
-        "";
-    "client-model": Must doc("TypeScript Client Types") =>
-        "A `model`, where it is there, is a string."
-        "";
-    "client-context": Must doc("TypeScript Client Types") =>
-        "A `context`, where it is there, is an object with a string `workspace_root`."
-        "";
-    "client-open-files": Must doc("TypeScript Client Types") =>
-        "Each of the `open_files` has the strings `path`, `language` and `content`."
-        "";
-    "client-cursor": Must doc("TypeScript Client Types") =>
-        "A `cursor_position`, where it is there, has whole numbers `line` and `character`, which are not negative."
-        "";
-    "client-git-state": Must doc("TypeScript Client Types") =>
-        "A `git_state` has a string `branch` and the lists of strings `staged_files`, `modified_files` and `untracked_files`."
-        "";
-    "client-diagnostics": Must doc("TypeScript Client Types") =>
-        "Each of the `diagnostics` has the strings `path` and `message` and a `range`."
-        "";
-    "client-severity": Must doc("TypeScript Client Types") =>
-        "The `severity` of a diagnostic is `error`, `warning`, `info` or `hint`."
-        "";
-    "client-selection": Must doc("TypeScript Client Types") =>
-        "A `selection` has the strings `path` and `text` and a `range`."
-        "";
-    "client-ranges": Must doc("TypeScript Client Types") =>
-        "A `range` has a `start` and an `end` with whole numbers `line` and `character`, which are not negative."
-        "";
-    "client-range-order": Should doc("TypeScript Client Types") =>
-        "A `range` does not end before it starts."
-        "";
-    "client-extra": Should own("Unknown members") =>
-        "A body has no members that the document does not know."
-        "A server may refuse them.";
     "client-as-asked": Must doc("Create Session") =>
         "What the caller gave for a session is sent unchanged."
         "";
 };
 
 const PROMPT: Table = table! { "prompt", Client, Some("prompts");
-    "client-prompt": Must doc("TypeScript Client Types") =>
-        "A prompt is posted with a string `prompt`."
-        "";
-    "client-context-update": Must doc("TypeScript Client Types") =>
-        "A `context_update`, where it is there, is an object of members of a context."
-        "";
     "client-extra": Should own("Unknown members") =>
         "A body has no members that the document does not know."
         "";
@@ -141,9 +109,6 @@ const PROMPT: Table = table! { "prompt", Client, Some("prompts");
 };
 
 const APPROVAL: Table = table! { "approval", Client, Some("approval");
-    "client-decision": Must doc("TypeScript Client Types") =>
-        "A decision is posted with a string `decision`."
-        "";
     "client-offered": Must doc("Submit Approval Decision") =>
         "The `decision` that is posted is one of the options that were offered, letter by letter."
         "";
@@ -243,7 +208,7 @@ const SESSIONS: Table = table! { "create", Client, Some("sessions");
         "The caller gets the status of a session, whichever of the five it is."
         "";
     "client-stop-result": Must doc("Stop Session") =>
-        "Stopping a session succeeds where the answer has the status 200."
+        "Stopping a session succeeds where the response has the status 200."
         "";
 };
 
@@ -252,13 +217,13 @@ const PROMPTS: Table = table! { "prompt", Client, Some("prompts");
         "The caller gets the `request_id` of a prompt that was accepted with the status 202."
         "";
     "client-early-events": Must sse("9.2.6") =>
-        "Events of a prompt that come before the answer to it are told."
+        "Events of a prompt that come before the response to it are reported."
         "The two go over different connections.";
 };
 
 const DECISIONS: Table = table! { "approval", Client, Some("approval");
     "client-result": Must doc("Submit Approval Decision") =>
-        "A decision succeeds where the answer has the status 200, whatever its `status` is."
+        "A decision succeeds where the response has the status 200, whatever its `status` is."
         "";
 };
 
@@ -318,7 +283,7 @@ const ERRORS: Table = table! { "errors", Client, None;
         "An error without `details` gives the caller an error."
         "";
     "client-other-format": Should own("Errors") =>
-        "An answer with a status from 400 to 599 and any other body, or none, gives the caller an error."
+        "A response with a status from 400 to 599 and any other body, or none, gives the caller an error."
         "Proxies and frameworks answer as they like.";
     "client-no-blind-retry": Should own("Errors") =>
         "A prompt that was refused is not sent again by itself."

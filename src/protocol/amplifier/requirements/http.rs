@@ -1,5 +1,7 @@
 //! HTTP: how requests reach the server and how responses are carried. Errors: their format and their fourteen codes.
 
+use crate::protocol::amplifier::bodies::responses::{ERROR, FAILURE};
+
 use super::{Table, doc, http11, json, own, semantics, table, uri};
 
 pub const HTTP: &[Table] = &[ANSWERS, REQUESTS];
@@ -7,38 +9,38 @@ pub const HTTP: &[Table] = &[ANSWERS, REQUESTS];
 /// What the server sends.
 const ANSWERS: Table = table! { "http", Server, None;
     "valid-head": Must http11("4") =>
-        "An answer begins with a status line and header lines that are valid."
+        "A response begins with a status line and header lines that are valid."
         "";
     "length": Must http11("6.3") =>
-        "The body of an answer is as long as its head says, and its chunks are valid."
+        "The body of a response is as long as its head says, and its chunks are valid."
         "The client waits for what is missing, or fails.";
     "answered": Must doc("Overview") =>
         "A request is answered, before the connection ends."
         "";
     "json": Must doc("Overview") =>
-        "The body of an answer that is no event stream is JSON."
+        "The body of a response that is no event stream is JSON."
         "";
     "content-type": Should semantics("8.3") =>
-        "An answer with a JSON body has a JSON media type as its `Content-Type`."
+        "A response with a JSON body has a JSON media type as its `Content-Type`."
         "";
     "utf-8": Must json("8.1") =>
-        "The body of an answer is valid UTF-8."
+        "The body of a response is valid UTF-8."
         "";
     "no-bom": Must json("8.1") =>
-        "The body of an answer does not begin with a byte order mark."
+        "The body of a response does not begin with a byte order mark."
         "";
     "encoding": Must semantics("8.4") =>
-        "The body of an answer decodes by the content codings that its head names."
+        "The body of a response decodes by the content codings that its head names."
         "";
     "encoding-offered": Should semantics("12.5.3") =>
-        "An answer has no content coding that the request does not allow by its `Accept-Encoding`."
+        "A response has no content coding that the request does not allow by its `Accept-Encoding`."
         "";
     "no-redirect": Should own("HTTP") =>
         "A request for an endpoint as the document writes it is not redirected."
         "Clients in browsers and editors lose the body of a POST, or the request for an event stream, on the way.";
     "timely": Should own("Time") =>
         "A request is answered within ten seconds."
-        "The answer to a prompt comes by events: nobody has to wait for a response.";
+        "The agent's text comes by events: nobody has to wait for it in a response.";
 };
 
 /// What the server has to cope with.
@@ -81,27 +83,10 @@ const REQUESTS: Table = table! { "http", Server, None;
         "";
 };
 
-pub const ERRORS: &[Table] = &[FORMAT, CODES, CREDENTIALS, PROVIDER, INTERNAL, GATE];
+pub const ERRORS: &[Table] =
+    &[FAILURE.requirements, ERROR.requirements, FORMAT, CODES, CREDENTIALS, PROVIDER, INTERNAL, GATE];
 
 const FORMAT: Table = table! { "errors", Server, None;
-    "format": Must doc("Error Response Format") =>
-        "The body of an answer with a status from 400 to 599 is an object with an object `error`."
-        "Clients look for code and message there; frameworks have other places for them.";
-    "status": Must doc("Error Codes") =>
-        "An answer that tells of an error has a status from 400 to 599."
-        "Clients take any other status for a success.";
-    "code": Must doc("Error Response Format") =>
-        "An error has a string `code`."
-        "";
-    "code-known": Must doc("Error Codes") =>
-        "The `code` of an error is one of the fourteen."
-        "";
-    "message": Must doc("Error Response Format") =>
-        "An error has a string `message`."
-        "";
-    "details": Should doc("Error Response Format") =>
-        "The `details` of an error, where they are there, are an object."
-        "";
     "outside": Should doc("Error Response Format") =>
         "Errors have this format also where a path or a method does not belong to the interface."
         "";
@@ -157,7 +142,7 @@ const INTERNAL: Table = table! { "errors", Server, Some("server-errors");
 
 const GATE: Table = table! { "errors", Server, Some("approval");
     "approval-timeout": Must doc("Error Codes") =>
-        "An error with the code `APPROVAL_TIMEOUT` has the status 408, or 409 in answer to a decision."
+        "An error with the code `APPROVAL_TIMEOUT` has the status 408, or 409 in response to a decision."
         "The endpoint's description has 409 for a decision that comes too late.";
     "approval-invalid": Must doc("Error Codes") =>
         "An error with the code `APPROVAL_INVALID` has the status 400, or 409 where the approval was already resolved."

@@ -7,10 +7,10 @@ pub const LIFECYCLES: &[Table] = &[PROMPT, CONTENT, THINKING, TOOLS, APPROVALS, 
 
 const PROMPT: Table = table! { "life", Server, None;
     "submitted": Should doc("Prompt Lifecycle") =>
-        "A prompt that was accepted is told by `prompt:submit`."
+        "A prompt that was accepted is reported by `prompt:submit`."
         "";
     "submitted-once": Should doc("Prompt Lifecycle") =>
-        "A prompt is told by `prompt:submit` no more than once."
+        "A prompt is reported by `prompt:submit` no more than once."
         "";
     "submitted-prompt": Should doc("Prompt Lifecycle") =>
         "The `prompt` of `prompt:submit` is the one that was posted."
@@ -19,16 +19,16 @@ const PROMPT: Table = table! { "life", Server, None;
         "A prompt that was accepted comes to an end: by `prompt:complete`, or with the session in the status `error` or at its end."
         "";
     "completed-once": Should doc("Prompt Lifecycle") =>
-        "A prompt is told by `prompt:complete` no more than once."
+        "A prompt is reported by `prompt:complete` no more than once."
         "";
     "request-id": Should doc("Prompt Lifecycle") =>
-        "The `request_id` of an event is one that was given in answer to a prompt of the session."
+        "The `request_id` of an event is one that was given in response to a prompt of the session."
         "";
     "request-id-same": Should doc("Prompt Lifecycle") =>
         "`prompt:complete` has the `request_id` of the `prompt:submit` before it."
         "";
     "within-prompt": Should doc("Prompt Lifecycle") =>
-        "Content, thinking and tools are told between `prompt:submit` and `prompt:complete`."
+        "Content, thinking and tools are reported between `prompt:submit` and `prompt:complete`."
         "";
     "one-at-a-time": Should doc("Submit Prompt") =>
         "No `prompt:submit` comes before the prompt under way is complete."
@@ -58,7 +58,7 @@ const THINKING: Table = table! { "life", Server, Some("thinking");
         "The deltas of `thinking:delta` join to the `thinking` of `thinking:final`."
         "";
     "thinking-final": Should doc("Thinking/Reasoning") =>
-        "Thinking that was told by `thinking:delta` has come to `thinking:final` when the prompt is complete."
+        "Thinking that was reported by `thinking:delta` has come to `thinking:final` when the prompt is complete."
         "";
 };
 
@@ -79,19 +79,19 @@ const APPROVALS: Table = table! { "life", Server, Some("approval");
         "`approval:granted` and `approval:denied` have the `approval_id` of an `approval:required` before them."
         "";
     "approval-once": Should doc("Approval Flow") =>
-        "An approval is told as granted or as denied, and only once."
+        "An approval is reported as granted or as denied, and only once."
         "";
     "approval-resolved": Should doc("Approval Flow") =>
-        "Every approval is told as granted or as denied before the prompt is complete."
+        "Every approval is reported as granted or as denied before the prompt is complete."
         "";
     "approval-decision": Should doc("Approval Flow") =>
-        "The `decision` that is told is the one that was sent."
+        "The `decision` that is reported is the one that was sent."
         "";
     "approval-offered": Should doc("Approval Flow") =>
-        "The `decision` that is told is one of the options, or the default."
+        "The `decision` that is reported is one of the options, or the default."
         "";
     "approval-timed-out": Should doc("Approval Flow") =>
-        "When the time is up, the approval is told as granted or denied, by its `default`."
+        "When the time is up, the approval is reported as granted or denied, by its `default`."
         "";
 };
 
@@ -103,13 +103,13 @@ const SESSION: Table = table! { "life", Server, None;
         "The `profile` of `session:start` is that of the session."
         "";
     "session-end": Should doc("Session Lifecycle") =>
-        "A session that is stopped is told by `session:end`, once."
+        "A session that is stopped is reported by `session:end`, once."
         "";
     "session-end-last": Should doc("Session Lifecycle") =>
         "No event of a session comes after `session:end`."
         "";
     "stopped-no-work": Should own("Safety") =>
-        "After a stop was answered, no content, thinking or tool is told any more."
+        "After a stop was answered, no content, thinking or tool is reported any more."
         "";
 };
 
@@ -169,7 +169,7 @@ const STOPPED: Table = table! { "safety", Server, Some("tools");
 
 const SECRETS: Table = table! { "safety", Server, None;
     "no-key-in-answers": Should own("Safety") =>
-        "An API key does not come back in any answer."
+        "An API key does not come back in any response."
         "";
     "no-key-in-events": Should own("Safety") =>
         "An API key does not come back in any event."
@@ -187,7 +187,7 @@ const ROBUSTNESS: Table = table! { "robustness", Server, None;
         "Nothing that a client sends makes the server exit."
         "The requests of the extension are answered, whatever else was sent.";
     "concurrent": Must doc("Overview") =>
-        "Requests that are sent at the same time are each answered with their own answer."
+        "Requests that are sent at the same time are each answered with their own response."
         "";
     "concurrent-sessions": Must doc("List Sessions") =>
         "Sessions work on their prompts at the same time, without mixing them up."

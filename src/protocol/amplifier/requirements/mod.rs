@@ -6,13 +6,11 @@
 //! what makes them useless at a sound server where it is broken, and how they treat a server that is broken is a
 //! `should`.
 
-mod catalogs;
 mod client_requests;
-mod client_streams;
-mod events;
+mod endpoints;
 mod http;
 mod lifecycle;
-mod sessions;
+mod streams;
 
 use std::sync::LazyLock;
 
@@ -30,18 +28,18 @@ pub fn all() -> &'static [Requirement] {
         let tables: [&[Table]; 14] = [
             http::HTTP,
             http::ERRORS,
-            sessions::SESSIONS,
-            sessions::PROMPTS,
-            events::STREAMS,
+            endpoints::SESSIONS,
+            endpoints::PROMPTS,
+            streams::STREAMS,
             &of_events,
             lifecycle::LIFECYCLES,
-            catalogs::TABLES,
+            endpoints::CATALOGS,
             lifecycle::SAFETY,
             client_requests::CLIENT_HTTP,
             client_requests::CLIENT_REQUESTS,
             client_requests::CLIENT_RESULTS,
-            client_streams::CLIENT_STREAMS,
-            client_streams::CLIENT_ROBUSTNESS,
+            streams::CLIENT_STREAMS,
+            streams::CLIENT_ROBUSTNESS,
         ];
         tables.iter().flat_map(|tables| tables.iter()).flat_map(|table| *table).copied().collect()
     });
@@ -54,7 +52,7 @@ pub(super) const fn doc(section: &'static str) -> Section {
 }
 
 /// A section of our own page: how the document is read, and what users have to be safe from.
-const fn own(section: &'static str) -> Section {
+pub(super) const fn own(section: &'static str) -> Section {
     Section { document: "Amplifier as wirecert reads it (docs/amplifier.md)", section }
 }
 

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::protocol::ViolationDetail;
 use crate::protocol::http::rule_context::RuleContext;
 
-use super::members::BodyObject;
 use super::sessions::{PostedDecision, TracedSession, remember};
+use crate::protocol::amplifier::members::BodyObject;
 
 /// What is said of a grant that nothing in the trace explains.
 const UNEXPLAINED_GRANT: &str =
@@ -138,7 +138,7 @@ impl StreamApprovals {
         }
         approval.state = if name == "approval:granted" { ApprovalState::Granted } else { ApprovalState::Denied };
         if let Some(due) = approval.default_was_due(t, session.as_deref()) {
-            let fault = ViolationDetail::new("an approval whose time was up is not told as its `default` has it");
+            let fault = ViolationDetail::new("an approval whose time was up is not reported as its `default` has it");
             let fault = fault.expected(approval.default.clone()).actual(name);
             ctx.check("life/approval-timed-out", (approval.state != due).then_some(fault));
         }
@@ -332,8 +332,8 @@ fn judge_decision(
     if !approval.options.is_empty() {
         // A default decision may have the words of the default, whose case is not that of the options.
         let offered = approval.options.iter().chain([&approval.default]).any(|o| o.eq_ignore_ascii_case(decision));
-        let fault =
-            ViolationDetail::new("a decision is told that was neither offered nor the default").at("/data/decision");
+        let fault = ViolationDetail::new("a decision is reported that was neither offered nor the default")
+            .at("/data/decision");
         let fault = fault.expected(approval.options.clone()).actual(decision);
         ctx.check("life/approval-offered", (!offered).then_some(fault));
     }
@@ -366,7 +366,7 @@ fn judge_decision(
     if reported || session.exclusive || sent.iter().any(|own| own.accepted) {
         let options: Vec<&str> = sent.iter().map(|own| own.option.as_str()).collect();
         let fault =
-            ViolationDetail::new("another decision is told than was sent").at("/data/decision").actual(decision);
+            ViolationDetail::new("another decision is reported than was sent").at("/data/decision").actual(decision);
         ctx.check("life/approval-decision", (!reported).then(|| fault.expected(options)));
     }
 }

@@ -1,7 +1,7 @@
 //! Framing: event streams as bytes, and WebSockets as handshakes and frames.
 
 use crate::protocol::ViolationDetail;
-use crate::protocol::amplifier::words::{Endpoint, Route};
+use crate::protocol::amplifier::endpoints::{Endpoint, Route};
 use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::rfc6455::accept_of_key;
 use crate::trace::{End, Frame, Head};
@@ -54,7 +54,7 @@ impl EventStreamBytes {
             Some(first) => {
                 (self.in_event, self.line_ended) = (true, t);
                 ctx.check_if("stream/data-field", first == b'{', || {
-                    "a line of an event stream is JSON without a field name, so that no client is told of it".to_owned()
+                    "a line of an event stream is JSON without a field name, so that no client gets it".to_owned()
                 });
             }
         }
@@ -85,7 +85,7 @@ impl EventStreamBytes {
     /// The client left the stream at this time: an event that was not finished long before never comes.
     pub fn left(&self, t: u64, ctx: &mut RuleContext<'_>) {
         let unfinished = self.in_event && self.line.is_none() && t.saturating_sub(self.line_ended) > MAX_UNFINISHED;
-        let fault = ViolationDetail::new("an event is not finished by a blank line, so that no client is told of it");
+        let fault = ViolationDetail::new("an event is not finished by a blank line, so that no client gets it");
         ctx.check("stream/complete-events", unfinished.then_some(fault));
     }
 

@@ -8,8 +8,8 @@ use crate::protocol::ViolationDetail;
 use crate::protocol::http::rule_context::RuleContext;
 
 use super::approvals::StreamApprovals;
-use super::members::BodyObject;
 use super::sessions::{AcceptedPrompt, TracedSession, remember};
+use crate::protocol::amplifier::members::BodyObject;
 
 /// How much text of a prompt is kept for comparing, in bytes, and how many ids.
 const MAX_TEXT: usize = 4 << 20;
@@ -138,7 +138,7 @@ impl StreamLifecycle {
             ctx.check("safety/stopped", late.map(|late| fault.late(late)));
         }
         if is_work(name) {
-            let fault = ViolationDetail::new("work is told although the session was stopped").actual(name);
+            let fault = ViolationDetail::new("work is reported although the session was stopped").actual(name);
             ctx.check("life/stopped-no-work", late.map(|late| fault.late(late)));
         }
     }
@@ -146,8 +146,9 @@ impl StreamLifecycle {
     fn submit(&mut self, data: BodyObject<'_>, session: Option<&TracedSession>, ctx: &mut RuleContext<'_>) {
         let id = data.text("request_id").unwrap_or_default().to_owned();
         let repeated = is_repeated(&mut self.submitted, &id, session);
-        let fault =
-            ViolationDetail::new("a prompt is told twice by `prompt:submit`").at("/data/request_id").actual(id.clone());
+        let fault = ViolationDetail::new("a prompt is reported twice by `prompt:submit`")
+            .at("/data/request_id")
+            .actual(id.clone());
         ctx.check("life/submitted-once", repeated.then_some(fault));
         match self.prompt.take() {
             Some(PromptLifecycle { submitted: Some(before), .. }) if !repeated => {
@@ -158,7 +159,7 @@ impl StreamLifecycle {
                 if self.posted_since_opened(session) > self.completions =>
             {
                 let _ = prompt;
-                let fault = ViolationDetail::new("content, thinking or tools are told before `prompt:submit`");
+                let fault = ViolationDetail::new("content, thinking or tools are reported before `prompt:submit`");
                 ctx.check("life/within-prompt", Some(fault));
             }
             _ => ctx.check("life/one-at-a-time", None),
@@ -180,7 +181,7 @@ impl StreamLifecycle {
 
     fn complete(&mut self, data: BodyObject<'_>, t: u64, session: Option<&TracedSession>, ctx: &mut RuleContext<'_>) {
         let id = data.text("request_id").unwrap_or_default().to_owned();
-        let fault = ViolationDetail::new("a prompt is told twice by `prompt:complete`")
+        let fault = ViolationDetail::new("a prompt is reported twice by `prompt:complete`")
             .at("/data/request_id")
             .actual(id.clone());
         let repeated = is_repeated(&mut self.completed, &id, session);
@@ -196,7 +197,7 @@ impl StreamLifecycle {
         let Some(began) = &prompt.submitted else {
             // It may have begun before the subscription did, unless it was posted after that.
             if session.and_then(|session| session.accepted(&id)).is_some_and(|accepted| accepted.posted > self.opened) {
-                let fault = ViolationDetail::new("a prompt is complete that was not told by `prompt:submit`");
+                let fault = ViolationDetail::new("a prompt is complete that was not reported by `prompt:submit`");
                 ctx.check("life/submitted", Some(fault));
             }
             self.approvals.completed(false, t, ctx);
@@ -223,7 +224,7 @@ impl StreamLifecycle {
             ctx.check("life/content-joins", (!joins(&prompt.blocks, response)).then_some(fault));
         }
         if prompt.thinking.is_some() || prompt.had_thinking {
-            let fault = ViolationDetail::new("thinking was told that did not come to `thinking:final`");
+            let fault = ViolationDetail::new("thinking was reported that did not come to `thinking:final`");
             ctx.check("life/thinking-final", prompt.thinking.is_some().then_some(fault));
         }
         let denied = self.approvals.completed(true, t, ctx);
@@ -241,7 +242,7 @@ impl StreamLifecycle {
                 !session.has_unseen_prompts && self.posted_since_opened(Some(session)) <= self.completions
             });
             if self.completions > 0 && idle {
-                let fault = ViolationDetail::new("content, thinking or tools are told when the prompt is complete")
+                let fault = ViolationDetail::new("content, thinking or tools are reported when the prompt is complete")
                     .actual(name);
                 ctx.check("life/within-prompt", Some(fault));
                 return;

@@ -2,15 +2,17 @@
 
 use serde_json::Value;
 
-use crate::protocol::amplifier::words::{Endpoint, Route};
+use crate::protocol::amplifier::endpoints::{Endpoint, Route};
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::{Judgements, ViolationDetail};
-use crate::trace::{HttpRequest, HttpResponse};
+use crate::trace::{End, HttpRequest, HttpResponse};
 
 use super::INDEX;
-use super::members::{BodyObject, OBJECT, OBJECTS, POSITION, RANGE, SEVERITY, STRING, STRINGS, is_backward};
+use crate::protocol::amplifier::bodies;
+use crate::protocol::amplifier::members::{BodyObject, STRING};
+use crate::protocol::amplifier::objects::judge_others_than;
 
 /// Judges the body of a request. Gives its JSON, and the requirement by which a server has to refuse it.
 pub fn judge(
@@ -47,33 +49,20 @@ pub fn judge(
         return (None, Some(["create/bad-body", "prompt/prompt-missing", "approval/decision-missing"][area]));
     };
     let body = BodyObject { members, pointer: "" };
+    if let Some(kind) = bodies::find(endpoint, End::Client) {
+        kind.check(body, ctx);
+    }
     let must_refuse = match endpoint {
-        Endpoint::CreateSession => create(body, ctx),
-        Endpoint::SubmitPrompt => prompt(body, ctx),
-        _ => decision(body, ctx),
+        Endpoint::CreateSession => refusal_of_session(body),
+        Endpoint::SubmitPrompt => refusal_of_prompt(body),
+        _ => refusal_of_decision(body),
     };
     // Whether a server takes what it may not be able to hold is left to it.
     (json.cloned(), must_refuse.filter(|_| !content.is_lossy()))
 }
 
-fn create(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static str> {
-    body.check(
-        ctx,
-        &[
-            ("profile", STRING, true, "create/client-profile"),
-            ("credentials", OBJECT, true, "create/client-credentials"),
-            ("model", STRING, false, "create/client-model"),
-            ("context", OBJECT, false, "create/client-context"),
-        ],
-    );
-    body.inner("credentials", |credentials| {
-        credentials.check(ctx, &[("anthropic_api_key", STRING, false, "create/client-credentials")]);
-    });
-    body.inner("context", |object| {
-        object.check(ctx, &[("workspace_root", STRING, true, "create/client-context")]);
-        context(object, ctx);
-    });
-    extra(body, &["profile", "model", "credentials", "context"], "create/client-extra", ctx);
+/// The requirement by which a server has to refuse what asks for a session.
+fn refusal_of_session(body: BodyObject<'_>) -> Option<&'static str> {
     let context = body.members.get("context");
     match body.members.get("profile") {
         None => Some("create/profile-missing"),
@@ -85,19 +74,8 @@ fn create(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static st
     }
 }
 
-fn prompt(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static str> {
-    body.check(
-        ctx,
-        &[
-            ("prompt", STRING, true, "prompt/client-prompt"),
-            ("context_update", OBJECT, false, "prompt/client-context-update"),
-        ],
-    );
-    body.inner("context_update", |object| {
-        object.check(ctx, &[("workspace_root", STRING, false, "prompt/client-context-update")]);
-        context(object, ctx);
-    });
-    extra(body, &["prompt", "context_update"], "prompt/client-extra", ctx);
+/// The requirement by which a server has to refuse a prompt.
+fn refusal_of_prompt(body: BodyObject<'_>) -> Option<&'static str> {
     match body.members.get("prompt") {
         None => Some("prompt/prompt-missing"),
         Some(prompt) if !prompt.is_string() => Some("prompt/prompt-type"),
@@ -108,87 +86,13 @@ fn prompt(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static st
     }
 }
 
-fn decision(body: BodyObject<'_>, ctx: &mut RuleContext<'_>) -> Option<&'static str> {
-    body.check(ctx, &[("decision", STRING, true, "approval/client-decision")]);
-    extra(body, &["decision"], "approval/client-extra", ctx);
+/// The requirement by which a server has to refuse a decision.
+fn refusal_of_decision(body: BodyObject<'_>) -> Option<&'static str> {
     match body.members.get("decision") {
         None => Some("approval/decision-missing"),
         Some(decision) if !decision.is_string() => Some("approval/decision-type"),
         Some(_) => None,
     }
-}
-
-/// Judges the members of a context, or of an update of one.
-fn context(context: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
-    context.check(
-        ctx,
-        &[
-            ("open_files", OBJECTS, false, "create/client-open-files"),
-            ("git_state", OBJECT, false, "create/client-git-state"),
-            ("diagnostics", OBJECTS, false, "create/client-diagnostics"),
-            ("selection", OBJECT, false, "create/client-selection"),
-        ],
-    );
-    context.each("open_files", |file| {
-        file.check(
-            ctx,
-            &[
-                ("path", STRING, true, "create/client-open-files"),
-                ("language", STRING, true, "create/client-open-files"),
-                ("content", STRING, true, "create/client-open-files"),
-                ("cursor_position", POSITION, false, "create/client-cursor"),
-            ],
-        );
-    });
-    context.inner("git_state", |state| {
-        state.check(
-            ctx,
-            &[
-                ("branch", STRING, true, "create/client-git-state"),
-                ("staged_files", STRINGS, true, "create/client-git-state"),
-                ("modified_files", STRINGS, true, "create/client-git-state"),
-                ("untracked_files", STRINGS, true, "create/client-git-state"),
-            ],
-        );
-    });
-    context.each("diagnostics", |diagnostic| {
-        diagnostic.check(
-            ctx,
-            &[
-                ("path", STRING, true, "create/client-diagnostics"),
-                ("severity", SEVERITY, true, "create/client-severity"),
-                ("message", STRING, true, "create/client-diagnostics"),
-            ],
-        );
-        range(diagnostic, ctx);
-    });
-    context.inner("selection", |selection| {
-        selection.check(
-            ctx,
-            &[("path", STRING, true, "create/client-selection"), ("text", STRING, true, "create/client-selection")],
-        );
-        range(selection, ctx);
-    });
-    let known = ["workspace_root", "open_files", "git_state", "diagnostics", "selection"];
-    extra(context, &known, "create/client-extra", ctx);
-}
-
-fn range(object: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
-    object.check(ctx, &[("range", RANGE, true, "create/client-ranges")]);
-    if let Some(range) = object.members.get("range") {
-        let fault = ViolationDetail::new("a range ends before it starts").at(object.at("range")).actual(range.clone());
-        ctx.check("create/client-range-order", is_backward(range).then_some(fault));
-    }
-}
-
-fn extra(object: BodyObject<'_>, known: &[&str], short: &str, ctx: &mut RuleContext<'_>) {
-    let others = object.others(known);
-    let fault = || {
-        ViolationDetail::new("a body has members that the document does not know")
-            .at(object.pointer)
-            .actual(others.clone())
-    };
-    ctx.check(short, (!others.is_empty()).then(fault));
 }
 
 /// Judges a message of a client over a WebSocket, which came as text or not.
@@ -210,7 +114,7 @@ pub fn control(content: &Content<'_>, text: bool, ctx: &mut RuleContext<'_>) {
     };
     ctx.check("websocket/client-action", None);
     message.check(ctx, &[(key, STRING, true, short)]);
-    extra(message, &["action", key], "websocket/client-extra", ctx);
+    judge_others_than(message, &["action", key], "websocket/client-extra", ctx);
 }
 
 /// Reads the body of a request that is wrong on purpose, without judging it.

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::members::{BodyObject, OBJECT, STRING};
 use super::sessions::Sessions;
-use super::traffic::Exchange;
-use super::{bodies, requests};
+use super::{Exchange, messages, requests};
 use crate::protocol::amplifier::CODES;
-use crate::protocol::amplifier::words::{Endpoint, Route};
+use crate::protocol::amplifier::bodies::responses::ERROR;
+use crate::protocol::amplifier::endpoints::{Endpoint, Route};
+use crate::protocol::amplifier::members::BodyObject;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
@@ -52,7 +52,7 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
         Endpoint::Events | Endpoint::Socket => return,
         _ => 200,
     };
-    let fault = ViolationDetail::new("an answer has another status than the endpoint")
+    let fault = ViolationDetail::new("a response has another status than the endpoint")
         .expected(expected_status)
         .actual(status)
         .in_status();
@@ -66,14 +66,14 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
         Endpoint::ListProfiles | Endpoint::ListCollections | Endpoint::ListAgents => format!("{area}list"),
         _ => object,
     };
-    let fault = ViolationDetail::new("an answer is no object").at("").actual(json.clone());
+    let fault = ViolationDetail::new("a response is no object").at("").actual(json.clone());
     ctx.check(&object, (!json.is_object()).then_some(fault));
     let Some(members) = json.as_object() else { return };
-    bodies::judge(route, exchange, BodyObject { members, pointer: "" }, ctx);
+    messages::judge_body(route, exchange, BodyObject { members, pointer: "" }, ctx);
     sessions.note_response(route, exchange, members, ctx);
 }
 
-/// Judges a whole answer to a request that was wrong on purpose, and sound as HTTP: an error has its format all the
+/// Judges a whole response to a request that was wrong on purpose, and sound as HTTP: an error has its format all the
 /// same.
 pub fn judge_deliberate(
     exchange: &Exchange,
@@ -178,14 +178,14 @@ fn json_of<'c>(head: &HttpResponse, content: &'c Content<'_>, ctx: &mut RuleCont
         return None;
     }
     let binary = matches!(content, Content::Binary(_));
-    ctx.check_if("http/utf-8", binary, || "the body of an answer is no UTF-8".to_owned());
+    ctx.check_if("http/utf-8", binary, || "the body of a response is no UTF-8".to_owned());
     if binary {
         return None;
     }
     let marked = matches!(content, Content::Json { marked: true, .. });
-    ctx.check_if("http/no-bom", marked, || "the body of an answer begins with a byte order mark".to_owned());
+    ctx.check_if("http/no-bom", marked, || "the body of a response begins with a byte order mark".to_owned());
     let json = content.json();
-    let fault = ViolationDetail::new("the body of an answer is no JSON");
+    let fault = ViolationDetail::new("the body of a response is no JSON");
     let fault = match content {
         Content::Text(text) => fault.actual(text.chars().take(200).collect::<String>()),
         _ => fault,
@@ -195,7 +195,7 @@ fn json_of<'c>(head: &HttpResponse, content: &'c Content<'_>, ctx: &mut RuleCont
         ctx.note("http/json", LOSSY);
     }
     if json.is_some() {
-        heads::answer_type(head, ctx);
+        heads::response_type(head, ctx);
     }
     json
 }
@@ -222,14 +222,7 @@ fn judge_error_body(route: &Route, status: u16, stopped: bool, content: &Content
     }
     let Some(members) = error else { return };
     let error = BodyObject { members, pointer: "/error" };
-    error.check(
-        ctx,
-        &[
-            ("code", STRING, true, "errors/code"),
-            ("message", STRING, true, "errors/message"),
-            ("details", OBJECT, false, "errors/details"),
-        ],
-    );
+    ERROR.check(error, ctx);
     let Some(code) = error.text("code") else { return };
     let known = CODES.iter().find(|(name, ..)| *name == code);
     let of_collection = matches!(route.endpoint, Endpoint::ListProfiles | Endpoint::ListAgents) && status == 404;

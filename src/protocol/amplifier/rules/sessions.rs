@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::members;
-use super::traffic::Exchange;
+use super::Exchange;
 use crate::protocol::ViolationDetail;
-use crate::protocol::amplifier::words::{Endpoint, Route};
+use crate::protocol::amplifier::endpoints::{Endpoint, Route};
+use crate::protocol::amplifier::members;
 use crate::protocol::http::rule_context::RuleContext;
 
 /// So many sessions are remembered, and of each so many prompts, decisions and options.

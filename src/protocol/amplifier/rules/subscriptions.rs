@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::framing::EventStreamBytes;
+use super::framing::{self, EventStreamBytes};
 use super::lifecycle::{self, StreamLifecycle};
 use super::sessions::Sessions;
-use super::traffic::Exchange;
-use super::{INDEX, events, framing, requests};
+use super::{Exchange, INDEX, messages, requests};
+use crate::protocol::amplifier::endpoints::Route;
 use crate::protocol::amplifier::find_event;
-use crate::protocol::amplifier::words::Route;
 use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
@@ -199,10 +198,10 @@ impl Subscriptions {
     ) {
         let Some(stream) = self.streams.get_mut(conn) else { return };
         let id = &stream.session;
-        if events::is_error(message) && std::mem::take(&mut stream.client_sent) {
+        if messages::is_error(message) && std::mem::take(&mut stream.client_sent) {
             return;
         }
-        let Some((name, data)) = events::judge(message, id, stream.socket.is_some(), ctx) else { return };
+        let Some((name, data)) = messages::judge_event(message, id, stream.socket.is_some(), ctx) else { return };
         let mut session = sessions.session(id);
         if let (Some(request), Some(session)) = (data.text("request_id"), session.as_deref_mut()) {
             session.note_request_id(request);

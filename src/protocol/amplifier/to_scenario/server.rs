@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use crate::protocol::amplifier::endpoints::{Endpoint, Route};
 use crate::protocol::amplifier::find_event;
 use crate::protocol::amplifier::observer::AmplifierObserver;
-use crate::protocol::amplifier::words::{Endpoint, Route};
 use crate::protocol::http::content::Content;
 use crate::protocol::http::redirects;
 use crate::protocol::http::scenario::{Exchanges, Whole, has_secret, http, raw};
@@ -19,7 +19,7 @@ pub struct ServerToScenario {
     exchanges: Exchanges,
     observer: AmplifierObserver,
     labels: Labels,
-    /// Subscriptions that stand, and whether they are WebSockets.
+    /// Open subscriptions, and whether they are WebSockets.
     subscriptions: HashMap<String, bool>,
     ended: HashSet<String>,
     /// Exchanges that a step began.

@@ -38,46 +38,46 @@ const HTTP_REQUESTS: Table = table! { "http", Client, None;
 /// What the client has to cope with: everything here is allowed to a sound provider, if not said otherwise.
 const HTTP_RESPONSES: Table = table! { "http", Client, None;
     "client-status-ok": Must doc("Provider API") =>
-        "An answer with the status 200 is taken."
+        "A response with the status 200 is taken."
         "";
     "client-status-2xx": Should own("Status") =>
-        "An answer with another status from 200 to 299 is taken as well."
+        "A response with another status from 200 to 299 is taken as well."
         "";
     "client-status-failed": Should own("Status") =>
-        "An answer with a status from 400 to 599 gives the caller no result, whatever its body is."
+        "A response with a status from 400 to 599 gives the caller no result, whatever its body is."
         "";
     "client-charset": Must semantics("8.3.1") =>
         "Parameters of the content type, such as `charset=utf-8`, make no difference."
         "";
     "client-content-type-any": Should own("Answers") =>
-        "An answer is understood whatever its content type is, or without one."
+        "A response is understood whatever its content type is, or without one."
         "The reference client does not look at it.";
     "client-header-case": Must semantics("5.1") =>
-        "The case of header names makes no difference in answers."
+        "The case of header names makes no difference in responses."
         "";
     "client-segments": Must http11("6.3") =>
-        "An answer is understood however its bytes are cut into TCP segments, even within a character."
+        "A response is understood however its bytes are cut into TCP segments, even within a character."
         "";
     "client-chunked": Must http11("7.1") =>
-        "An answer with a chunked body is understood, with extensions and trailers."
+        "A response with a chunked body is understood, with extensions and trailers."
         "";
     "client-until-close": Must http11("6.3") =>
-        "An answer whose body lasts until the connection ends is understood."
+        "A response whose body lasts until the connection ends is understood."
         "";
     "client-compressed": Must semantics("8.4") =>
-        "An answer with a content coding that the request allows by its `Accept-Encoding` is understood."
+        "A response with a content coding that the request allows by its `Accept-Encoding` is understood."
         "";
     "client-interim": Must semantics("15.2") =>
-        "Interim answers with a status from 102 to 199 are passed over."
+        "Interim responses with a status from 102 to 199 are passed over."
         "";
     "client-continue": Should semantics("15.2") =>
-        "An interim answer with the status 100 is passed over, though nobody asked for it."
+        "An interim response with the status 100 is passed over, though nobody asked for it."
         "Some servers and proxies send it; the reference client fails on it.";
     "client-reuse": Must http11("9.3") =>
-        "Calls that follow one another each get their own answer, on one connection or on several."
+        "Calls that follow one another each get their own response, on one connection or on several."
         "";
     "client-close": Must http11("9.6") =>
-        "After an answer with `Connection: close` the next request goes out on another connection."
+        "After a response with `Connection: close` the next request goes out on another connection."
         "";
     "client-idle-close": Should http11("9.5") =>
         "After the provider has closed an idle connection, the next call succeeds."
@@ -89,7 +89,7 @@ const HTTP_RESPONSES: Table = table! { "http", Client, None;
         "Redirects without end make the call fail."
         "";
     "client-bom": Should json("8.1") =>
-        "A byte order mark before an answer does no harm."
+        "A byte order mark before a response does no harm."
         "";
 };
 
@@ -143,25 +143,25 @@ const ENVELOPE_RESPONSES: Table = table! { "envelope", Client, None;
         "An error is taken for one with `data` of any type, and without."
         "";
     "client-error-first": Should own("Envelope") =>
-        "An answer with both a result and an error counts as an error."
+        "A response with both a result and an error counts as an error."
         "";
     "client-error-null": Should own("Envelope") =>
         "An `error` that is null beside a result is no error."
         "";
     "client-no-outcome": Should own("Envelope") =>
-        "An answer with neither a result nor an error gives the caller no result, other than an empty one."
+        "A response with neither a result nor an error gives the caller no result, other than an empty one."
         "";
     "client-extra-members": Should own("Unknown members") =>
-        "Members that are not known do no harm in answers."
+        "Members that are not known do no harm in responses."
         "";
     "client-unicode": Must json("8.1") =>
         "Characters beyond ASCII, and beyond the Basic Multilingual Plane, reach the caller unchanged."
         "";
     "client-escapes": Must json("7") =>
-        "Escaped characters in answers mean the same as the characters themselves."
+        "Escaped characters in responses mean the same as the characters themselves."
         "";
     "client-whitespace": Must json("2") =>
-        "White space between tokens, and the order of members, make no difference in answers."
+        "White space between tokens, and the order of members, make no difference in responses."
         "";
 };
 
@@ -170,19 +170,19 @@ pub const ROBUSTNESS: Table = table! { "robustness", Client, None;
         "Nothing that a provider answers makes the client exit."
         "";
     "client-concurrent": Must doc("Provider API") =>
-        "Calls that are made at the same time each get their own answer."
+        "Calls that are made at the same time each get their own response."
         "";
     "client-after-error": Must doc("Provider API") =>
-        "After an error, the next call is made and gets its answer."
+        "After an error, the next call is made and gets its response."
         "Providers are stateless.";
     "client-after-bad-answer": Must own("Robustness") =>
-        "After an answer that is no answer of the protocol, the next call is made and gets its answer."
+        "After a response that is no response of the protocol, the next call is made and gets its response."
         "";
     "client-after-bad-http": Must own("Robustness") =>
-        "After an answer that is no HTTP, the next call is made and gets its answer."
+        "After a response that is no HTTP, the next call is made and gets its response."
         "";
     "client-after-cut": Must own("Robustness") =>
-        "After a connection that was cut, the next call is made and gets its answer."
+        "After a connection that was cut, the next call is made and gets its response."
         "";
     "client-bad-json": Should own("Robustness") =>
         "A call that is answered with what is no JSON gives the caller no result, other than an empty one."
@@ -191,30 +191,30 @@ pub const ROBUSTNESS: Table = table! { "robustness", Client, None;
         "A call that is answered with a result of the wrong type comes to an end."
         "";
     "client-incomplete": Must http11("8") =>
-        "An answer that is cut short gives the caller no result, other than an empty one."
+        "A response that is cut short gives the caller no result, other than an empty one."
         "";
     "client-closed": Should own("Robustness") =>
-        "A call whose connection is closed without an answer comes to an end."
+        "A call whose connection is closed without a response comes to an end."
         "";
     "client-refused": Should own("Robustness") =>
         "A call to a provider that does not listen comes to an end."
         "";
     "client-slow": Should own("Time") =>
-        "An answer that takes some seconds is waited for."
+        "A response that takes some seconds is waited for."
         "Providers ask others, who take their time.";
     "client-slow-others": Should own("Robustness") =>
-        "While one call waits for its answer, others get theirs."
+        "While one call waits for its response, others get theirs."
         "";
     "client-endless": Should own("Robustness") =>
-        "While an answer does not end, other calls get theirs."
+        "While a response does not end, other calls get theirs."
         "";
     "client-huge": Should own("Robustness") =>
-        "An answer of many mebibytes does not make the client exit, and the next call gets its answer."
+        "A response of many mebibytes does not make the client exit, and the next call gets its response."
         "";
     "client-deep-json": Should own("Robustness") =>
-        "An answer nested thousands of levels deep does not make the client exit, and the next call gets its answer."
+        "A response nested thousands of levels deep does not make the client exit, and the next call gets its response."
         "";
     "client-bad-compression": Should own("Robustness") =>
-        "An answer that does not decode by its content coding gives the caller no result, other than an empty one."
+        "A response that does not decode by its content coding gives the caller no result, other than an empty one."
         "";
 };

@@ -1,12 +1,11 @@
-//! The requirements of OpenCtx 0.1: [`all`] gives them in the order of the tables. Those that bind the client are in the
-//! files `client_*`, and their slugs begin with `client-`.
+//! The requirements of OpenCtx 0.1: [`all`] gives them in the order of the tables. The slugs of those that bind the
+//! client begin with `client-`.
 //!
 //! Levels: what the document states, what the RFCs oblige both ends to, and what the reference client breaks without is a
 //! `must`; what one implementation does, or what only follows from a name, is a `should`. What makes a client useless at a
 //! sound provider is a `must` as well; how a client treats a provider that is broken is a `should`, and so is what only the
 //! reference client is known to do.
 
-mod client_methods;
 mod client_transport;
 mod methods;
 mod transport;
@@ -27,7 +26,7 @@ pub fn all() -> &'static [Requirement] {
             methods::TABLES,
             &[transport::ROBUSTNESS],
             client_transport::TABLES,
-            client_methods::TABLES,
+            methods::CLIENT_TABLES,
             &[client_transport::ROBUSTNESS],
         ];
         tables.iter().flat_map(|tables| tables.iter()).flat_map(|table| *table).copied().collect()

@@ -16,28 +16,28 @@ pub const TABLES: &[Table] = &[
 /// What the provider sends.
 const HTTP_RESPONSES: Table = table! { "http", Server, None;
     "valid-head": Must http11("4") =>
-        "An answer begins with a status line and header lines that are valid."
+        "A response begins with a status line and header lines that are valid."
         "";
     "length": Must http11("6.3") =>
-        "The body of an answer is as long as its head says, and its chunks are valid."
+        "The body of a response is as long as its head says, and its chunks are valid."
         "The client waits for what is missing, or fails.";
     "status-result": Must own("Status") =>
         "A result comes with a status from 200 to 299."
-        "The reference client never reads the body of any other answer, so that the result is lost.";
+        "The reference client never reads the body of any other response, so that the result is lost.";
     "content-type": Should semantics("8.3") =>
-        "An answer has a JSON media type as its `Content-Type`."
+        "A response has a JSON media type as its `Content-Type`."
         "";
     "utf-8": Must json("8.1") =>
-        "The body of an answer is valid UTF-8."
+        "The body of a response is valid UTF-8."
         "Clients decode it as nothing else, whatever `charset` says.";
     "no-bom": Must json("8.1") =>
-        "The body of an answer does not begin with a byte order mark."
+        "The body of a response does not begin with a byte order mark."
         "";
     "encoding": Must semantics("8.4") =>
-        "The body of an answer decodes by the content codings that its head names."
+        "The body of a response decodes by the content codings that its head names."
         "";
     "encoding-offered": Should semantics("12.5.3") =>
-        "An answer has no content coding that the request does not allow by its `Accept-Encoding`."
+        "A response has no content coding that the request does not allow by its `Accept-Encoding`."
         "";
     "timely": Should own("Time") =>
         "A request is answered within ten seconds."
@@ -47,14 +47,14 @@ const HTTP_RESPONSES: Table = table! { "http", Server, None;
 /// Errors of the provider.
 const HTTP_ERRORS: Table = table! { "http", Server, Some("errors");
     "status-error": Must own("Status") =>
-        "An error in answer to a sound request for one of the four methods comes with a status from 200 to 299."
-        "The reference client never reads the body of any other answer, so that code and message are lost.";
+        "An error in response to a sound request for one of the four methods comes with a status from 200 to 299."
+        "The reference client never reads the body of any other response, so that code and message are lost.";
 };
 
 /// Redirects of the provider.
 const HTTP_REDIRECTS: Table = table! { "http", Server, Some("redirects");
     "redirect": Must own("Redirects") =>
-        "A redirect has the status 307 or 308 and a `Location`, and leads to an answer after twenty of them at most."
+        "A redirect has the status 307 or 308 and a `Location`, and leads to a response after twenty of them at most."
         "After a redirect with another status clients go on with a GET, without the request; after more than twenty they give up.";
 };
 
@@ -82,7 +82,7 @@ const HTTP_REQUESTS: Table = table! { "http", Server, None;
         "Requests that follow one another on a connection are each answered, unless the provider has said that it closes."
         "";
     "close-announced": Should http11("9.6") =>
-        "A provider that ends a connection after an answer says so with `Connection: close`."
+        "A provider that ends a connection after a response says so with `Connection: close`."
         "Otherwise the next request may get lost.";
     "close-asked": Must http11("9.6") =>
         "A request with `Connection: close` is answered, and the connection ended."
@@ -104,19 +104,19 @@ const ENVELOPE_RESPONSES: Table = table! { "envelope", Server, None;
         "Every request is answered."
         "";
     "json": Must doc("Provider API") =>
-        "The body of an answer with a status from 200 to 299 is JSON."
+        "The body of a response with a status from 200 to 299 is JSON."
         "";
     "object": Must doc("Provider API") =>
-        "An answer is an object."
+        "A response is an object."
         "";
     "outcome": Must doc("Provider API") =>
-        "An answer holds a result or an error."
+        "A response has a result or an error."
         "";
     "one-outcome": Must doc("Provider API") =>
-        "An answer does not hold both a result and an error."
+        "A response does not have both a result and an error."
         "The reference client takes the error, and the result is lost.";
     "no-nulls": Should doc("Provider API") =>
-        "What an answer does not hold it leaves out, instead of giving null."
+        "What a response does not have it leaves out, instead of giving null."
         "";
     "result-type": Must own("Envelope") =>
         "A result is an object or a list."
@@ -197,7 +197,7 @@ pub const ROBUSTNESS: Table = table! { "robustness", Server, None;
         "Nothing that a client sends makes the provider exit."
         "";
     "concurrent": Must doc("Provider API") =>
-        "Requests that are sent at the same time are each answered with their own answer."
+        "Requests that are sent at the same time are each answered with their own response."
         "";
     "bad-json": Must own("Robustness") =>
         "After a body that is no JSON, other requests are answered."
@@ -236,7 +236,7 @@ pub const ROBUSTNESS: Table = table! { "robustness", Server, None;
         "After a connection was cut while a request was open, other requests are answered."
         "";
     "silent-client": Must own("Robustness") =>
-        "While a client does not read its answer, other requests are answered."
+        "While a client does not read its response, other requests are answered."
         "";
     "connection-flood": Must own("Robustness") =>
         "After many connections came and went, other requests are answered."

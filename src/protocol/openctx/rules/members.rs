@@ -29,7 +29,7 @@ pub fn is_uri(text: &str) -> bool {
     scheme_is_sound && is_well_encoded(rest)
 }
 
-/// Holds a text to being a URI.
+/// Checks that a text is a URI.
 pub fn uri(ctx: &mut RuleContext<'_>, value: &Value, pointer: &str, short: &str) {
     // What stands for bytes that are no UTF-8 says nothing of the URI.
     let Some(text) = value.as_str().filter(|text| !text.contains(char::REPLACEMENT_CHARACTER)) else { return };

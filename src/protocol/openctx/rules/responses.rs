@@ -21,7 +21,7 @@ const FROM_OTHERS: &[u16] = &[401, 407, 408, 411, 413, 414, 429, 431, 502, 503, 
 /// Statuses that send clients elsewhere. What they say is judged by their heads.
 const REDIRECTS: &[u16] = &[301, 302, 303, 307, 308];
 
-/// Judges an answer to a POST request. Gives the result, where there is one.
+/// Judges a response to a POST request. Gives the result, where there is one.
 pub fn judge(
     exchange: &Exchange<Option<ParsedRequest>>,
     asked: &ParsedRequest,
@@ -34,8 +34,8 @@ pub fn judge(
     }
     ctx.check("http/post", None);
     let taken = (200..300).contains(&status);
-    let answer = content.json().and_then(Value::as_object);
-    let failed = !taken || answer.is_some_and(|answer| answer.get("error").is_some_and(|error| !error.is_null()));
+    let response = content.json().and_then(Value::as_object);
+    let failed = !taken || response.is_some_and(|response| response.get("error").is_some_and(|error| !error.is_null()));
     match asked {
         ParsedRequest::Unknown => {}
         ParsedRequest::Malformed => {
@@ -56,7 +56,7 @@ pub fn judge(
         }
         ParsedRequest::Request(request) => {
             if !taken {
-                judge_unread(exchange, status, answer, ctx);
+                judge_unread(exchange, status, response, ctx);
                 return None;
             }
             let outcome = envelope(exchange, content, ctx)?;
@@ -76,8 +76,9 @@ pub fn judge(
     None
 }
 
-/// Judges the answer to a POST request that is wrong on purpose: where it is taken the answer is JSON all the same; that to a
-/// request that can be understood is an object, and an error in it is one. Any other answer may be as it likes.
+/// Judges the response to a POST request that is wrong on purpose: where it is taken the response is JSON all the same;
+/// that to a request that can be understood is an object, and an error in it is one. Any other response may be as it
+/// likes.
 pub fn judge_deliberate(exchange: &Exchange<Option<ParsedRequest>>, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
     let taken = exchange.response.as_ref().and_then(HttpResponse::status).is_some_and(|s| (200..300).contains(&s));
     let Some(asked) = exchange.own.as_ref().filter(|_| taken && exchange.framed) else { return };
@@ -92,19 +93,19 @@ pub fn judge_deliberate(exchange: &Exchange<Option<ParsedRequest>>, content: &Co
     }
 }
 
-/// Holds a response to a request that cannot succeed: it has to be an error or a refusal.
+/// Judges the response to a request that cannot succeed: it has to be an error or a refusal.
 fn check_refused(short: &str, what: &str, failed: bool, ctx: &mut RuleContext<'_>) {
     ctx.check_if(short, !failed, || format!("{what} is neither answered with an error nor refused as it should be"));
 }
 
-/// An answer to a sound request that clients do not look behind.
+/// A response to a sound request that clients do not look behind.
 fn judge_unread(
     exchange: &Exchange<Option<ParsedRequest>>,
     status: u16,
-    answer: Option<&Map<String, Value>>,
+    response: Option<&Map<String, Value>>,
     ctx: &mut RuleContext<'_>,
 ) {
-    let has = |key: &str| answer.and_then(|answer| answer.get(key)).is_some_and(|value| !value.is_null());
+    let has = |key: &str| response.and_then(|response| response.get(key)).is_some_and(|value| !value.is_null());
     let fault = |what: &str| {
         let fault =
             ViolationDetail::new(format!("{what} comes with the status {status}, behind which clients do not look"));
@@ -113,13 +114,13 @@ fn judge_unread(
     if has("result") && !has("error") {
         ctx.check("http/status-result", fault("a result"));
     } else if let Some(short) = requirement_of_refusal(exchange, status) {
-        ctx.check(short, fault("the answer to a sound request"));
+        ctx.check(short, fault("the response to a sound request"));
     } else if has("error") {
         ctx.check("http/status-error", fault("an error"));
     } else if FROM_OTHERS.contains(&status) {
         ctx.note("http/status-error", format!("A request was refused with the status {status}"));
     } else {
-        ctx.check("http/status-error", fault("the answer to a sound request"));
+        ctx.check("http/status-error", fault("the response to a sound request"));
     }
 }
 
@@ -138,14 +139,14 @@ fn requirement_of_refusal(exchange: &Exchange<Option<ParsedRequest>>, status: u1
     }
 }
 
-/// Judges the body of an answer that clients read. Gives its members.
+/// Judges the body of a response that clients read. Gives its members.
 fn envelope<'c>(
     exchange: &Exchange<Option<ParsedRequest>>,
     content: &'c Content<'_>,
     ctx: &mut RuleContext<'_>,
 ) -> Option<Cow<'c, Map<String, Value>>> {
     let json = body(exchange, content, ctx)?;
-    heads::answer_type(exchange.response.as_ref()?, ctx);
+    heads::response_type(exchange.response.as_ref()?, ctx);
     object(&json, ctx);
     let members = match json {
         Cow::Borrowed(Value::Object(members)) => Cow::Borrowed(members),
@@ -156,14 +157,14 @@ fn envelope<'c>(
     Some(members)
 }
 
-/// Judges the JSON of an answer by its being an object. Gives its members.
+/// Judges the JSON of a response by its being an object. Gives its members.
 fn object<'j>(json: &'j Value, ctx: &mut RuleContext<'_>) -> Option<&'j Map<String, Value>> {
-    let fault = ViolationDetail::new("an answer is no object").actual(json.clone());
+    let fault = ViolationDetail::new("a response is no object").actual(json.clone());
     ctx.check("envelope/object", (!json.is_object()).then_some(fault));
     json.as_object()
 }
 
-/// Judges the body of an answer by its being JSON. Gives that.
+/// Judges the body of a response by its being JSON. Gives that.
 fn body<'c>(
     exchange: &Exchange<Option<ParsedRequest>>,
     content: &'c Content<'_>,
@@ -191,11 +192,11 @@ fn json_of<'c>(content: &'c Content<'_>, ctx: &mut RuleContext<'_>) -> Option<Co
         }
         _ => (None, true, false),
     };
-    ctx.check_if("http/utf-8", !utf8, || "the body of an answer is no UTF-8".to_owned());
-    ctx.check_if("http/no-bom", marked, || "the body of an answer begins with a byte order mark".to_owned());
-    // What is no UTF-8 need not be told twice.
+    ctx.check_if("http/utf-8", !utf8, || "the body of a response is no UTF-8".to_owned());
+    ctx.check_if("http/no-bom", marked, || "the body of a response begins with a byte order mark".to_owned());
+    // What is no UTF-8 need not be reported twice.
     let none = json.is_none() && utf8;
-    let fault = ViolationDetail::new("the body of an answer is no JSON");
+    let fault = ViolationDetail::new("the body of a response is no JSON");
     let fault = match content {
         Content::Text(text) => fault.actual(text.chars().take(200).collect::<String>()),
         _ => fault,
@@ -207,19 +208,20 @@ fn json_of<'c>(content: &'c Content<'_>, ctx: &mut RuleContext<'_>) -> Option<Co
     json
 }
 
-/// Judges the result and the error of an answer.
-fn outcome(answer: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
-    let given = |key: &str| answer.members.get(key).filter(|value| !value.is_null());
+/// Judges the result and the error of a response.
+fn outcome(response: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
+    let given = |key: &str| response.members.get(key).filter(|value| !value.is_null());
     let (result, error) = (given("result"), given("error"));
-    let fault = || ViolationDetail::new("an answer holds neither a result nor an error").actual(answer.members.clone());
+    let fault =
+        || ViolationDetail::new("a response has neither a result nor an error").actual(response.members.clone());
     ctx.check("envelope/outcome", (result.is_none() && error.is_none()).then(fault));
     let both = result.is_some() && error.is_some();
-    ctx.check_if("envelope/one-outcome", both, || "an answer holds both a result and an error".to_owned());
-    // Beside nothing, null is what is told above.
+    ctx.check_if("envelope/one-outcome", both, || "a response has both a result and an error".to_owned());
+    // Beside nothing, null is what is reported above.
     let null = ["result", "error"].into_iter().filter(|_| result.is_some() || error.is_some());
-    let null = null.into_iter().find(|key| answer.members.get(*key).is_some_and(Value::is_null));
+    let null = null.into_iter().find(|key| response.members.get(*key).is_some_and(Value::is_null));
     let fault =
-        null.map(|key| ViolationDetail::new(format!("`{key}` is null instead of being left out")).at(answer.at(key)));
+        null.map(|key| ViolationDetail::new(format!("`{key}` is null instead of being left out")).at(response.at(key)));
     ctx.check("envelope/no-nulls", fault);
     if let Some(result) = result {
         let fault =
@@ -233,11 +235,11 @@ fn outcome(answer: BodyObject<'_>, ctx: &mut RuleContext<'_>) {
             error_members(BodyObject { members, pointer: "/error" }, ctx);
         }
     }
-    let others = answer.others(&["result", "error"]);
+    let others = response.others(&["result", "error"]);
     if !others.is_empty() {
         ctx.note(
             "envelope/object",
-            format!("Answers have members that the protocol does not know: {}", others.join(", ")),
+            format!("Responses have members that the protocol does not know: {}", others.join(", ")),
         );
     }
 }

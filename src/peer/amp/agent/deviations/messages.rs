@@ -11,7 +11,7 @@ use crate::peer::amp::agent::run::{Trigger, TriggerSwitch};
 use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{ascii, rename};
 use crate::peer::deviation::{FlawRow, flaw};
-use crate::protocol::amp::names::Method;
+use crate::protocol::amp::editions::Method;
 
 pub const ENVELOPE_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("no-id" "envelope/client-request" "Requests have no id."

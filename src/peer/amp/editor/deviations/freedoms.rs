@@ -16,7 +16,7 @@ use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{escape, pretty, reverse_keys};
 use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
 use crate::peer::deviation::{FreedomRow, freedom};
-use crate::protocol::amp::names::{Method, NotificationKind};
+use crate::protocol::amp::editions::{Method, NotificationKind};
 use crate::wire::http_head::has_token;
 use crate::wire::websocket::FrameSpec;
 

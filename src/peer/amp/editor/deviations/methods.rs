@@ -13,7 +13,7 @@ use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{everywhere, remove, set};
 use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
 use crate::peer::deviation::{FlawRow, flaw};
-use crate::protocol::amp::names::Method;
+use crate::protocol::amp::editions::Method;
 use crate::wire::websocket::FrameSpec;
 
 pub const ENVELOPE_FLAWS: &[FlawRow<EditorEffect>] = &[

@@ -14,7 +14,7 @@ use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{everywhere, remove, set};
 use crate::peer::deviation::websocket::{FrameKind, SocketEffect};
 use crate::peer::deviation::{FlawRow, flaw};
-use crate::protocol::amp::names::NotificationKind;
+use crate::protocol::amp::editions::NotificationKind;
 use crate::wire::websocket::FrameSpec;
 
 use super::methods::{from_one, unencoded, without_scheme};

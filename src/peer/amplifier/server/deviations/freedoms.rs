@@ -82,12 +82,12 @@ pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
         AmplifierServerEffect::Messages("content_block:start", Vec::clear),
         AmplifierServerEffect::Messages("content_block:end", Vec::clear)),
     freedom!("start-untold" "Who subscribes is not told of the start of the session." AmplifierServerEffect::Messages("session:start", Vec::clear)),
-    freedom!("fails-by-status" "Errors after the answer to a prompt are told by the status alone." WorkSwitch::FailsBy(FailsBy::Status).on()),
-    freedom!("fails-by-completion" "Errors after the answer to a prompt are told by its completion." WorkSwitch::FailsBy(FailsBy::Completion).on()),
-    freedom!("fails-by-end" "Errors after the answer to a prompt end the session." WorkSwitch::FailsBy(FailsBy::End).on()),
-    freedom!("fails-by-message" "Errors after the answer to a prompt are told by a message in the format of an error."
+    freedom!("fails-by-status" "Errors after the response to a prompt are reported by the status alone." WorkSwitch::FailsBy(FailsBy::Status).on()),
+    freedom!("fails-by-completion" "Errors after the response to a prompt are reported by its completion." WorkSwitch::FailsBy(FailsBy::Completion).on()),
+    freedom!("fails-by-end" "Errors after the response to a prompt end the session." WorkSwitch::FailsBy(FailsBy::End).on()),
+    freedom!("fails-by-message" "Errors after the response to a prompt are reported by a message in the format of an error."
         WorkSwitch::FailsBy(FailsBy::Message).on()),
-    freedom!("fails-by-event" "Errors after the answer to a prompt are told by an event `error`." WorkSwitch::FailsBy(FailsBy::Event).on()),
+    freedom!("fails-by-event" "Errors after the response to a prompt are reported by an event `error`." WorkSwitch::FailsBy(FailsBy::Event).on()),
     freedom!("keys-at-prompt" "API keys are looked at with the first prompt." SessionListSwitch::KeysLate.on()),
     freedom!("no-credentials-400" "A body without `credentials` is refused as an invalid request."
     AmplifierServerEffect::Refuse(|request, _| {

@@ -226,7 +226,7 @@ fn a_close_frame_may_answer_one_from_before_the_trace() {
 }
 
 #[test]
-fn an_end_that_may_have_swallowed_the_answer_is_no_fault() {
+fn an_end_that_may_have_swallowed_the_response_is_no_fault() {
     let reset = TraceBuilder::open().client_closes(1000).server(EventKind::Closed(Closed::Reset));
     assert!(reset.broken("cli").is_empty());
     let gone = TraceBuilder::open()
@@ -238,7 +238,7 @@ fn an_end_that_may_have_swallowed_the_answer_is_no_fault() {
 }
 
 #[test]
-fn the_answer_carries_the_code() {
+fn the_response_carries_the_code() {
     assert_eq!(
         TraceBuilder::open().client_closes(1000).server_closes(1011).ends().broken("cli"),
         ["framing/close-echoed"]

@@ -71,7 +71,7 @@ fn a_request_that_waits_forever_is_missed() {
 }
 
 #[test]
-fn what_nobody_can_read_may_have_been_the_answer() {
+fn what_nobody_can_read_may_have_been_the_response() {
     let unreadable = Message { text: true, json: None, payload: Some(Payload::Binary(vec![0xff])), frames: 1 };
     let broken = later(requested("cli").server(EventKind::Message(unreadable)), 60).broken("cli");
     assert!(
@@ -81,13 +81,13 @@ fn what_nobody_can_read_may_have_been_the_answer() {
 }
 
 #[test]
-fn the_time_of_an_answer_is_that_of_its_frame() {
+fn the_time_of_a_response_is_that_of_its_frame() {
     let answered = requested("cli").server_frame(opcode::TEXT, b"{}").wait(3).server_sends(content("cli", "1"));
     assert!(!answered.broken("cli").contains(&"envelope/timely".to_owned()));
 }
 
 #[test]
-fn a_late_answer_is_lost_to_the_cli() {
+fn a_late_response_is_lost_to_the_cli() {
     assert_eq!(requested("cli").wait(3).server_sends(content("cli", "1")).broken("cli"), ["envelope/timely"]);
     assert!(requested("guide").wait(3).server_sends(content("guide", "1")).broken("guide").is_empty());
     let ping = TraceBuilder::open().client_sends(request("cli", "1", "ping", json!({"message": ""}))).wait(3);
@@ -175,7 +175,7 @@ fn a_response_has_its_methods_key_with_an_object() {
 }
 
 #[test]
-fn an_error_is_an_answer_in_its_own_shape() {
+fn an_error_is_a_response_in_its_own_shape() {
     let error = |error: Value| json!({"serverResponse": {"id": "1", "error": error}});
     let complete = json!({"code": -32000, "message": "no", "data": {}});
     assert!(requested("cli").server_sends(error(complete)).broken("cli").is_empty());

@@ -63,7 +63,7 @@ fn the_request_id_stays_the_same() {
         Play::new().session("s").subscribes("s").posts("/sessions/s/prompt", &json!({"prompt": "hello"})).on("x2");
     let early = early.sends_event("prompt:submit", json!({"request_id": "r", "prompt": "hello"})).on("x3");
     let response = json!({"request_id": "r", "status": "processing", "message": "m"});
-    assert!(early.returns(202, &response).broken().is_empty(), "events may come before the answer");
+    assert!(early.returns(202, &response).broken().is_empty(), "events may come before the response");
 }
 
 #[test]

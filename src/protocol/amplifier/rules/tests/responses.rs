@@ -19,7 +19,7 @@ fn spoilt(request: impl Fn() -> Play, code: u16, complete: &Value, pointer: &str
 }
 
 #[test]
-fn every_member_of_every_answer_is_asked_for() {
+fn every_member_of_every_response_is_asked_for() {
     let create = || Play::new().posts("/sessions", &json!({"profile": "dev", "credentials": {}}));
     let created = json!({"session_id": "550e8400-e29b-41d4-a716-446655440000", "status": "created", "profile": "dev",
         "created_at": "2025-12-09T10:30:00Z"});
@@ -108,7 +108,7 @@ fn every_member_of_every_catalogue_is_asked_for() {
 }
 
 #[test]
-fn an_answer_has_the_status_of_its_endpoint() {
+fn a_response_has_the_status_of_its_endpoint() {
     let created = json!({"session_id": "550e8400-e29b-41d4-a716-446655440000", "status": "idle", "profile": "dev",
         "created_at": "2025-12-09T10:30:00Z"});
     let create = Play::new().posts("/sessions", &json!({"profile": "dev", "credentials": {}}));
@@ -259,7 +259,7 @@ fn the_id_of_a_session_is_a_uuid() {
 }
 
 #[test]
-fn answers_are_json() {
+fn responses_are_json() {
     let request = || Play::new().gets("/collections");
     let json = [("Content-Type", "application/json")];
     assert_eq!(request().responds(200, &json, b"<html>").broken(), ["http/json"]);

@@ -15,7 +15,7 @@ fn junk() -> EventKind {
 }
 
 #[test]
-fn a_request_without_an_answer_is_told() {
+fn a_request_without_a_response_is_told() {
     assert_eq!(Play::new().gets("/health").server_closes().broken(), ["http/answered"]);
     assert!(Play::new().gets("/health").client_closes().server_closes().broken().is_empty());
     assert_eq!(Play::new().gets("/health").response_head(200, &[]).server_closes().broken(), ["http/length"]);
@@ -103,7 +103,7 @@ fn keep_alives_are_accepted_and_protocol_events_come_as_messages() {
 }
 
 #[test]
-fn errors_after_the_answer_are_accepted_and_noted() {
+fn errors_after_the_response_are_accepted_and_noted() {
     let error = json!({"error": {"code": "PROVIDER_ERROR", "message": "m"}}).to_string();
     let play = begun().streams(&StreamEvent::data(error));
     assert!(play.broken().is_empty());

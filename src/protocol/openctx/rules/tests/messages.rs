@@ -116,7 +116,7 @@ fn asked() -> Play {
     Play::new().asks("meta", json!({}))
 }
 
-/// What an answer to a sound request breaks.
+/// What a response to a sound request breaks.
 fn says(answer: Value) -> Vec<String> {
     asked().says(answer).broken()
 }
@@ -130,7 +130,7 @@ fn named() -> Value {
 }
 
 #[test]
-fn an_answer_is_an_object_in_json() {
+fn a_response_is_an_object_in_json() {
     assert_eq!(bytes(b"<html>"), ["envelope/json"]);
     assert_eq!(bytes(b""), ["envelope/json"]);
     assert_eq!(says(json!([])), ["envelope/object"]);
@@ -162,7 +162,7 @@ fn json_is_utf_8_without_a_mark() {
 }
 
 #[test]
-fn an_answer_has_one_outcome() {
+fn a_response_has_one_outcome() {
     let error = json!({"code": 1, "message": "no"});
     assert_eq!(says(json!({})), ["envelope/outcome"]);
     assert_eq!(says(json!({"result": null})), ["envelope/outcome"]);
@@ -174,7 +174,7 @@ fn an_answer_has_one_outcome() {
     assert!(says(json!({"error": error})).is_empty());
     let more = asked().says(json!({"jsonrpc": "2.0", "id": null, "result": named()}));
     assert!(more.broken().is_empty());
-    assert_eq!(more.notes(), ["Answers have members that the protocol does not know: jsonrpc, id"]);
+    assert_eq!(more.notes(), ["Responses have members that the protocol does not know: jsonrpc, id"]);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn an_error_is_one_though_the_request_is_wrong_on_purpose() {
     assert_eq!(answer(fly, 200, json!({"error": {"message": "no"}})), ["envelope/error-code"]);
     assert_eq!(answer(fly, 200, json!({"error": {"code": 1}, "result": []})), ["envelope/one-outcome"]);
     assert!(answer(fly, 200, json!({"error": {"code": 1, "message": "no"}})).is_empty());
-    // Any other answer may be as it likes.
+    // Any other response may be as it likes.
     assert!(answer(fly, 200, json!({"oops": true})).is_empty());
     assert!(answer(fly, 404, json!({"error": "no"})).is_empty());
     assert!(answer(b"{", 200, json!({"error": "no"})).is_empty());

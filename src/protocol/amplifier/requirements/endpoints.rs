@@ -1,37 +1,41 @@
-//! Sessions: created, looked at, listed and stopped. Prompts and decisions: what is posted to a session.
+//! The endpoints: sessions (created, looked at, listed and stopped), what is posted to one, the catalogues, and the server
+//! itself. What their bodies have is in [`bodies`](crate::protocol::amplifier::bodies).
+
+use crate::protocol::amplifier::bodies::responses::{
+    self, ACCEPTED_DECISION, ACCEPTED_PROMPT, AGENT, AGENT_LIST, COLLECTION, COLLECTION_LIST, CONFIG, CREATED,
+    LISTED_SESSION, PROFILE, PROFILE_DETAILS, PROFILE_LIST, SESSION, SESSION_LIST, STOPPED,
+};
 
 use super::{Table, doc, own, table};
 
-pub const SESSIONS: &[Table] = &[CREATE, CREATE_CREDENTIALS, STATUS, STATUS_GATE, STOP, LIST];
+pub const SESSIONS: &[Table] = &[
+    CREATE,
+    CREATED.requirements,
+    CREATE_BEHAVIOUR,
+    CREATE_CREDENTIALS,
+    STATUS,
+    SESSION.requirements,
+    STATUS_BEHAVIOUR,
+    STATUS_GATE,
+    STOP,
+    STOPPED.requirements,
+    STOP_BEHAVIOUR,
+    LIST,
+    SESSION_LIST.requirements,
+    LISTED_SESSION.requirements,
+    LIST_BEHAVIOUR,
+];
 
 const CREATE: Table = table! { "create", Server, None;
     "status": Must doc("Create Session") =>
         "A session that was created is answered with the status 201."
         "";
     "object": Must doc("Create Session") =>
-        "The answer to a session that was created is an object."
+        "The response to a session that was created is an object."
         "";
-    "session-id": Must doc("Create Session") =>
-        "The answer has a string `session_id`, which is not empty."
-        "";
-    "session-id-uuid": Should doc("Submit Prompt") =>
-        "A `session_id` is a UUID."
-        "";
-    "session-id-unique": Must doc("Create Session") =>
-        "No two sessions have the same `session_id`."
-        "";
-    "session-status": Must doc("Create Session") =>
-        "The answer has a string `status`."
-        "The example has `created` there, which is none of the status values.";
-    "session-status-known": Should doc("Get Session Status") =>
-        "The `status` of a new session is `created`, or one of the status values."
-        "";
-    "profile": Must doc("Create Session") =>
-        "The answer has the `profile` that was asked for."
-        "";
-    "created-at": Must doc("Create Session") =>
-        "The answer has a `created_at`, which is a date and a time of day with an offset from UTC, as in the examples."
-        "Without an offset, clients take it for their local time.";
+};
+
+const CREATE_BEHAVIOUR: Table = table! { "create", Server, None;
     "minimal": Must doc("TypeScript Client Types") =>
         "A session is created from a `profile` and `credentials` alone."
         "";
@@ -84,44 +88,11 @@ const STATUS: Table = table! { "status", Server, None;
         "The status of a session that exists is answered with the status 200."
         "";
     "object": Must doc("Get Session Status") =>
-        "The answer is an object."
+        "The response is an object."
         "";
-    "session-id": Must doc("Get Session Status") =>
-        "The answer has the `session_id` that was asked for."
-        "";
-    "value": Must doc("Get Session Status") =>
-        "The `status` of a session is `idle`, `processing`, `awaiting_approval`, `error` or `stopped`."
-        "";
-    "profile": Must doc("Get Session Status") =>
-        "The answer has the string `profile` with which the session was created."
-        "";
-    "created-at": Must doc("Get Session Status") =>
-        "The answer has a `created_at` with an offset from UTC."
-        "";
-    "created-at-same": Should doc("Get Session Status") =>
-        "The `created_at` of a session stays the same moment."
-        "";
-    "last-activity": Must doc("Get Session Status") =>
-        "The answer has a `last_activity` with an offset from UTC."
-        "";
-    "last-activity-after": Should doc("Get Session Status") =>
-        "The `last_activity` of a session is not before its `created_at`."
-        "";
-    "message-count": Must doc("Get Session Status") =>
-        "The answer has a `message_count`, which is a whole number and not negative."
-        "";
-    "message-count-grows": Should doc("Get Session Status") =>
-        "The `message_count` of a session has grown when a prompt is complete."
-        "";
-    "token-usage": Must doc("Get Session Status") =>
-        "The answer has an object `token_usage` with whole numbers `input_tokens` and `output_tokens`, which are not negative."
-        "";
-    "token-usage-grows": Should doc("Get Session Status") =>
-        "The `token_usage` of a session never becomes less."
-        "";
-    "pending-approval": Must doc("Get Session Status") =>
-        "The answer has a `pending_approval`, which is null where no approval is pending."
-        "";
+};
+
+const STATUS_BEHAVIOUR: Table = table! { "status", Server, None;
     "idle": Must doc("Get Session Status") =>
         "A session that can take a prompt is `idle`, once it was created, and again when a prompt is complete."
         "";
@@ -150,14 +121,11 @@ const STOP: Table = table! { "stop", Server, None;
         "A session that was stopped is answered with the status 200."
         "";
     "object": Must doc("Stop Session") =>
-        "The answer is an object."
+        "The response is an object."
         "";
-    "value": Must doc("Stop Session") =>
-        "The answer has the `status` `stopped`."
-        "";
-    "message": Must doc("Stop Session") =>
-        "The answer has a string `message`."
-        "";
+};
+
+const STOP_BEHAVIOUR: Table = table! { "stop", Server, None;
     "not-found": Must doc("Stop Session") =>
         "A session that never existed is refused with the status 404."
         "";
@@ -179,27 +147,9 @@ const LIST: Table = table! { "list", Server, None;
     "status": Must doc("List Sessions") =>
         "The list of sessions is answered with the status 200."
         "";
-    "object": Must doc("List Sessions") =>
-        "The answer is an object with a list `sessions`."
-        "";
-    "total": Must doc("List Sessions") =>
-        "The answer has a `total`, which is a whole number, and not less than the number of sessions in it."
-        "";
-    "total-count": Should own("Readings") =>
-        "The `total` is the number of sessions in the answer, or of all that the filter allows."
-        "";
-    "session-id": Must doc("List Sessions") =>
-        "Each session in the list has a string `session_id`."
-        "";
-    "session-status": Must doc("List Sessions") =>
-        "Each session in the list has a `status` that is one of the status values."
-        "";
-    "profile": Must doc("List Sessions") =>
-        "Each session in the list has a string `profile`."
-        "";
-    "created-at": Must doc("List Sessions") =>
-        "Each session in the list has a `created_at` with an offset from UTC."
-        "";
+};
+
+const LIST_BEHAVIOUR: Table = table! { "list", Server, None;
     "unique": Must doc("List Sessions") =>
         "No session is in the list twice."
         "";
@@ -232,30 +182,28 @@ const LIST: Table = table! { "list", Server, None;
         "";
 };
 
-pub const PROMPTS: &[Table] = &[PROMPT, APPROVAL];
+pub const PROMPTS: &[Table] = &[
+    PROMPT,
+    ACCEPTED_PROMPT.requirements,
+    PROMPT_BEHAVIOUR,
+    APPROVAL,
+    ACCEPTED_DECISION.requirements,
+    APPROVAL_BEHAVIOUR,
+];
 
 const PROMPT: Table = table! { "prompt", Server, None;
     "status": Must doc("Submit Prompt") =>
         "A prompt that was accepted is answered with the status 202."
         "";
     "object": Must doc("Submit Prompt") =>
-        "The answer is an object."
+        "The response is an object."
         "";
-    "request-id": Must doc("Submit Prompt") =>
-        "The answer has a string `request_id`, which is not empty."
-        "";
-    "request-id-unique": Should doc("Submit Prompt") =>
-        "No two prompts have the same `request_id`."
-        "";
-    "value": Must doc("Submit Prompt") =>
-        "The answer has the `status` `processing`."
-        "";
-    "message": Must doc("Submit Prompt") =>
-        "The answer has a string `message`."
-        "";
+};
+
+const PROMPT_BEHAVIOUR: Table = table! { "prompt", Server, None;
     "at-once": Should doc("Submit Prompt") =>
         "A prompt is answered before it is complete."
-        "The response comes by events; a client that waits for the answer sees none of it coming.";
+        "The agent's text comes by events; a client that waits for the response sees none of it coming.";
     "not-found": Must doc("Submit Prompt") =>
         "A prompt for a session that never existed is refused with the status 404."
         "";
@@ -287,7 +235,7 @@ const PROMPT: Table = table! { "prompt", Server, None;
         "Members that the document does not know do no harm in a body."
         "";
     "unicode": Must doc("Submit Prompt") =>
-        "A prompt of any script, beyond the basic plane too, is accepted and told unchanged."
+        "A prompt of any script, beyond the basic plane too, is accepted and reported unchanged."
         "";
     "long": Should doc("Input Validation (Deferred)") =>
         "A prompt of a mebibyte is accepted, or refused with an error."
@@ -305,17 +253,11 @@ const APPROVAL: Table = table! { "approval", Server, Some("approval");
         "A decision that was offered, for an approval that is pending, is answered with the status 200."
         "";
     "object": Must doc("Submit Approval Decision") =>
-        "The answer is an object."
+        "The response is an object."
         "";
-    "value": Must doc("Submit Approval Decision") =>
-        "The answer has a string `status`."
-        "The example has `approved`, and the document no word for a denial.";
-    "value-approved": Should doc("Submit Approval Decision") =>
-        "The `status` of the answer to a decision that allows is `approved`."
-        "";
-    "message": Must doc("Submit Approval Decision") =>
-        "The answer has a string `message`."
-        "";
+};
+
+const APPROVAL_BEHAVIOUR: Table = table! { "approval", Server, Some("approval");
     "unknown-decision": Must doc("Submit Approval Decision") =>
         "A decision that was not offered is refused with the status 400."
         "";
@@ -354,5 +296,111 @@ const APPROVAL: Table = table! { "approval", Server, Some("approval");
         "";
     "every-option": Must doc("Submit Approval Decision") =>
         "Every option that is offered is accepted as a decision."
+        "";
+};
+
+pub const CATALOGS: &[Table] = &[
+    PROFILES,
+    PROFILE_LIST.requirements,
+    PROFILE.requirements,
+    PROFILES_BEHAVIOUR,
+    PROFILE_DETAILS.requirements,
+    PROFILES_NOT_FOUND,
+    COLLECTIONS,
+    COLLECTION_LIST.requirements,
+    COLLECTION.requirements,
+    AGENTS,
+    AGENT_LIST.requirements,
+    AGENT.requirements,
+    AGENTS_BEHAVIOUR,
+    HEALTH,
+    responses::HEALTH.requirements,
+    HEALTH_BEHAVIOUR,
+    INFO,
+    responses::INFO.requirements,
+    CONFIG.requirements,
+];
+
+const PROFILES: Table = table! { "profiles", Server, Some("profiles");
+    "status": Must doc("List Profiles") =>
+        "The list of profiles is answered with the status 200."
+        "";
+};
+
+const PROFILES_BEHAVIOUR: Table = table! { "profiles", Server, Some("profiles");
+    "filter": Must doc("List Profiles") =>
+        "With `collection` the list has no profile of another collection."
+        "";
+    "filter-all": Must doc("List Profiles") =>
+        "With `collection` the list has the profiles of that collection."
+        "";
+    "filter-unknown": Should doc("List Profiles") =>
+        "With a `collection` that does not exist the list is empty, or refused with the status 404."
+        "";
+    "detail-status": Must doc("Get Profile Details") =>
+        "A profile that is in the list is answered with the status 200."
+        "";
+    "detail-object": Must doc("Get Profile Details") =>
+        "The response is an object."
+        "";
+    "detail-name": Must doc("Get Profile Details") =>
+        "The response has the `name` that was asked for."
+        "";
+    "detail-same": Should doc("Get Profile Details") =>
+        "Collection, description and `extends` of a profile are the same as in the list."
+        "";
+};
+
+const PROFILES_NOT_FOUND: Table = table! { "profiles", Server, Some("profiles");
+    "not-found": Must doc("Get Profile Details") =>
+        "A profile that does not exist is refused with the status 404."
+        "";
+};
+
+const COLLECTIONS: Table = table! { "collections", Server, Some("collections");
+    "status": Must doc("List Collections") =>
+        "The list of collections is answered with the status 200."
+        "";
+};
+
+const AGENTS: Table = table! { "agents", Server, Some("agents");
+    "status": Must doc("List Agents") =>
+        "The list of agents is answered with the status 200."
+        "";
+};
+
+const AGENTS_BEHAVIOUR: Table = table! { "agents", Server, Some("agents");
+    "filter": Must doc("List Agents") =>
+        "With `collection` the list has no agent of another collection."
+        "";
+    "filter-all": Must doc("List Agents") =>
+        "With `collection` the list has the agents of that collection."
+        "";
+    "filter-unknown": Should doc("List Agents") =>
+        "With a `collection` that does not exist the list is empty, or refused with the status 404."
+        "";
+};
+
+const HEALTH: Table = table! { "health", Server, None;
+    "status": Must doc("Health Check") =>
+        "The health of a server that is ready is answered with the status 200."
+        "";
+    "object": Must doc("Health Check") =>
+        "The response is an object."
+        "";
+};
+
+const HEALTH_BEHAVIOUR: Table = table! { "health", Server, None;
+    "active-sessions-count": Should doc("Health Check") =>
+        "The `active_sessions` follow the sessions that are created and stopped."
+        "";
+};
+
+const INFO: Table = table! { "info", Server, None;
+    "status": Must doc("Server Info") =>
+        "The server's information is answered with the status 200."
+        "";
+    "object": Must doc("Server Info") =>
+        "The response is an object."
         "";
 };

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::endpoints::CODES;
+
 pub use crate::protocol::http::rule_context::{BodyObject, Member, OBJECT, STRING, Type};
 
 pub const ANY: Type = Type { name: "any value", is: |_| true, schema: || json!({}) };
@@ -75,6 +77,11 @@ pub const STATUS: Type = Type {
     is: |v| v.as_str().is_some_and(|status| crate::protocol::amplifier::STATUSES.contains(&status)),
     schema: || json!({"enum":["idle","processing","awaiting_approval","error","stopped"]}),
 };
+/// The code of an error: of which string it has to be one, the rule on errors judges.
+pub const CODE: Type =
+    Type { schema: || json!({ "enum": CODES.iter().map(|(code, ..)| *code).collect::<Vec<_>>() }), ..STRING };
+/// The details of an error, which only should be an object.
+pub const DETAILS: Type = Type { schema: || json!({}), ..OBJECT };
 pub const USAGE: Type = Type {
     name: "an object with the whole numbers `input_tokens` and `output_tokens`",
     is: |v| ["input_tokens", "output_tokens"].iter().all(|key| v.get(key).is_some_and(is_count)),
@@ -93,7 +100,7 @@ pub const RANGE: Type = Type {
 pub const MODULES: Type = Type {
     name: "a list of objects with a string `module`",
     is: |v| is_list(v, |module| module.get("module").is_some_and(Value::is_string)),
-    schema: || json!({"type":"array","items":{"type":"object","required":["module"],"properties":{"module":{"type":"string"}}}}),
+    schema: || json!({"type":"array","items":{"type":"object","required":["module"],"properties":{"module":{"type":"string"},"source":{"type":"string"},"config":{"type":"object"}}}}),
 };
 
 fn is_list(value: &Value, each: fn(&Value) -> bool) -> bool {
