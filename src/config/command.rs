@@ -6,39 +6,38 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::diagnostic::yaml::Entry;
-use crate::diagnostic::{Diagnostic, Span, nearest};
+use crate::diagnostic::yaml::{Entry, Node};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::format::Checker;
+use crate::format::types::Command;
 
 use super::CommandLine;
-use super::reader::Reader;
 
-/// A command of a file; `more` are the names it may use beside [`PLACEHOLDERS`].
-pub(super) fn command(reader: &mut Reader, entry: &Entry, more: &[&str], folder: &Path) -> Option<CommandLine> {
-    let words = reader.strings(entry, "the command's words")?;
-    if words.first().is_none_or(|(program, _)| program.is_empty()) {
-        let there = "expected the program and its arguments, such as [my-editor, --headless]";
-        reader.fault("subject/command", entry.value.span, format!("`{}` names no program", entry.key), there);
-        return None;
+/// A command of a file, where `entry` stands; `more` are the names it may use beside [`PLACEHOLDERS`].
+pub(super) fn command(
+    checker: &mut Checker<'_>,
+    entry: Option<&Entry>,
+    given: Option<&Command>,
+    more: &[&str],
+    folder: &Path,
+) -> Option<CommandLine> {
+    for word in entry.and_then(|entry| entry.value.as_list()).into_iter().flatten() {
+        placeholders(checker, word, more);
     }
-    for (word, span) in &words {
-        placeholders(reader, word, *span, more);
-    }
-    Some(resolve_program(words.into_iter().map(|(word, _)| word).collect(), folder))
+    given.map(|Command(words)| resolve_program(words.clone(), folder))
 }
 
-/// Notes every placeholder that there is not.
-pub(super) fn placeholders(reader: &mut Reader, text: &str, span: Span, more: &[&str]) {
-    for piece in pieces(text) {
+/// Notes every placeholder in a text that there is not.
+pub(super) fn placeholders(checker: &mut Checker<'_>, node: &Node, more: &[&str]) {
+    for piece in pieces(node.as_str().unwrap_or_default()) {
         if let Piece::Name(name, _) = piece
             && !is_known(name, more)
         {
             let names: Vec<&str> = names(more).collect();
-            reader.unknown(span, "placeholder", &format!("{{{name}}}"), names.iter().copied());
-            if let Some(fault) = reader.faults.last_mut() {
-                fault.help.clear();
-                fault.help.extend(nearest(name, names).map(|n| format!("did you mean `{{{n}}}`?")));
-                fault.help.push(format!("for the text itself write `{{{{{name}}}}}`"));
-            }
+            let fault = checker.unknown("placeholder", &format!("{{{name}}}"), node.span, names.iter().copied());
+            fault.help.clear();
+            fault.help.extend(nearest(name, names).map(|n| format!("did you mean `{{{n}}}`?")));
+            fault.help.push(format!("for the text itself write `{{{{{name}}}}}`"));
         }
     }
 }

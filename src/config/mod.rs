@@ -5,10 +5,9 @@
 
 mod command;
 mod described;
+mod file;
 mod module;
-mod reader;
 mod resolve;
-mod schema;
 mod spec;
 mod subject;
 #[cfg(test)]
@@ -16,8 +15,8 @@ mod tests;
 
 pub use command::{ALL_PARAMS, PLACEHOLDERS, fill};
 pub use described::Described;
+pub use file::schema;
 pub use resolve::{Environment, FILE, Flags, SubjectFile, resolve};
-pub use schema::schema;
 pub use spec::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Module, RUN_DIR_VARIABLE, Ready, SeedFile, Stop,
     StopHow, SubjectSpec, Target, Timeouts, own,

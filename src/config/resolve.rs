@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use crate::diagnostic::yaml::{self, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, nearest};
-use crate::protocol::protocols;
+use crate::format::{Checker, Field, Shape};
 use crate::trace::Strength;
 
 use super::SubjectSpec;
-use super::reader::Reader;
-use super::schema::Key;
+use super::file::roles;
 use super::subject::{self, Context};
 
 /// The file that describes the subjects of a project.
@@ -116,54 +115,45 @@ fn read_subjects(
     folder: &Path,
 ) -> Result<Vec<SubjectSpec>, Vec<Diagnostic>> {
     let tree = yaml::parse(source)?;
-    let mut reader = Reader::new(source.clone());
+    let mut checker = Checker::new(source, "subject");
     let context = Context { flags, environment, folder };
     let mut found = vec![];
-    for node in nodes(&mut reader, &tree) {
-        found.extend(subject::read(&mut reader, node, &context));
+    for node in nodes(&mut checker, &tree) {
+        found.extend(subject::read(&mut checker, node, &context));
     }
     let mut names = std::collections::HashSet::new();
     for spec in &found {
         if !names.insert(&spec.name) {
-            let fault = Diagnostic::error("subject/name", format!("two subjects are called `{}`", spec.name));
-            reader.faults.push(fault.at(source.place(tree.span), "in this file").help("give each a `name` of its own"));
+            let message = format!("two subjects are called `{}`", spec.name);
+            let fault = checker.fault("name", tree.span, message, "in this file");
+            fault.help.push("give each a `name` of its own".to_owned());
         }
     }
-    if reader.faults.is_empty() {
+    if checker.faults.is_empty() {
         return Ok(found);
     }
     let position = |fault: &Diagnostic| fault.labels.first().map_or(usize::MAX, |label| label.place.span.start);
-    reader.faults.sort_by_key(position);
-    Err(reader.faults)
+    checker.faults.sort_by_key(position);
+    Err(checker.faults)
 }
 
 /// The subjects of a file: itself, or those below `subjects`.
-fn nodes<'n>(reader: &mut Reader, tree: &'n Node) -> Vec<&'n Node> {
-    const SEVERAL: &[Key] = &[("subjects", "Several subjects.")];
+fn nodes<'n>(checker: &mut Checker<'_>, tree: &'n Node) -> Vec<&'n Node> {
+    const SEVERAL: &[Field] = &[Field::required("subjects", Shape::Any, "Several subjects.")];
     if tree.kind == Kind::Null {
-        reader.fault(
-            "subject/type",
-            tree.span,
-            "there is nothing in this file",
-            "expected a subject: `role`, `launch`…",
-        );
+        checker.fault("type", tree.span, "there is nothing in this file", "expected a subject: `role`, `launch`…");
         return vec![];
     }
     let Some(several) = tree.get("subjects") else { return vec![tree] };
-    reader.map(tree, "a file with `subjects`", SEVERAL);
+    checker.object("a file with `subjects`", tree, SEVERAL, None);
     match several.value.as_list() {
         Some(list) if !list.is_empty() => list.iter().collect(),
         _ => {
             let message = format!("`subjects` is {}", several.value.kind_name());
-            reader.fault("subject/type", several.value.span, message, "expected a list of at least one subject");
+            checker.fault("type", several.value.span, message, "expected a list of at least one subject");
             vec![]
         }
     }
-}
-
-/// The names of all roles.
-pub(super) fn roles() -> impl Iterator<Item = &'static str> + Clone {
-    protocols().iter().flat_map(|protocol| protocol.roles.iter().map(|role| role.name))
 }
 
 fn known_role(name: &str) -> Result<&'static str, Diagnostic> {

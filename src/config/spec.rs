@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::format::{Field, Shape};
@@ -239,7 +241,8 @@ pub enum StopHow {
 }
 
 /// Whether scenarios share a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Isolation {
     /// One subject for each job, restarted where a scenario killed or soiled it.
     Run,

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::file::{Subject, role_keys};
 use super::{
     Access, CommandLine, EditionChoice, Environment, Flags, Isolation, Limits, SeedFile, StopHow, SubjectFile,
     SubjectSpec, Target, Timeouts, resolve, schema,
 };
 use crate::diagnostic::{Diagnostic, Source, Style, render_all, yaml};
+use crate::format::fields_of;
 
 /// A project folder, with the text as its `wirecert.yaml`.
 struct Project(tempfile::TempDir);
@@ -256,6 +258,24 @@ baseline: [x]
 }
 
 #[test]
+fn a_subject_that_cannot_be_reached_has_its_other_faults_told_too() {
+    let text = "role: amp-server\nobserve: 5s\nstimuli: { slect: [x] }\nenv: { 'A=': x }\nmissing: [x]\nstop: {signal: HUP, command: [x]}\n";
+    let reported = faults(text, &Flags::default());
+    for expected in [
+        "it is not said how to get at the subject",
+        "only a client can be observed",
+        "there is no stimulus `slect`",
+        "there is no capability `x`",
+    ] {
+        assert!(reported.contains(expected), "{expected}: {reported}");
+    }
+    let launched = faults(&format!("{text}launch: [x]\n"), &Flags::default());
+    for expected in ["this is no name of a variable", "both `signal` and `command`", "only a client can be observed"] {
+        assert!(launched.contains(expected), "{expected}: {launched}");
+    }
+}
+
+#[test]
 fn what_belongs_to_a_role_is_read_with_it_and_its_faults_are_told() {
     let text = "role: amplifier-server\nurl: http://127.0.0.1:1\n";
     let spec =
@@ -356,7 +376,7 @@ fn the_documentation_shows_every_key_and_its_example_is_understood() {
     assert!(spec.has_stimulus("select") && spec.lacks("diagnostics"));
     assert!(allowed(example));
     let keys = text.split("## Keys").nth(1).unwrap().split("##").next().unwrap();
-    for (key, _) in super::schema::SUBJECT.iter().copied().chain(super::described::keys()) {
+    for key in fields_of::<Subject>().iter().chain(role_keys()).map(|field| field.name) {
         let row = |line: &&str| line.split(" | ").next().is_some_and(|row| row.contains(&format!("`{key}`")));
         assert!(keys.lines().any(|line| row(&line)), "{key}");
     }

@@ -37,6 +37,47 @@ pub fn parse_bound(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The longest that a mock may be told to take for something.
+const LONGEST_DELAY: Duration = Duration::from_secs(3600);
+
+/// A time that something takes: none, or up to an hour.
+pub fn parse_delay(text: &str) -> Option<Duration> {
+    parse_duration(text).ok().filter(|time| *time <= LONGEST_DELAY)
+}
+
+/// The bounds of the time that something takes, `20ms..1s`; one time is both.
+pub fn parse_delay_range(text: &str) -> Option<(Duration, Duration)> {
+    match text.split_once("..") {
+        None => parse_delay(text).map(|time| (time, time)),
+        Some((least, most)) => Some((parse_delay(least)?, parse_delay(most)?)).filter(|(least, most)| least <= most),
+    }
+}
+
+/// A size in bytes: `512`, `64KiB`, `1MiB`.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let number: f64 = number.parse().ok()?;
+    let scale: u64 = match unit {
+        "" | "B" => 1,
+        "KiB" => 1024,
+        "MiB" => 1024 * 1024,
+        _ => return None,
+    };
+    let is_valid = number.fract() == 0.0 && (0.0..=1e9).contains(&number);
+    // A whole number within these bounds is exact in both types.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    is_valid.then(|| number as u64 * scale)
+}
+
+/// Whether a text begins with a scheme (RFC 3986 section 3.1).
+pub fn has_scheme(uri: &str) -> bool {
+    uri.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+    })
+}
+
 /// Bytes from hexadecimal digits, two a byte; white space between bytes is free.
 ///
 /// # Errors
@@ -77,6 +118,27 @@ mod tests {
         assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
         for wrong in ["", "2", "s", "-1s", "2d", "1e400s", "1.2.3s"] {
             assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn delays_are_one_time_or_the_bounds_of_one() {
+        let ms = Duration::from_millis;
+        assert_eq!(parse_delay_range("0s..1.5s"), Some((ms(0), ms(1500))));
+        assert_eq!(parse_delay_range("20ms"), Some((ms(20), ms(20))));
+        for wrong in ["2s..1s", "1s..", "..1s", "61m", "1", ""] {
+            assert_eq!(parse_delay_range(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_whole_bytes() {
+        assert_eq!(
+            (parse_size("512"), parse_size("64KiB"), parse_size("1MiB")),
+            (Some(512), Some(65_536), Some(1 << 20))
+        );
+        for wrong in ["", "1.5KiB", "KiB", "1GB", "-1", "1e9", "9999999999KiB", "inf"] {
+            assert_eq!(parse_size(wrong), None, "{wrong}");
         }
     }
 

@@ -6,11 +6,15 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::time::Duration;
 
+use regex::Regex;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
-use super::{parse_duration, parse_hex};
+use super::literal::{parse_delay, parse_delay_range, parse_size};
+use super::shape::VERSION;
+use super::{parse_bound, parse_duration, parse_hex};
 
 /// A kind of name that steps introduce and refer to.
 pub trait Namespace {
@@ -153,6 +157,190 @@ impl TryFrom<String> for Time {
 
     fn try_from(text: String) -> Result<Self, String> {
         parse_duration(&text).map(Self)
+    }
+}
+
+/// The version of the format.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Version;
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // There is one, and its shape lets no other through.
+        IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+impl JsonSchema for Version {
+    fn schema_name() -> Cow<'static, str> {
+        "version".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"const": VERSION, "description": "The version of this format.", "x-wirecert-kind": "version"})
+    }
+}
+
+/// A text that is not empty.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(extend("minLength" = 1))]
+pub struct Text(pub String);
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A program and its arguments, one string for each.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[schemars(extend("x-wirecert-kind" = "command"))]
+pub struct Command(pub Vec<String>);
+
+/// A time to wait: more than none, and no more than a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(extend("x-wirecert-kind" = "wait"))]
+pub struct Wait(pub Duration);
+
+impl TryFrom<String> for Wait {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        parse_bound(&text).map(Self)
+    }
+}
+
+/// A time that something takes, an hour at most.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(extend("x-wirecert-kind" = "delay"))]
+pub struct Delay(pub Duration);
+
+impl TryFrom<String> for Delay {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        parse_delay(&text).map(Self).ok_or_else(|| format!("`{text}` is no time of at most an hour"))
+    }
+}
+
+/// The bounds of the time that something takes, an hour at most: `20ms..1s`, or one time.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(extend("x-wirecert-kind" = "delay range"))]
+pub struct DelayRange(pub Duration, pub Duration);
+
+impl TryFrom<String> for DelayRange {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let range = parse_delay_range(&text).map(|(least, most)| Self(least, most));
+        range.ok_or_else(|| format!("`{text}` is no time of at most an hour, nor the bounds of one"))
+    }
+}
+
+/// A size in bytes: `512`, `64KiB`, `1MiB`.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(try_from = "Value")]
+#[schemars(extend("x-wirecert-kind" = "size"))]
+pub struct Size(pub u64);
+
+impl TryFrom<Value> for Size {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        let size = value.as_u64().or_else(|| parse_size(value.as_str()?));
+        size.map(Self).ok_or_else(|| format!("{value} is no size"))
+    }
+}
+
+/// A text that begins with a scheme.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("x-wirecert-kind" = "uri"))]
+pub struct Uri(pub String);
+
+/// A regular expression.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(extend("x-wirecert-kind" = "regex"))]
+pub struct Expression(#[schemars(with = "String")] pub Regex);
+
+impl Deref for Expression {
+    type Target = Regex;
+
+    fn deref(&self) -> &Regex {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Expression {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Regex::new(&text).map(Self).map_err(|error| error.to_string())
+    }
+}
+
+/// A command that steers a mock: an object of one key.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(extend("x-wirecert-kind" = "mock command"))]
+pub struct MockCommand(pub Map<String, Value>);
+
+/// A range of a file.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FileRange {
+    /// Where it begins.
+    start: FilePosition,
+    /// Where it ends.
+    end: FilePosition,
+}
+
+/// A position in a file.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FilePosition {
+    /// The line, from 0.
+    #[schemars(range(max = u32::MAX))]
+    line: u32,
+    /// The character on it, from 0.
+    #[schemars(range(max = u32::MAX))]
+    character: u32,
+}
+
+/// One, or a list of them.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMany<T> {
+    /// One.
+    One(T),
+    /// A list.
+    Many(Vec<T>),
+}
+
+impl<T> Default for OneOrMany<T> {
+    fn default() -> Self {
+        Self::Many(vec![])
+    }
+}
+
+impl<T> OneOrMany<T> {
+    /// All of them.
+    pub fn as_slice(&self) -> &[T] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Many(many) => many,
+        }
+    }
+}
+
+impl<T> From<OneOrMany<T>> for Vec<T> {
+    fn from(given: OneOrMany<T>) -> Self {
+        match given {
+            OneOrMany::One(one) => vec![one],
+            OneOrMany::Many(many) => many,
+        }
     }
 }
 

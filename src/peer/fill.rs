@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use regex::Captures;
 use serde_json::{Map, Value};
 
+/// The largest text that is made by repetition, in bytes.
+pub const MAX_FILL: usize = 64 << 20;
+
 /// What the groups of an expression matched, by name or number.
 pub type Groups = BTreeMap<String, String>;
 

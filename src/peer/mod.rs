@@ -9,7 +9,6 @@ pub mod control;
 pub mod deviation;
 mod driven;
 mod fill;
-mod format;
 mod http;
 mod interface;
 mod lives;

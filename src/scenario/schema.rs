@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::format::{Field, Group, Shape};
+use crate::format::{Field, SchemaWriter, Shape};
 use crate::matcher::words;
 use crate::protocol::{self, ObservationKind, Protocol, Role, Verb};
 
@@ -158,7 +158,7 @@ fn steps(role: &Role) -> Vec<(&'static str, &'static str, Value)> {
 }
 
 fn verbs(verbs: impl IntoIterator<Item = &'static Verb>) -> Vec<(&'static str, &'static str, Value)> {
-    verbs.into_iter().map(|v| (v.name, v.doc, shape(&v.shape))).collect()
+    verbs.into_iter().map(|v| (v.name, v.doc, writer().shape(&v.shape))).collect()
 }
 
 /// A map with these keys and no others.
@@ -362,57 +362,30 @@ fn pattern() -> Value {
     json!({"title": "pattern", "description": "What a value must look like.", "anyOf": alternatives})
 }
 
-/// The schema of a shape. A string with a variable may stand for any scalar.
-fn shape(shape: &Shape) -> Value {
-    match shape {
-        Shape::Any => json!({}),
-        Shape::Pattern => defined("pattern"),
-        Shape::String => json!({"type": "string"}),
-        Shape::Path => json!({"type": "string", "minLength": 1, "not": {"pattern": "^/|(^|/)\\.\\.(/|$)"}}),
-        Shape::Hex => hex("hex", "Hexadecimal digits, two a byte."),
-        Shape::Bool => or_variable(json!({"type": "boolean"})),
-        Shape::Integer { min, max } => or_variable(json!({"type": "integer", "minimum": min, "maximum": max})),
-        Shape::Duration => defined("duration"),
-        Shape::Binds(_) | Shape::Bound(_) => defined("name"),
-        Shape::Variable => json!({"type": "string", "minLength": 1}),
-        Shape::Choice(words) | Shape::Described(_, words) => or_variable(json!({"enum": words})),
-        Shape::Object(of, group) => {
-            let mut schema = object(of);
-            if let Some(Group { keys, required }) = group {
-                let mut ways: Vec<Value> = keys.iter().map(|name| json!({"required": [name]})).collect();
-                if !required {
-                    ways.push(json!({"not": {"anyOf": ways.clone()}}));
-                }
-                schema["oneOf"] = ways.into();
-            }
-            schema
+/// Makes the schemas of shapes. A string with a variable may stand for any scalar.
+fn writer() -> SchemaWriter {
+    let special = |shape: &Shape| match shape {
+        Shape::Pattern => Some(defined("pattern")),
+        Shape::Duration => Some(defined("duration")),
+        Shape::Binds(_) | Shape::Bound(_) => Some(defined("name")),
+        Shape::Hex => Some(hex("hex", "Hexadecimal digits, two a byte.")),
+        Shape::Bool | Shape::Integer { .. } | Shape::Choice(_) | Shape::Name(..) | Shape::Described(..) => {
+            Some(or_variable(SchemaWriter::default().shape(shape)))
         }
-        Shape::OneOf(of) => {
-            let mut schema = closed(fields(of), &[]);
-            schema["minProperties"] = 1.into();
-            schema["maxProperties"] = 1.into();
-            schema
-        }
-        Shape::Map(of) => json!({"type": "object", "additionalProperties": self::shape(of)}),
-        Shape::List(of) => json!({"type": "array", "items": self::shape(of)}),
-        Shape::Either(shapes) => json!({"anyOf": shapes.iter().map(self::shape).collect::<Vec<_>>()}),
-    }
+        _ => None,
+    };
+    SchemaWriter { special: Some(special), ..SchemaWriter::default() }
 }
 
 /// The properties of fields, each with its documentation.
 fn fields(of: &[Field]) -> Map<String, Value> {
-    of.iter().map(|f| (f.name.to_owned(), described(shape(&f.shape), f.name, f.doc))).collect()
+    writer().properties(of)
 }
 
 /// Bytes as hexadecimal digits.
 fn hex(title: &str, doc: &str) -> Value {
     let pattern = "^\\s*([0-9a-fA-F]{2}\\s*)*$|\\$\\{";
     json!({"title": title, "description": doc, "type": "string", "pattern": pattern})
-}
-
-fn object(of: &[Field]) -> Value {
-    let required: Vec<&str> = of.iter().filter(|f| f.required).map(|f| f.name).collect();
-    closed(fields(of), &required)
 }
 
 fn or_variable(schema: Value) -> Value {

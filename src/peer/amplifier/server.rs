@@ -216,7 +216,7 @@ fn script(from: Option<&ScriptSource>) -> Result<Script, String> {
         None => Ok(example().clone()),
         Some(ScriptSource::File(path)) => {
             let source = yaml::read(Path::new(path)).map_err(|fault| fault.message)?;
-            Script::parse(&source).map_err(|faults| crate::peer::format::in_a_line(&faults))
+            Script::parse(&source).map_err(|faults| crate::format::in_a_line(&faults))
         }
         Some(ScriptSource::Script(script)) => Script::from_json(&Value::Object(script.clone())),
     }

@@ -13,8 +13,9 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, broadcast};
 
 use crate::diagnostic::{Source, yaml};
+use crate::format::in_a_line;
 use crate::peer::control::read_command;
-use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions, format};
+use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
 use crate::trace::End;
 use crate::wire::http::{Exchanges, Limits, Server};
 use crate::wire::tcp;
@@ -134,7 +135,7 @@ fn data(from: Option<&DataSource>) -> Result<Data, String> {
         // JSON is YAML.
         Some(DataSource::Data(data)) => Source::new("data", Value::Object(data.clone()).to_string()),
     };
-    Data::parse(&source).map_err(|faults| format::in_a_line(&faults))
+    Data::parse(&source).map_err(|faults| in_a_line(&faults))
 }
 
 /// A command to a mock that serves.

@@ -1,17 +1,51 @@
-//! The file of a script: read and checked, and its JSON Schema (draft-07) for completion and checking in editors.
+//! The file of a script: its types, from which it is checked and read, and what goes beyond them.
 
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use crate::diagnostic::yaml::{self, Entry, Kind, Node};
-use crate::diagnostic::{Diagnostic, Source, Span, nearest};
-use crate::format::parse_bound;
+use crate::diagnostic::yaml::{self, Node};
+use crate::diagnostic::{Diagnostic, Source};
+use crate::format::types::{MockCommand, OneOrMany, Version};
+use crate::format::{self, Checker};
 
-use super::player::{
-    MAPS, MOST, RepeatCount, SCRIPT, STEP, Script, ScriptAction, ScriptCommand, ScriptStep, StepTrigger, VERSION, WORDS,
-};
+use super::player::{RepeatCount, Script, ScriptAction, ScriptCommand, ScriptStep, StepTrigger};
 
 /// Says what is wrong with a command, if anything is.
 type CheckCommand<'a> = &'a dyn Fn(&Map<String, Value>) -> Result<(), String>;
+
+/// What a mock does by itself.
+#[derive(Deserialize, JsonSchema)]
+struct ScriptFile {
+    #[serde(rename = "wirecert")]
+    _version: Version,
+    /// Steps, one after the other.
+    steps: Vec<StepEntry>,
+}
+
+/// A step of a file.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "step")]
+struct StepEntry {
+    /// What is waited for; nothing, if not said.
+    #[serde(default)]
+    when: StepTrigger,
+    /// How often; once, if not said.
+    #[serde(default)]
+    repeat: RepeatCount,
+    #[serde(flatten)]
+    action: ActionEntry,
+}
+
+/// What a step does.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ActionEntry {
+    /// A command, or several.
+    Do(OneOrMany<MockCommand>),
+    /// Steps, one after the other.
+    Steps(Vec<StepEntry>),
+}
 
 /// Reads a script. `command` says what is wrong with a command, if anything is.
 ///
@@ -19,9 +53,12 @@ type CheckCommand<'a> = &'a dyn Fn(&Map<String, Value>) -> Result<(), String>;
 /// All that is wrong, each with its place.
 pub fn read(source: &Source, command: CheckCommand<'_>) -> Result<Script, Vec<Diagnostic>> {
     let root = yaml::parse(source)?;
-    let mut reader = ScriptReader { source, command, faults: vec![] };
-    let steps = reader.script(&root);
-    if reader.faults.is_empty() { Ok(Script { steps }) } else { Err(reader.faults) }
+    let mut checker = Checker::new(source, "script");
+    let file: Option<ScriptFile> = checker.read("the script", &root);
+    let node = root.get("steps").map_or(&root, |entry| &entry.value);
+    check_steps(&mut checker, node, command);
+    let steps = file.map(|file| steps(file.steps, node, source));
+    steps.filter(|_| checker.faults.is_empty()).map(|steps| Script { steps }).ok_or(checker.faults)
 }
 
 /// Reads the steps of a file that has a script among other things; none where it has no `steps`.
@@ -31,280 +68,114 @@ pub fn read(source: &Source, command: CheckCommand<'_>) -> Result<Script, Vec<Di
 pub fn read_steps(source: &Source, command: CheckCommand<'_>) -> Result<Option<Script>, Vec<Diagnostic>> {
     let root = yaml::parse(source)?;
     let Some(entry) = root.get("steps") else { return Ok(None) };
-    let mut reader = ScriptReader { source, command, faults: vec![] };
-    let steps = reader.steps(&entry.value);
-    if reader.faults.is_empty() { Ok(Some(Script { steps })) } else { Err(reader.faults) }
+    let mut checker = Checker::new(source, "script");
+    let entries: Option<Vec<StepEntry>> = checker.read("`steps`", &entry.value);
+    check_steps(&mut checker, &entry.value, command);
+    let steps = entries.map(|entries| steps(entries, &entry.value, source));
+    steps.filter(|_| checker.faults.is_empty()).map(|steps| Some(Script { steps })).ok_or(checker.faults)
 }
 
-struct ScriptReader<'a> {
-    source: &'a Source,
-    command: CheckCommand<'a>,
-    faults: Vec<Diagnostic>,
-}
-
-impl ScriptReader<'_> {
-    fn fault(&mut self, code: &'static str, span: Span, message: String, there: &str) -> &mut Diagnostic {
-        self.faults.push(Diagnostic::error(code, message).at(self.source.place(span), there));
-        let last = self.faults.len() - 1;
-        &mut self.faults[last]
-    }
-
-    fn wrong(&mut self, what: &str, node: &Node, expected: &str) {
-        self.fault(
-            "script/type",
+/// Notes what is wrong with steps that their types do not tell.
+fn check_steps(checker: &mut Checker<'_>, node: &Node, command: CheckCommand<'_>) {
+    let Some(items) = node.as_list() else { return };
+    if items.is_empty() {
+        checker.fault(
+            "missing",
             node.span,
-            format!("{what} is {}", node.kind_name()),
-            &format!("expected {expected}"),
+            "there are no steps",
+            "expected steps, such as {do: {open: {path: a.txt}}}",
         );
     }
-
-    fn unknown(&mut self, what: &str, word: &str, span: Span, words: &[&str]) {
-        let there = format!("expected one of {}", words.join(", "));
-        let meant = nearest(word, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
-        self.fault("script/unknown", span, format!("there is no {what} `{word}`"), &there).help.extend(meant);
-    }
-
-    /// The entries of a map that may have these keys.
-    fn map<'n>(&mut self, what: &str, node: &'n Node, keys: &[&str]) -> Option<&'n [Entry]> {
-        let Some(entries) = node.as_map() else {
-            self.wrong(what, node, &format!("a map with keys of {}", keys.join(", ")));
-            return None;
-        };
-        for entry in entries.iter().filter(|e| !keys.contains(&e.key.as_str())) {
-            self.unknown("key", &entry.key, entry.key_span, keys);
+    let mut before: Option<&Node> = None;
+    for step in items {
+        if before.is_some_and(is_endless) {
+            checker.fault(
+                "unreachable",
+                step.span,
+                "this step is never reached",
+                "the step before is repeated forever",
+            );
         }
-        Some(entries)
-    }
-
-    fn script(&mut self, root: &Node) -> Vec<ScriptStep> {
-        if self.map("the script", root, &SCRIPT).is_none() {
-            return vec![];
-        }
-        match root.get("wirecert").map(|e| (&e.value.kind, e.value.span)) {
-            None => {
-                let message = "the script does not say its version".to_owned();
-                self.fault("script/version", root.span, message, "expected the key `wirecert: 1`");
+        before = Some(step);
+        if let Some(given) = step.get("do") {
+            if given.value.as_list().is_some_and(<[_]>::is_empty) {
+                checker.fault("missing", given.value.span, "the step does nothing", "expected commands");
             }
-            Some((Kind::Number(n), _)) if n.as_u64() == Some(VERSION) => {}
-            Some((_, span)) => {
-                let message = "this version of the language is not known".to_owned();
-                self.fault("script/version", span, message, "expected 1");
-            }
-        }
-        match root.get("steps") {
-            Some(steps) => self.steps(&steps.value),
-            None => {
-                self.fault(
-                    "script/missing",
-                    root.span,
-                    "the script has no `steps`".to_owned(),
-                    "expected a list of them",
-                );
-                vec![]
-            }
-        }
-    }
-
-    fn steps(&mut self, node: &Node) -> Vec<ScriptStep> {
-        let Some(items) = node.as_list().filter(|items| !items.is_empty()) else {
-            self.wrong("`steps`", node, "a list of steps, such as [{do: {open: {path: a.txt}}}]");
-            return vec![];
-        };
-        let mut steps: Vec<ScriptStep> = vec![];
-        for item in items {
-            if steps.last().is_some_and(|step| step.times == RepeatCount::Forever) {
-                let message = "this step is never reached".to_owned();
-                self.fault("script/unreachable", item.span, message, "the step before is repeated forever");
-            }
-            steps.extend(self.step(item));
-        }
-        steps
-    }
-
-    fn step(&mut self, node: &Node) -> Option<ScriptStep> {
-        self.map("a step", node, &STEP)?;
-        let when = node.get("when").map_or(Some(StepTrigger::Start), |entry| self.when(&entry.value));
-        let times = node.get("repeat").map_or(Some(RepeatCount::Count(1)), |entry| self.times(&entry.value));
-        let what = match (node.get("do"), node.get("steps")) {
-            (Some(commands), None) => ScriptAction::Do(self.commands(&commands.value)),
-            (None, Some(steps)) => ScriptAction::Steps(self.steps(&steps.value)),
-            (None, None) => {
-                let message = "the step does nothing".to_owned();
-                self.fault("script/missing", node.span, message, "expected the key `do` or `steps`");
-                return None;
-            }
-            (Some(_), Some(steps)) => {
-                let message = "a step cannot have both `do` and `steps`".to_owned();
-                self.fault("script/both", steps.key_span, message, "make two steps of it");
-                return None;
-            }
-        };
-        let step = ScriptStep { when: when?, times: times?, what };
-        if step.times == RepeatCount::Forever && !step.waits() {
-            let message = "a step that is repeated forever has to wait for something".to_owned();
-            self.fault("script/endless", node.span, message, "expected a `when` such as `connected` or {after: 1s}");
-        }
-        Some(step)
-    }
-
-    fn when(&mut self, node: &Node) -> Option<StepTrigger> {
-        let all = [&WORDS[..], &MAPS[..]].concat();
-        let only = match &node.kind {
-            Kind::String(word) => {
-                match word.as_str() {
-                    "start" => return Some(StepTrigger::Start),
-                    "connected" => return Some(StepTrigger::Connected),
-                    "disconnected" => return Some(StepTrigger::Disconnected),
-                    word => self.unknown("happening", word, node.span, &all),
+            for node in commands(&given.value) {
+                let Value::Object(given) = node.to_json() else { continue };
+                if let Err(what) = command(&given) {
+                    checker.fault("command", node.span, what, "");
                 }
-                return None;
-            }
-            Kind::Map(entries) if entries.len() == 1 => &entries[0],
-            _ => {
-                self.wrong("`when`", node, "start, connected, disconnected, {request: METHOD} or {after: TIME}");
-                return None;
-            }
-        };
-        match (only.key.as_str(), only.value.as_str()) {
-            ("request", Some(method)) if !method.is_empty() => Some(StepTrigger::Request(method.to_owned())),
-            ("request", _) => {
-                self.wrong("`request`", &only.value, "the name of a method");
-                None
-            }
-            ("after", Some(text)) => match parse_bound(text) {
-                Ok(time) => Some(StepTrigger::After(time)),
-                Err(what) => {
-                    self.fault("script/type", only.value.span, what, "expected a time such as 500ms");
-                    None
-                }
-            },
-            ("after", None) => {
-                self.wrong("`after`", &only.value, "a time such as 500ms");
-                None
-            }
-            (word, _) => {
-                self.unknown("happening", word, only.key_span, &all);
-                None
             }
         }
-    }
-
-    fn times(&mut self, node: &Node) -> Option<RepeatCount> {
-        match &node.kind {
-            Kind::String(word) if word == "forever" => Some(RepeatCount::Forever),
-            Kind::Number(n) if n.as_u64().is_some_and(|n| (1..=MOST).contains(&n)) => {
-                n.as_u64().map(RepeatCount::Count)
-            }
-            _ => {
-                let message = "this is no number of times".to_owned();
-                self.fault(
-                    "script/type",
-                    node.span,
-                    message,
-                    "expected a whole number from 1 to a million, or `forever`",
-                );
-                None
-            }
+        if let Some(steps) = step.get("steps") {
+            check_steps(checker, &steps.value, command);
         }
-    }
-
-    fn commands(&mut self, node: &Node) -> Vec<ScriptCommand> {
-        match node.as_list() {
-            Some([]) => {
-                self.fault("script/missing", node.span, "the step does nothing".to_owned(), "expected commands");
-                vec![]
-            }
-            Some(items) => items.iter().filter_map(|item| self.one_command(item)).collect(),
-            None => self.one_command(node).into_iter().collect(),
+        if is_endless(step) && !waits(step) {
+            let message = "a step that is repeated forever has to wait for something";
+            let there = "expected a `when` such as `connected` or {after: 1s}";
+            checker.fault("endless", step.span, message, there);
         }
-    }
-
-    fn one_command(&mut self, node: &Node) -> Option<ScriptCommand> {
-        let Value::Object(command) = node.to_json() else {
-            self.wrong("a command", node, "an object of one key, such as {open: {path: a.txt}}");
-            return None;
-        };
-        if let Err(what) = (self.command)(&command) {
-            self.fault("script/command", node.span, what, "");
-            return None;
-        }
-        Some(ScriptCommand { command, place: self.source.place(node.span) })
     }
 }
 
-impl ScriptStep {
-    /// Whether anything is waited for each time the step is done.
-    fn waits(&self) -> bool {
-        self.when != StepTrigger::Start
-            || match &self.what {
-                ScriptAction::Do(_) => false,
-                ScriptAction::Steps(steps) => steps.iter().any(Self::waits),
+fn is_endless(step: &Node) -> bool {
+    step.get("repeat").is_some_and(|times| times.value.as_str() == Some("forever"))
+}
+
+/// Whether anything is waited for each time a step is done.
+fn waits(step: &Node) -> bool {
+    let steps = step.get("steps").and_then(|steps| steps.value.as_list());
+    step.get("when").is_some_and(|when| when.value.as_str() != Some("start")) || steps.into_iter().flatten().any(waits)
+}
+
+/// The commands of a step: one, or a list of them.
+fn commands(node: &Node) -> &[Node] {
+    node.as_list().unwrap_or(std::slice::from_ref(node))
+}
+
+/// The steps of a file, with the places of their commands.
+fn steps(entries: Vec<StepEntry>, node: &Node, source: &Source) -> Vec<ScriptStep> {
+    let step = |(entry, node): (StepEntry, &Node)| {
+        let below = |key: &str| node.get(key).map_or(node, |entry| &entry.value);
+        let what = match entry.action {
+            ActionEntry::Do(given) => {
+                let given = Vec::from(given).into_iter().zip(commands(below("do")));
+                let placed =
+                    given.map(|(MockCommand(command), node)| ScriptCommand { command, place: source.place(node.span) });
+                ScriptAction::Do(placed.collect())
             }
-    }
+            ActionEntry::Steps(entries) => ScriptAction::Steps(steps(entries, below("steps"), source)),
+        };
+        ScriptStep { when: entry.when, times: entry.repeat, what }
+    };
+    entries.into_iter().zip(node.as_list().unwrap_or_default()).map(step).collect()
 }
 
 /// The schema. What a command may be is for the mock of the role to say; here it is an object of one key.
 pub fn schema() -> Value {
-    let command = json!({
-        "type": "object",
-        "minProperties": 1,
-        "maxProperties": 1,
-        "additionalProperties": {"type": "object"},
-        "description": "A command, as it steers a mock: {open: {path: a.txt}}"
-    });
-    json!({
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "a script of a mock",
-        "description": "What a mock does by itself: steps, one after the other.",
-        "type": "object",
-        "required": ["wirecert", "steps"],
-        "additionalProperties": false,
-        "properties": {
-            "wirecert": {"const": VERSION, "description": "The version of the language"},
-            "steps": {"$ref": "#/definitions/steps"}
-        },
-        "definitions": {
-            "command": command,
-            "steps": {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/step"}},
-            "step": {
-                "type": "object",
-                "additionalProperties": false,
-                "oneOf": [{"required": ["do"]}, {"required": ["steps"]}],
-                "properties": {
-                    "when": {
-                        "description": "What is waited for; nothing, if not said",
-                        "oneOf": [{"enum": WORDS}, valued("request", "^.+$"), valued("after", "^[0-9.]+(us|ms|s|m|h)$")]
-                    },
-                    "repeat": {
-                        "description": "How often; once, if not said",
-                        "oneOf": [{"const": "forever"}, {"type": "integer", "minimum": 1, "maximum": MOST}]
-                    },
-                    "do": {
-                        "description": "A command, or several",
-                        "oneOf": [
-                            {"$ref": "#/definitions/command"},
-                            {"type": "array", "minItems": 1, "items": {"$ref": "#/definitions/command"}}
-                        ]
-                    },
-                    "steps": {"$ref": "#/definitions/steps"}
-                }
-            }
-        }
-    })
+    let description = "What a mock does by itself: steps, one after the other.";
+    let mut schema = format::schema::<ScriptFile>("a script of a mock", description);
+    no_empty_list(&mut schema);
+    schema
 }
 
-fn valued(key: &str, pattern: &str) -> Value {
-    json!({
-        "type": "object",
-        "required": [key],
-        "additionalProperties": false,
-        "properties": {key: {"type": "string", "pattern": pattern}}
-    })
+/// Every list of a script has to have something in it.
+fn no_empty_list(schema: &mut Value) {
+    if schema.get("type").is_some_and(|name| name == "array") {
+        schema["minItems"] = 1.into();
+    }
+    match schema {
+        Value::Object(members) => members.values_mut().for_each(no_empty_list),
+        Value::Array(items) => items.iter_mut().for_each(no_empty_list),
+        _ => {}
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::diagnostic::{Style, render_all};
+    use crate::format::types::Text;
 
     use super::*;
 
@@ -330,7 +201,7 @@ mod tests {
         let told: Vec<_> = script.steps.iter().map(|s| (s.when.clone(), s.times)).collect();
         let expected = [
             (StepTrigger::Start, RepeatCount::Count(1)),
-            (StepTrigger::Request("readFile".to_owned()), RepeatCount::Count(3)),
+            (StepTrigger::Request(Text("readFile".to_owned())), RepeatCount::Count(3)),
             (StepTrigger::Start, RepeatCount::Forever),
         ];
         assert_eq!(told, expected);
@@ -353,7 +224,7 @@ mod tests {
             "s.yaml:4:10",
             "there is no command `fly`",
             "s.yaml:5:14",
-            "no number of times",
+            "`repeat` is no such number",
             "s.yaml:6:5",
             "the step does nothing",
             "s.yaml:7:6",
@@ -369,5 +240,30 @@ mod tests {
         assert!(faults(&format!("{head}  - {{repeat: forever, do: {{open: {{}}}}}}\n")).contains("has to wait"));
         let after = "  - {when: connected, repeat: forever, do: {open: {}}}\n  - do: {open: {}}\n";
         assert!(faults(&format!("{head}{after}")).contains("never reached"));
+    }
+
+    #[test]
+    fn the_schema_allows_what_is_read() {
+        let schema = schema();
+        let validator = jsonschema::draft7::new(&schema).unwrap();
+        for (steps, is_right) in [
+            ("[{do: {open: {}}}]", true),
+            ("[{when: start, repeat: 2, do: [{open: {}}, {open: {}}]}]", true),
+            (
+                "[{repeat: forever, steps: [{when: {after: 1s}, do: {open: {}}}, {when: {request: m}, do: {open: {}}}]}]",
+                true,
+            ),
+            ("[]", false),
+            ("[{do: []}]", false),
+            ("[{when: connected}]", false),
+            ("[{repeat: 0, do: {open: {}}}]", false),
+            ("[{when: {request: ''}, do: {open: {}}}]", false),
+            ("[{steps: [{when: soon, do: {open: {}}}]}]", false),
+            ("[{do: {open: {}}, steps: [{do: {open: {}}}]}]", false),
+        ] {
+            let source = Source::new("s.yaml", format!("wirecert: 1\nsteps: {steps}\n"));
+            assert_eq!(read(&source, &known).is_ok(), is_right, "{steps}");
+            assert_eq!(validator.is_valid(&yaml::parse(&source).unwrap().to_json()), is_right, "{steps}");
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! Scripts and their steps, and a mock that does what its script says.
 
-use std::time::Duration;
-
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::diagnostic::{Diagnostic, SourceSpan};
+use crate::format::types::{Text, Wait};
 use crate::peer::{BoxFuture, Mock, MockEvent};
 
 /// A script, read and checked.
@@ -24,27 +25,37 @@ pub(super) struct ScriptStep {
 }
 
 /// What a step waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum StepTrigger {
     /// Nothing: the step before is done.
+    #[default]
     Start,
     /// A client is let in.
     Connected,
     /// A client is gone.
     Disconnected,
     /// A client made a request for this method.
-    Request(String),
+    Request(Text),
     /// Time goes by.
-    After(Duration),
+    After(Wait),
 }
 
 /// How often a step is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum RepeatCount {
-    /// This number of times.
-    Count(u64),
     /// Until the mock ends.
     Forever,
+    /// This number of times.
+    #[serde(untagged)]
+    Count(#[schemars(range(min = 1, max = 1_000_000))] u64),
+}
+
+impl Default for RepeatCount {
+    fn default() -> Self {
+        Self::Count(1)
+    }
 }
 
 /// The action of a step.
@@ -62,19 +73,6 @@ pub(super) struct ScriptCommand {
     pub(super) command: Map<String, Value>,
     pub(super) place: SourceSpan,
 }
-
-/// The keys of a script.
-pub(super) const SCRIPT: [&str; 2] = ["wirecert", "steps"];
-/// The keys of a step.
-pub(super) const STEP: [&str; 4] = ["when", "repeat", "do", "steps"];
-/// The words that a step can wait for.
-pub(super) const WORDS: [&str; 3] = ["start", "connected", "disconnected"];
-/// What a step can wait for that has a value.
-pub(super) const MAPS: [&str; 2] = ["request", "after"];
-/// The version of the language.
-pub(super) const VERSION: u64 = 1;
-/// How often a step can be repeated.
-pub(super) const MOST: u64 = 1_000_000;
 
 /// Has a mock do what a script says, and returns when its last step is done.
 ///
@@ -114,10 +112,10 @@ impl Player<'_> {
     async fn wait(&mut self, when: &StepTrigger) {
         match when {
             StepTrigger::Start => {}
-            StepTrigger::After(time) => tokio::time::sleep(*time).await,
+            StepTrigger::After(time) => tokio::time::sleep(time.0).await,
             StepTrigger::Connected => self.wait_for_event(&MockEvent::Connected).await,
             StepTrigger::Disconnected => self.wait_for_event(&MockEvent::Disconnected).await,
-            StepTrigger::Request(method) => self.wait_for_event(&MockEvent::Request(method.clone())).await,
+            StepTrigger::Request(method) => self.wait_for_event(&MockEvent::Request(method.0.clone())).await,
         }
     }
 

@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::format::types::{SecretVariable, WorkspacePath};
+use crate::format::types::{SecretVariable, Text, WorkspacePath};
 use crate::format::{Field, Shape, fields_of};
 use crate::protocol::http::exchanges;
 use crate::protocol::http::scenario::RESPONSE_TO;
@@ -324,25 +324,25 @@ pub struct Described {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Prompts {
     /// One that is answered by text, soon.
-    pub text: Option<String>,
+    pub text: Option<Text>,
     /// One that uses a tool which needs no approval.
-    pub tool: Option<String>,
+    pub tool: Option<Text>,
     /// One that uses a tool which fails.
-    pub tool_error: Option<String>,
+    pub tool_error: Option<Text>,
     /// One that is thought about.
-    pub thinking: Option<String>,
+    pub thinking: Option<Text>,
     /// One that asks for one approval, which stays pending for at least half a minute; `approval: { effect }` says what the
     /// action leaves behind.
-    pub approval: Option<String>,
+    pub approval: Option<Text>,
     /// The same, but with an approval whose time is up within ten seconds.
-    pub approval_timeout: Option<String>,
+    pub approval_timeout: Option<Text>,
     /// One that is worked on for some seconds; best one of which something is reported all the time, such as a long
     /// text.
-    pub slow: Option<String>,
+    pub slow: Option<Text>,
     /// One that reports how far it has come.
-    pub status: Option<String>,
+    pub status: Option<Text>,
     /// One that reports diagnostics, and clears some.
-    pub diagnostics: Option<String>,
+    pub diagnostics: Option<Text>,
     #[serde(flatten)]
     pub failures: Failures,
 }
@@ -362,7 +362,7 @@ pub struct Failures {
 
 /// One that fails with this code.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Failing(pub String);
+pub struct Failing(pub Text);
 
 /// How approvals are decided.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -380,11 +380,11 @@ pub struct Approval {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Profiles {
     /// A profile that sessions are created with; where not said, `dev` if the server lists it, else one that it lists.
-    pub good: Option<String>,
+    pub good: Option<Text>,
     /// A collection that has profiles or agents.
-    pub collection: Option<String>,
+    pub collection: Option<Text>,
     /// A model that it has.
-    pub model: Option<String>,
+    pub model: Option<Text>,
 }
 
 /// Environment variables that have API keys.

@@ -75,7 +75,7 @@ impl Check<'_> {
             }
             (Shape::Binds(namespace), Kind::String(name)) => self.bind(namespace, name, span),
             (Shape::Bound(namespace), Kind::String(name)) => self.bound(namespace, name, span),
-            (Shape::Choice(words) | Shape::Described(_, words), Kind::String(word)) => {
+            (Shape::Choice(words) | Shape::Name(_, words) | Shape::Described(_, words), Kind::String(word)) => {
                 if !words.contains(&word.as_str()) {
                     let fault = unknown_word(self.source, "scenario/unknown-value", "value", (word, span), words, "");
                     self.report(fault);
@@ -203,7 +203,7 @@ impl Check<'_> {
     }
 
     fn either(&mut self, shapes: &[Shape], node: &Node, key: Span) {
-        match shapes.iter().find(|shape| shape.takes(kind(node))) {
+        match shapes.iter().find(|shape| shape.takes(format::Kind::of_node(node))) {
             Some(shape) => self.shape(shape, node, key),
             None => {
                 let words: Vec<&str> = shapes.iter().map(Shape::describe).collect();
@@ -232,17 +232,6 @@ fn is_scalar(shape: &Shape) -> bool {
             | Shape::List(_)
             | Shape::Either(_)
     )
-}
-
-fn kind(node: &Node) -> format::Kind {
-    match node.kind {
-        Kind::Null => format::Kind::Null,
-        Kind::Bool(_) => format::Kind::Bool,
-        Kind::Number(_) => format::Kind::Number,
-        Kind::String(_) => format::Kind::String,
-        Kind::List(_) => format::Kind::List,
-        Kind::Map(_) => format::Kind::Map,
-    }
 }
 
 /// Whether a path begins with the letter of a drive, as on Windows.

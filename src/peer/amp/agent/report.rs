@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::protocol::amp::names::Method;
+use crate::protocol::amp::editions::Method;
 
 use super::calls::AgentCall;
 use super::deviations::{AgentEffect, Deviations};

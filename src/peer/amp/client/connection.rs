@@ -13,7 +13,6 @@ use crate::protocol::Lock;
 use crate::protocol::amp::PROBE;
 use crate::protocol::amp::editions::{AmpEdition, Method};
 use crate::protocol::amp::envelope::response_id;
-use crate::protocol::amp::editions::Method;
 use crate::protocol::amp::verbs::{Bytes, Connect, Content, Encoding, Frame, Handshake, Host, Opcode, Token};
 use crate::protocol::words::AutomaticResponse;
 use crate::trace::opcode;

@@ -1,5 +1,6 @@
 //! What a provider has to give, a file in YAML or an example that has everything, and what it answers from that.
 
+mod condition;
 mod file;
 #[cfg(test)]
 mod tests;
@@ -7,23 +8,23 @@ mod tests;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use crate::diagnostic::{Diagnostic, Source};
+use crate::format;
 use crate::peer::fill::{Groups, fill, note};
-use crate::peer::format;
 
 use super::request::{Method, Request};
 
-use file::read;
+use condition::DataCondition;
+use file::{DataFile, read};
 
 /// The most annotations that one entry gives for one document.
 const MAX_EACH: usize = 10_000;
 
 /// The JSON Schema (draft-07) of data files, for completion and checking in editors.
 pub fn schema() -> Value {
-    format::schema(file::FILE, "data of a mock provider", "What `wirecert mock openctx-provider --data` serves.")
+    format::schema::<DataFile>("data of a mock provider", "What `wirecert mock openctx-provider --data` serves.")
 }
 
 /// What a provider has to give.
@@ -120,50 +121,6 @@ impl Data {
             "items": self.items.len(),
             "annotations": self.annotations.len(),
         })
-    }
-}
-
-/// Conditions of which any one is enough; always, where there is none.
-#[derive(Clone, Debug, Default)]
-pub struct DataCondition(pub Vec<Condition>);
-
-/// A condition: all of its parts have to be satisfied.
-#[derive(Clone, Debug, Default)]
-pub struct Condition {
-    /// Parameters, and what each has to match somewhere. One that is not there counts as empty, but for `mention`,
-    /// whose URI it is about.
-    pub texts: Vec<(String, Regex)>,
-    /// Whether default context is asked for.
-    pub auto_include: Option<bool>,
-    /// Settings, and the value of each.
-    pub settings: Vec<(String, Value)>,
-}
-
-impl DataCondition {
-    /// Whether the request satisfies a condition; gives what the groups of the expressions matched.
-    pub fn holds(&self, request: &Request) -> Option<Groups> {
-        if self.0.is_empty() { Some(Groups::new()) } else { self.0.iter().find_map(|one| one.holds(request)) }
-    }
-
-    /// Whether a condition is about this parameter.
-    pub fn is_about(&self, parameter: &str) -> bool {
-        self.0.iter().any(|one| one.texts.iter().any(|(name, _)| name == parameter))
-    }
-}
-
-impl Condition {
-    fn holds(&self, request: &Request) -> Option<Groups> {
-        let settings = self.settings.iter().all(|(name, value)| request.settings.get(name) == Some(value));
-        let wanted = self.auto_include.is_none_or(|wanted| wanted == request.auto_include());
-        if !settings || !wanted {
-            return None;
-        }
-        let mut groups = Groups::new();
-        for (name, regex) in &self.texts {
-            let text = if name == "mention" { request.mention()? } else { request.text(name) };
-            note(&mut groups, regex, &regex.captures(text)?);
-        }
-        Some(groups)
     }
 }
 

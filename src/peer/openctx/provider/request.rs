@@ -1,11 +1,15 @@
 //! Requests as they are understood.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::trace::read_json;
 
 /// The methods of the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("x-wirecert-noun" = "method"))]
 pub enum Method {
     /// What the provider says of itself.
     Meta,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::peer::fill::{Groups, fill, fill_text};
 
-use super::super::script::{ApprovalSpec, ScriptedTool};
+use super::super::script::{ApprovalSpec, DefaultDecision, ScriptedTool};
 use super::feed::EventEmitter;
 use super::session::{Session, Status};
 use super::state::{Model, Workspace};
@@ -97,8 +97,8 @@ impl PendingApproval {
             "approval_id": self.id,
             "prompt": spec.prompt,
             "options": spec.options,
-            "timeout": seconds(spec.timeout),
-            "default": if spec.default_allows { "allow" } else { "deny" },
+            "timeout": seconds(spec.timeout.0),
+            "default": spec.default,
             "context": spec.context,
         })
     }
@@ -124,7 +124,7 @@ impl Model {
         let decision = decision.unwrap_or_default();
         if self.deviations.has(ApprovalSwitch::RunsElsewhere) {
             let waits = |session: &&mut Session| {
-                session.pending.as_ref().is_some_and(|p| p.spec.allows.iter().any(|a| a == decision))
+                session.pending.as_ref().is_some_and(|p| p.spec.allows.iter().flatten().any(|a| a == decision))
             };
             let others = self.sessions.iter_mut().filter(|(other, _)| **other != number).map(|(_, session)| session);
             others.filter(waits).for_each(|session| run_guarded(session, &*self.workspace));
@@ -167,7 +167,7 @@ impl Model {
             let refusal = Refusal::new("APPROVAL_INVALID", "The decision is none of the options");
             return Err(about(refusal).about("options", json!(pending.spec.options)));
         }
-        let granted = pending.spec.allows.iter().any(|option| option == decision);
+        let granted = pending.spec.allows.iter().flatten().any(|option| option == decision);
         let emitter = EventEmitter { deviations: &self.deviations, now };
         resolve(session, &emitter, granted, decision, "user_denied", ApprovalResolution::Decided);
         let status = if granted { "approved" } else { "denied" };
@@ -183,7 +183,8 @@ pub fn deny(session: &mut Session, emitter: &EventEmitter<'_>) {
 /// Decides by the default what is pending, where its time is up.
 pub fn expire(session: &mut Session, emitter: &EventEmitter<'_>) {
     if let Some(pending) = session.pending.as_ref().filter(|pending| pending.deadline <= emitter.now) {
-        let granted = pending.spec.default_allows || emitter.deviations.has(ApprovalSwitch::DefaultAllows);
+        let granted =
+            pending.spec.default == DefaultDecision::Allow || emitter.deviations.has(ApprovalSwitch::DefaultAllows);
         let decision = if granted { "allow" } else { "deny" };
         resolve(session, emitter, granted, decision, "timeout", ApprovalResolution::TimedOut);
     }
@@ -251,7 +252,7 @@ pub fn use_tool(session: &mut Session, context: &mut AgentContext<'_>, tool: &Sc
     match work.phase {
         StepPhase::AwaitingDecision if work.granted == Some(true) => {
             work.phase = StepPhase::Running(now);
-            work.due = now + tool.takes;
+            work.due = now + tool.takes.0;
             StepOutcome::More
         }
         StepPhase::AwaitingDecision => {
@@ -297,7 +298,7 @@ pub fn use_tool(session: &mut Session, context: &mut AgentContext<'_>, tool: &Sc
             match &tool.approval {
                 None => {
                     work.phase = StepPhase::Running(now);
-                    work.due = now + tool.takes;
+                    work.due = now + tool.takes.0;
                     session.emit(&context.emitter, "tool:pre", data);
                 }
                 Some(spec) => {
@@ -305,7 +306,7 @@ pub fn use_tool(session: &mut Session, context: &mut AgentContext<'_>, tool: &Sc
                     work.granted = None;
                     let spec = spec.filled(&work.groups);
                     let effect = tool.effect.clone().unwrap_or_default();
-                    session.guarded = Some((effect, spec.allows.clone()));
+                    session.guarded = Some((effect, spec.allows.clone().unwrap_or_default()));
                     if context.emitter.deviations.has(ApprovalSwitch::RunsPending) {
                         run_guarded(session, context.workspace);
                     }
@@ -346,7 +347,7 @@ pub fn run_guarded(session: &mut Session, workspace: &dyn Workspace) {
 /// Asks for an approval.
 fn require(session: &mut Session, context: &mut AgentContext<'_>, spec: ApprovalSpec) {
     *context.approval_count += 1;
-    let deadline = context.emitter.now + spec.timeout;
+    let deadline = context.emitter.now + spec.timeout.0;
     let number = if context.emitter.deviations.has(ApprovalSwitch::SameId) { 1 } else { *context.approval_count };
     let pending = PendingApproval { id: format!("appr-{number}"), spec, deadline };
     let data = pending.describe();
@@ -358,9 +359,9 @@ fn require(session: &mut Session, context: &mut AgentContext<'_>, spec: Approval
 
 impl ApprovalSpec {
     fn filled(&self, groups: &Groups) -> Self {
-        let context = match fill(&Value::Object(self.context.clone()), groups) {
-            Value::Object(context) => context,
-            _ => Map::new(),
+        let context = match fill(&Value::Object(self.context.clone().unwrap_or_default()), groups) {
+            Value::Object(context) => Some(context),
+            _ => None,
         };
         Self { prompt: fill_text(&self.prompt, groups), context, ..self.clone() }
     }

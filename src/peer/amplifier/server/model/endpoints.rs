@@ -222,7 +222,7 @@ impl Model {
             return Err(refusal.about("session_id", session.id.as_str()));
         }
         let case = self.script.case(prompt);
-        if let Some(failure) = case.and_then(|case| self.script.cases[case].refuse.as_ref()) {
+        if let Some(failure) = case.and_then(|case| self.script.cases[case].refuse()) {
             return Err(failure.refusal());
         }
         self.prompts += 1;

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::format::types::Delay;
 use crate::peer::fill::{Groups, fill, fill_text, note};
 
-use super::super::script::{AgentStep, PromptCase, SayStep, Script, ScriptedAct, ScriptedError};
+use super::super::script::{AgentStep, ApprovalOutcome, PromptCase, SayStep, Script, ScriptedAct, ScriptedError};
 use super::approvals::{ApprovalSwitch, deny, expire, run_guarded, use_tool};
 use super::feed::{EventEmitter, FeedEnd, FeedSender};
 use super::session::{Session, Status, usage};
@@ -142,7 +143,7 @@ impl PromptWork {
     /// Ends the block or the thinking that is being sent.
     fn close(&self, session: &mut Session, emitter: &EventEmitter<'_>) {
         let StepPhase::Saying { text, at } = &self.phase else { return };
-        let steps = self.case().map_or(&DEFAULT_STEPS[..], |case| &case.steps);
+        let steps = self.case().map_or(&DEFAULT_STEPS[..], |case| case.steps());
         match steps.get(self.step).map(|step| &step.act) {
             Some(ScriptedAct::Say(_)) => {
                 session.emit(emitter, "content_block:end", json!({"block_index": self.blocks}))
@@ -153,11 +154,11 @@ impl PromptWork {
     }
 
     fn tokens(&self) -> (u64, u64) {
-        let (input, output) = self.case().map_or((None, None), |case| case.tokens);
+        let scripted = self.case().map(|case| case.tokens).unwrap_or_default();
         let count = |length: usize| (length / 4) as u64 + 1;
         (
-            input.unwrap_or_else(|| count(self.prompt.len())),
-            output.unwrap_or_else(|| count(self.response.len() + self.thought)),
+            scripted.input.map_or_else(|| count(self.prompt.len()), u64::from),
+            scripted.output.map_or_else(|| count(self.response.len() + self.thought), u64::from),
         )
     }
 
@@ -216,15 +217,15 @@ fn perform_step(session: &mut Session, context: &mut AgentContext<'_>) -> StepOu
     let now = context.emitter.now;
     let Some(work) = &mut session.work else { return StepOutcome::Finished };
     let script = work.script.clone();
-    let steps = work.case.map_or(&DEFAULT_STEPS[..], |case| &script.cases[case].steps);
+    let steps = work.case.map_or(&DEFAULT_STEPS[..], |case| script.cases[case].steps());
     let Some(step) = steps.get(work.step) else { return complete(session, context) };
-    if step.only.is_some_and(|only| work.granted != Some(only)) {
+    if step.only.is_some_and(|only| work.granted != Some(only == ApprovalOutcome::Granted)) {
         work.next();
         return StepOutcome::More;
     }
     if matches!(work.phase, StepPhase::Before) {
         work.phase = StepPhase::Ready;
-        work.due = now + step.after;
+        work.due = now + step.after.0;
         return StepOutcome::More;
     }
     match &step.act {
@@ -236,15 +237,11 @@ fn perform_step(session: &mut Session, context: &mut AgentContext<'_>) -> StepOu
             event(session, context, "diagnostic:add", &data)
         }
         ScriptedAct::Clear { path } => event(session, context, "diagnostic:clear", &json!({"path": path})),
-        ScriptedAct::Status(status) => {
-            let mut data = status.clone();
-            data.entry("status").or_insert_with(|| "processing".into());
-            event(session, context, "status:update", &data.into())
-        }
+        ScriptedAct::Status(status) => event(session, context, "status:update", &json!(status)),
         ScriptedAct::Event { event: name, data } => event(session, context, name, &Value::Object(data.clone())),
         ScriptedAct::Fail(failure) => fail(session, context, failure),
         ScriptedAct::Wait(time) => {
-            work.due = now + *time;
+            work.due = now + time.0;
             work.next();
             StepOutcome::More
         }
@@ -253,9 +250,8 @@ fn perform_step(session: &mut Session, context: &mut AgentContext<'_>) -> StepOu
 
 /// What is done for a prompt that no case fits.
 static DEFAULT_STEPS: LazyLock<[AgentStep; 1]> = LazyLock::new(|| {
-    let text_step =
-        SayStep { text: "You said: ${prompt}".to_owned(), times: 1, block: "text".to_owned(), ..SayStep::default() };
-    [AgentStep { after: Duration::ZERO, only: None, act: ScriptedAct::Say(text_step) }]
+    let text_step = SayStep::of("You said: ${prompt}".to_owned());
+    [AgentStep { after: Delay::default(), only: None, act: ScriptedAct::Say(text_step) }]
 });
 
 /// Emits one event, which is the complete step.
@@ -299,7 +295,7 @@ fn say_piece(session: &mut Session, context: &AgentContext<'_>, text_step: &SayS
         return StepOutcome::Emitted;
     }
     *at += piece.len();
-    work.due = now + text_step.every;
+    work.due = now + text_step.every.0;
     if aloud {
         work.response.push_str(&piece);
         session.emit(&context.emitter, "content_block:delta", json!({"block_index": index, "delta": piece}));

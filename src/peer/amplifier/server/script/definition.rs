@@ -3,14 +3,17 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use regex::Regex;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
-use crate::diagnostic::{Diagnostic, Source};
-use crate::peer::format;
+use crate::diagnostic::Source;
+use crate::format;
+use crate::format::types::{Delay, Expression, Version};
 use crate::protocol::amplifier::CODES;
+
+use super::sent::{self, Agent, Collection, FileDiagnostic, Profile, ServerInfo, StatusStep};
 
 /// Prompts of the example by what they provoke, which is what `prompts:` of a subject is keyed with. Each is matched
 /// at its beginning, as a word: what follows it makes no difference. It knows others beside: `long` says 2000 words at
@@ -54,54 +57,112 @@ pub const EFFECT_FILE: &str = "approved.txt";
 /// What it adds.
 pub const EFFECT_TEXT: &str = "approved\n";
 
+/// The most that anything is counted to.
+const MOST: u32 = u32::MAX;
+
 /// What the agent does, and what the server has.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Script {
-    /// What it does for a prompt: the first case that fits.
+    #[serde(rename = "wirecert")]
+    _version: Version,
+    /// What is done for prompts. The first that fits counts.
+    #[serde(rename = "prompts", default)]
     pub cases: Vec<PromptCase>,
-    /// Which API keys it accepts.
+    /// Which API keys are accepted; all where not said.
+    #[serde(default)]
     pub keys: ApiKeys,
-    /// Which models it has; any, where not said.
+    /// The models that there are; any where not said.
     pub models: Option<Vec<String>>,
-    /// The profiles, with all their members.
+    /// The profiles; those of the example where not said.
+    #[serde(default, deserialize_with = "sent::maps::<Profile, _>")]
+    #[schemars(with = "Option<Vec<Profile>>")]
     pub profiles: Vec<Map<String, Value>>,
-    /// The collections.
+    /// The collections; those of the example where not said.
+    #[serde(default, deserialize_with = "sent::maps::<Collection, _>")]
+    #[schemars(with = "Option<Vec<Collection>>")]
     pub collections: Vec<Map<String, Value>>,
-    /// The agents.
+    /// The agents; those of the example where not said.
+    #[serde(default, deserialize_with = "sent::maps::<Agent, _>")]
+    #[schemars(with = "Option<Vec<Agent>>")]
     pub agents: Vec<Map<String, Value>>,
-    /// What it says of itself beside that: `version`, `amplifier_core_version`, `capabilities`, `config`.
+    /// What the server says of itself.
+    #[serde(default, deserialize_with = "sent::map::<ServerInfo, _>")]
+    #[schemars(with = "Option<ServerInfo>")]
     pub info: Map<String, Value>,
+    /// What the mock does by itself, step by step, as in the scripts of other mocks.
+    #[serde(rename = "steps")]
+    #[schemars(with = "Option<Value>")]
+    _steps: Option<IgnoredAny>,
 }
 
 /// API keys.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct ApiKeys {
-    /// Valid keys; all but the following where not said.
+    /// Those that are accepted; all but the following where not said.
     pub valid: Option<Vec<String>>,
-    /// Invalid keys.
+    /// Those that are refused with INVALID_API_KEY.
+    #[serde(default)]
     pub invalid: Vec<String>,
-    /// Valid keys without the permissions that are needed.
+    /// Those that are refused with API_KEY_UNAUTHORIZED.
+    #[serde(default)]
     pub unauthorized: Vec<String>,
 }
 
 /// What is done for prompts of one kind.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct PromptCase {
-    /// What the prompt has to match somewhere; any prompt fits where there is nothing.
-    pub prompt: Option<Regex>,
-    /// The error with which the prompt is refused at once.
-    pub refuse: Option<ScriptedError>,
+    /// Matches the prompt somewhere; every prompt where not said.
+    pub prompt: Option<Expression>,
+    #[serde(flatten)]
+    outcome: PromptOutcome,
+    /// The tokens that it counts; about one for four bytes where not said.
+    #[serde(default)]
+    pub tokens: TokenCounts,
+}
+
+/// What comes of a prompt.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum PromptOutcome {
     /// What the agent does, one after the other.
-    pub steps: Vec<AgentStep>,
-    /// The tokens that it counts: input and output; as many as the words suggest where not said.
-    pub tokens: (Option<u64>, Option<u64>),
+    Do(Vec<AgentStep>),
+    /// The error with which the prompt is refused.
+    Refuse(ScriptedError),
+}
+
+impl PromptCase {
+    /// What the agent does, one after the other.
+    pub fn steps(&self) -> &[AgentStep] {
+        if let PromptOutcome::Do(steps) = &self.outcome { steps } else { &[] }
+    }
+
+    /// The steps, to be completed.
+    pub(super) fn steps_mut(&mut self) -> &mut [AgentStep] {
+        if let PromptOutcome::Do(steps) = &mut self.outcome { steps } else { &mut [] }
+    }
+
+    /// The error with which the prompt is refused at once.
+    pub fn refuse(&self) -> Option<&ScriptedError> {
+        if let PromptOutcome::Refuse(error) = &self.outcome { Some(error) } else { None }
+    }
+}
+
+/// Tokens that are counted; as many as the words suggest where not said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct TokenCounts {
+    /// Tokens of the prompt.
+    #[schemars(range(max = MOST))]
+    pub input: Option<u32>,
+    /// Tokens of what is said and thought.
+    #[schemars(range(max = MOST))]
+    pub output: Option<u32>,
 }
 
 /// An error.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct ScriptedError {
     /// One of the fourteen codes.
-    #[schemars(extend("enum" = codes()))]
+    #[schemars(extend("enum" = codes(), "x-wirecert-noun" = "code"))]
     pub code: String,
     /// What is wrong; what the code says where not said.
     pub message: Option<String>,
@@ -112,108 +173,219 @@ fn codes() -> Vec<&'static str> {
 }
 
 /// Something that the agent does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct AgentStep {
     /// How long it waits before.
-    pub after: Duration,
-    /// Whether it is done only where the last approval was granted, or only where it was denied.
-    pub only: Option<bool>,
-    /// What it requires.
+    #[serde(default)]
+    pub after: Delay,
+    /// Only where the last approval came to that.
+    #[serde(rename = "if")]
+    pub only: Option<ApprovalOutcome>,
+    /// What it does.
+    #[serde(flatten)]
     pub act: ScriptedAct,
 }
 
+/// What an approval came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("x-wirecert-noun" = "outcome"))]
+pub enum ApprovalOutcome {
+    Granted,
+    Denied,
+}
+
 /// What an agent can do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ScriptedAct {
-    /// Says something: a content block.
-    Say(SayStep),
-    /// Thinks.
-    Think(SayStep),
+    /// Says something, in pieces: a content block.
+    Say(
+        #[serde(deserialize_with = "text_step")]
+        #[schemars(with = "TextStep")]
+        SayStep,
+    ),
+    /// Thinks something, in pieces.
+    Think(
+        #[serde(deserialize_with = "text_step")]
+        #[schemars(with = "TextStep")]
+        SayStep,
+    ),
     /// Uses a tool.
     Tool(Box<ScriptedTool>),
-    /// Adds diagnostics: the path and the list.
-    Diagnose { path: String, diagnostics: Value },
-    /// Clears diagnostics.
-    Clear { path: String },
-    /// Reports a status: what `status:update` has beside the session.
-    Status(Map<String, Value>),
+    /// Adds diagnostics.
+    Diagnose {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        diagnostics: Vec<FileDiagnostic>,
+    },
+    /// Clears the diagnostics of a file.
+    Clear {
+        /// The file.
+        path: String,
+    },
+    /// Tells how it stands.
+    Status(StatusStep),
     /// Tells any event.
-    Event { event: String, data: Map<String, Value> },
+    Event {
+        /// Its name, be it one of the eighteen or not.
+        event: String,
+        /// What belongs to it; `session_id` is added where it is not there.
+        #[serde(default)]
+        data: Map<String, Value>,
+    },
     /// Fails: the prompt is over, and the session in the status `error`.
     Fail(ScriptedError),
     /// Waits.
-    Wait(Duration),
+    Wait(Delay),
+}
+
+/// A text, or how it comes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum TextStep {
+    Text(String),
+    Step(SayStep),
+}
+
+fn text_step<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SayStep, D::Error> {
+    Ok(match TextStep::deserialize(deserializer)? {
+        TextStep::Text(text) => SayStep::of(text),
+        TextStep::Step(step) => step,
+    })
 }
 
 /// Text that comes in pieces.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SayStep {
-    /// The text, to be repeated.
+    /// The text. `${prompt}`, `${0}` and `${name}` in it are what the prompt has.
     pub text: String,
-    /// How often.
+    /// How often it is repeated; 64 MiB in all at most.
+    #[serde(default = "once")]
+    #[schemars(range(max = MOST))]
     pub times: usize,
-    /// How many characters a piece has; it is a word, with the blanks behind it, where not said.
+    /// How many characters a piece has; a word, with the blanks behind it, where not said.
+    #[schemars(range(max = MOST))]
     pub size: Option<usize>,
     /// The time between two pieces.
-    pub every: Duration,
-    /// The type of the content block.
+    #[serde(default)]
+    pub every: Delay,
+    /// The type of the content block; `text` where not said.
+    #[serde(default = "text_block")]
     pub block: String,
 }
 
+impl SayStep {
+    /// This text, word by word.
+    pub fn of(text: String) -> Self {
+        Self { text, times: once(), size: None, every: Delay::default(), block: text_block() }
+    }
+}
+
+fn once() -> usize {
+    1
+}
+
+fn text_block() -> String {
+    "text".to_owned()
+}
+
 /// The use of a tool.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ScriptedTool {
-    /// The name of the tool.
+    /// Its name.
     pub name: String,
-    /// The operation.
+    /// What it is asked to do.
     pub operation: String,
     /// With what.
+    #[serde(default)]
     pub input: Map<String, Value>,
     /// How long it takes.
-    pub takes: Duration,
+    #[serde(default)]
+    pub takes: Delay,
     /// What it gives.
+    #[serde(default = "nothing")]
     pub output: Value,
-    /// Why it fails, if it does.
+    /// Why it fails.
     pub error: Option<String>,
-    /// What it leaves behind, if it runs.
+    /// What it leaves behind when it runs.
     pub effect: Option<FileEffect>,
-    /// Whether it has to be allowed.
+    /// That it has to be allowed.
     pub approval: Option<ApprovalSpec>,
 }
 
+fn nothing() -> Value {
+    "".into()
+}
+
 /// What a tool leaves behind: a text at the end of a file, which shows how often it ran.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct FileEffect {
-    /// The file, below the workspace.
+    /// A file below the workspace.
     pub file: String,
-    /// What is added to it.
+    /// What is added at its end each time.
     pub text: String,
 }
 
 /// An approval.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ApprovalSpec {
-    /// The question to the user.
+    /// What the user is asked.
     pub prompt: String,
-    /// What can be answered.
+    /// What can be answered; Allow, Deny and Allow All where not said.
+    #[serde(default = "options")]
     pub options: Vec<String>,
-    /// The options that allow.
-    pub allows: Vec<String>,
-    /// How long there is to answer.
-    pub timeout: Duration,
-    /// Whether it is allowed when the time is up.
-    pub default_allows: bool,
-    /// What it is about.
-    pub context: Map<String, Value>,
+    /// Those that allow; those that begin with `allow` where not said.
+    pub allows: Option<Vec<String>>,
+    /// How long there is to answer; five minutes where not said.
+    #[serde(default = "five_minutes")]
+    pub timeout: Delay,
+    /// What counts when the time is up; `deny` where not said.
+    #[serde(default)]
+    pub default: DefaultDecision,
+    /// What it is about; tool, operation and input where not said.
+    pub context: Option<Map<String, Value>>,
+}
+
+/// What counts when nobody decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("x-wirecert-noun" = "default"))]
+pub enum DefaultDecision {
+    Allow,
+    #[default]
+    Deny,
+}
+
+/// What can be answered, where nobody says what.
+pub(super) fn options() -> Vec<String> {
+    ["Allow", "Deny", "Allow All"].map(str::to_owned).to_vec()
+}
+
+fn five_minutes() -> Delay {
+    Delay(Duration::from_secs(300))
+}
+
+impl ScriptedTool {
+    /// Says of the approval what goes without saying.
+    pub(super) fn complete(&mut self) {
+        let Some(approval) = &mut self.approval else { return };
+        let options = approval.options.iter();
+        approval.allows.get_or_insert_with(|| {
+            options.filter(|option| option.to_lowercase().starts_with("allow")).cloned().collect()
+        });
+        approval.context.get_or_insert_with(|| {
+            let own = [("tool", &self.name), ("operation", &self.operation)];
+            let own = own.map(|(key, text)| (key.to_owned(), Value::from(text.as_str())));
+            own.into_iter().chain(self.input.clone()).collect()
+        });
+    }
 }
 
 /// The JSON Schema (draft-07) of scripts, for completion and checking in editors.
 pub fn schema() -> Value {
-    format::schema(
-        super::shape::FILE,
-        "a script of an agent",
-        "What `wirecert mock amplifier-server --script` has its agent do.",
-    )
+    format::schema::<Script>("a script of an agent", "What `wirecert mock amplifier-server --script` has its agent do.")
 }
 
 /// What a server has where nothing else is said. See [`PROMPTS`] and [`KEYS`].
@@ -224,33 +396,4 @@ pub fn example() -> &'static Script {
         Script::parse(&source).unwrap_or_default()
     });
     &EXAMPLE
-}
-
-impl Script {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// All that is wrong, each with its place.
-    pub fn parse(source: &Source) -> Result<Self, Vec<Diagnostic>> {
-        super::read::read(source)
-    }
-
-    /// Reads a script from JSON, which need not say its version.
-    ///
-    /// # Errors
-    /// All that is wrong, in one line.
-    pub fn from_json(script: &Value) -> Result<Self, String> {
-        let Value::Object(members) = script else { return Err("a script is an object".to_owned()) };
-        let mut members_with_version = Map::new();
-        members_with_version.insert("wirecert".to_owned(), json!(1));
-        members_with_version.extend(members.clone());
-        // JSON is YAML.
-        let source = Source::new("script", Value::Object(members_with_version).to_string());
-        Self::parse(&source).map_err(|faults| format::in_a_line(&faults))
-    }
-
-    /// The case that fits a prompt; none where none does.
-    pub fn case(&self, prompt: &str) -> Option<usize> {
-        self.cases.iter().position(|case| case.prompt.as_ref().is_none_or(|regex| regex.is_match(prompt)))
-    }
 }

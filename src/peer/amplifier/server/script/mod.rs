@@ -7,11 +7,11 @@
 
 mod definition;
 mod read;
-mod shape;
+mod sent;
 #[cfg(test)]
 mod tests;
 
 pub use definition::{
-    AgentStep, ApiKeys, ApprovalSpec, EFFECT_FILE, EFFECT_TEXT, FileEffect, KEYS, PROMPTS, PromptCase, SayStep, Script,
-    ScriptedAct, ScriptedError, ScriptedTool, example, schema,
+    AgentStep, ApiKeys, ApprovalOutcome, ApprovalSpec, DefaultDecision, EFFECT_FILE, EFFECT_TEXT, FileEffect, KEYS,
+    PROMPTS, PromptCase, SayStep, Script, ScriptedAct, ScriptedError, ScriptedTool, example, schema,
 };

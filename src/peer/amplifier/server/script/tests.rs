@@ -22,7 +22,7 @@ fn the_example_can_be_read_and_knows_every_prompt_and_key() {
     for (key, prompt) in PROMPTS {
         let case = script.case(prompt).unwrap();
         assert!(case < last, "{key}");
-        let refused = script.cases[case].refuse.as_ref().map(|failure| failure.code.as_str());
+        let refused = script.cases[case].refuse().map(|failure| failure.code.as_str());
         assert_eq!(refused, key.starts_with(char::is_uppercase).then_some(*key), "{key}");
     }
     assert_eq!(script.case("anything"), Some(last));
@@ -30,7 +30,7 @@ fn the_example_can_be_read_and_knows_every_prompt_and_key() {
     assert_eq!((&script.keys.invalid, &script.keys.unauthorized), (&vec![key("bad")], &vec![key("unauthorized")]));
     let effect = FileEffect { file: EFFECT_FILE.to_owned(), text: EFFECT_TEXT.to_owned() };
     for prompt in ["approval", "approval_timeout", "approval_default_allow"] {
-        let ScriptedAct::Tool(tool) = &script.cases[script.case(prompt).unwrap()].steps[0].act else {
+        let ScriptedAct::Tool(tool) = &script.cases[script.case(prompt).unwrap()].steps()[0].act else {
             panic!("{prompt}")
         };
         assert_eq!(tool.effect.as_ref(), Some(&effect));
@@ -79,10 +79,10 @@ fn a_script_says_what_is_done_for_which_prompt() {
     )
     .unwrap();
     assert_eq!((script.case("fix it"), script.case("x")), (Some(0), Some(1)));
-    assert_eq!(script.cases[0].tokens, (Some(7), None));
-    let AgentStep { after, only, act } = &script.cases[0].steps[1];
-    assert_eq!((after.as_millis(), only), (10, &Some(false)));
-    assert!(matches!(act, ScriptedAct::Wait(time) if time.as_secs() == 1));
+    assert_eq!((script.cases[0].tokens.input, script.cases[0].tokens.output), (Some(7), None));
+    let AgentStep { after, only, act } = &script.cases[0].steps()[1];
+    assert_eq!((after.0.as_millis(), only), (10, &Some(ApprovalOutcome::Denied)));
+    assert!(matches!(act, ScriptedAct::Wait(time) if time.0.as_secs() == 1));
     assert!(!script.profiles.is_empty(), "those of the example");
 }
 
@@ -111,5 +111,5 @@ fn json_is_a_script_too() {
     let script = Script::from_json(&json!({"prompts": [{"do": [{"say": "a"}]}]})).unwrap();
     assert_eq!(script.case("x"), Some(0));
     let wrong = Script::from_json(&json!({"prompts": [{"do": [{"say": 1}]}]})).unwrap_err();
-    assert!(wrong.starts_with("`say` is a number (expected a text, or a map"), "{wrong}");
+    assert!(wrong.starts_with("`say` is a number (expected a string, or a map"), "{wrong}");
 }

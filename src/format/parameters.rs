@@ -1,4 +1,4 @@
-//! JSON values held against a [`Shape`], without a file and so without places: parameters with their variables replaced.
+//! Parameters with their variables replaced, held against a [`Shape`]: without a file, and so without places ([`variant`]).
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -28,7 +28,9 @@ fn check(shape: &Shape, what: &str, owner: &str, value: &Value) -> Result<(), St
         (Shape::Integer { min, max }, _) if value.as_i64().is_none_or(|number| !(*min..=*max).contains(&number)) => {
             refuse(&format!("a whole number from {min} to {max}"))
         }
-        (Shape::Choice(words) | Shape::Described(_, words), Value::String(word)) if !words.contains(&word.as_str()) => {
+        (Shape::Choice(words) | Shape::Name(_, words) | Shape::Described(_, words), Value::String(word))
+            if !words.contains(&word.as_str()) =>
+        {
             refuse(&format!("one of {}", words.join(", ")))
         }
         (Shape::Object(fields, group), Value::Object(map)) => {
