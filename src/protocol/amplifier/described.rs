@@ -41,6 +41,8 @@ pub struct Prompts {
     pub status: Option<String>,
     /// One that tells of diagnostics, and clears some.
     pub diagnostics: Option<String>,
+    /// One that is accepted, and fails while it is worked on.
+    pub failure: Option<String>,
     #[serde(flatten)]
     pub failures: Failures,
 }

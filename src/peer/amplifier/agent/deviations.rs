@@ -98,6 +98,7 @@ pub enum Switch {
     RawQuery,
     EncodesColon,
     SendsRefusedPromptsAgain,
+    SendsRefusedPostsAgain,
     DecidesTwice,
     DecidesAlone,
     KeyInHeaders,

@@ -129,8 +129,11 @@ impl RequestClient {
         if self.deviations.any(|effect| matches!(effect, AmplifierClientEffect::Hangs(hangs) if hangs(&response))) {
             std::future::pending::<()>().await;
         }
-        let refused = route.call == "submitPrompt" && response.status >= 400;
-        if refused && self.deviations.has(Switch::SendsRefusedPromptsAgain) {
+        let again = match route.call {
+            "submitPrompt" => response.status >= 400 && self.deviations.has(Switch::SendsRefusedPromptsAgain),
+            _ => response.status == 429 && self.deviations.has(Switch::SendsRefusedPostsAgain),
+        };
+        if again && request.method == "POST" {
             let response = self.exchange(route.call, &request).await?;
             return self.interpret(&response);
         }

@@ -40,6 +40,14 @@ pub enum Switch {
     AnswersLate,
     /// A prompt for a session that works is accepted, and forgotten.
     AcceptsBusy,
+    /// A prompt that comes at the same time as another one is accepted, and forgotten.
+    AcceptsAtOnce,
+    /// The messages of all sessions are counted.
+    CountsAll,
+    /// Only the tokens of the last prompt are counted.
+    CountsLast,
+    /// A session that waits for a decision is listed as one that works.
+    FiltersTogether,
     /// A prompt that is refused ends the one in progress.
     BusyReplaces,
     /// A prompt by WebSocket that is refused ends the current one.

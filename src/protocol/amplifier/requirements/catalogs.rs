@@ -140,6 +140,9 @@ const HEALTH: Table = table! { "health", Server, None;
     "uptime-grows": Should doc("Health Check") =>
         "The `uptime_seconds` of a server never become less."
         "";
+    "uptime-rate": Should doc("Health Check") =>
+        "The `uptime_seconds` of a server grow by one with each second."
+        "";
     "active-sessions": Must doc("Health Check") =>
         "The answer has an `active_sessions`, which is a whole number and not negative."
         "";

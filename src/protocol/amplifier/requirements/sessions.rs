@@ -107,6 +107,9 @@ const STATUS: Table = table! { "status", Server, None;
     "last-activity-after": Should doc("Get Session Status") =>
         "The `last_activity` of a session is not before its `created_at`."
         "";
+    "last-activity-moves": Should doc("Get Session Status") =>
+        "The `last_activity` of a session is not before its last prompt."
+        "";
     "message-count": Must doc("Get Session Status") =>
         "The answer has a `message_count`, which is a whole number and not negative."
         "";
@@ -118,6 +121,15 @@ const STATUS: Table = table! { "status", Server, None;
         "";
     "token-usage-grows": Should doc("Get Session Status") =>
         "The `token_usage` of a session never becomes less."
+        "";
+    "counts-own": Should doc("Get Session Status") =>
+        "The `message_count` and the `token_usage` of a session are its own: what another one does is not counted."
+        "";
+    "failed": Must doc("Get Session Status") =>
+        "A session whose prompt has failed works on nothing and waits for nothing: it is `error`, `idle` or `stopped`."
+        "";
+    "token-usage-added": Should doc("Get Session Status") =>
+        "The `token_usage` of a session has grown with each prompt that is complete."
         "";
     "pending-approval": Must doc("Get Session Status") =>
         "The answer has a `pending_approval`, which is null where no approval is pending."
@@ -200,6 +212,12 @@ const LIST: Table = table! { "list", Server, None;
     "created-at": Must doc("List Sessions") =>
         "Each session in the list has a `created_at` with an offset from UTC."
         "";
+    "profile-same": Must doc("List Sessions") =>
+        "Each session in the list has the `profile` with which it was created."
+        "";
+    "created-at-same": Should doc("List Sessions") =>
+        "Each session in the list has the `created_at` with which it was created."
+        "";
     "unique": Must doc("List Sessions") =>
         "No session is in the list twice."
         "";
@@ -223,6 +241,9 @@ const LIST: Table = table! { "list", Server, None;
         "";
     "limit-default": Must doc("List Sessions") =>
         "Without `limit` the list has no more than 50 sessions."
+        "";
+    "limit-reached": Must doc("List Sessions") =>
+        "Where more sessions are active than the limit allows, the list has as many as it allows."
         "";
     "limit-invalid": Must doc("Error Codes") =>
         "A `limit` that is no integer is refused with the status 400."

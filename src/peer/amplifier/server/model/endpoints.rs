@@ -80,8 +80,11 @@ impl Model {
         {
             return Err(Refusal::invalid(format!("`status` must be one of {}", STATUSES.join(", "))));
         }
-        let wanted =
-            |session: &&Session| !session.hidden && status.is_none_or(|status| session.status.name() == status);
+        let together = status == Some("processing") && self.deviations.has(Switch::FiltersTogether);
+        let fits = |session: &Session| status.is_none_or(|status| session.status.name() == status);
+        let wanted = |session: &&Session| {
+            !session.hidden && (fits(session) || together && session.status == Status::AwaitingApproval)
+        };
         let mut all: Vec<&Session> = self.sessions.values().filter(wanted).collect();
         if self.deviations.has(Switch::ListsLate) || (status.is_some() && self.deviations.has(Switch::FiltersTooMuch)) {
             all.pop();
@@ -148,7 +151,8 @@ impl Model {
         }
         let data = json!({"request_id": request_id, "prompt": prompt});
         if session.is_busy() || busy_elsewhere.is_some() {
-            if self.deviations.has(Switch::AcceptsBusy) {
+            let at_once = now.saturating_sub(session.active) < Duration::from_millis(20);
+            if self.deviations.has(Switch::AcceptsBusy) || at_once && self.deviations.has(Switch::AcceptsAtOnce) {
                 return Ok(accepted_reply(&request_id));
             }
             if self.deviations.has(Switch::BusyReplaces) {

@@ -151,6 +151,9 @@ impl Model {
                 if self.deviations.has(Switch::LeaksInStatus) {
                     body["credentials"] = json!({"anthropic_api_key": session.key});
                 }
+                if self.deviations.has(Switch::CountsAll) {
+                    body["message_count"] = self.prompts.into();
+                }
                 Ok(Reply::new(200, body))
             }
             Endpoint::DeleteSession => {

@@ -312,6 +312,9 @@ pub fn end_early(session: &mut Session, emitter: &EventEmitter<'_>) {
     if emitter.deviations.has(Switch::NeverCompletes) {
         return;
     }
+    if emitter.deviations.has(Switch::CountsLast) {
+        session.tokens = (0, 0);
+    }
     let tokens = add_tokens(session, &work);
     session.status = Status::Idle;
     session.messages += 1;
