@@ -156,6 +156,7 @@ pub const SERVER: Attribution = Attribution {
         ("create/profile", &["create/profile-unknown"]),
         ("errors/approval-timeout", &["errors/code-known"]),
         ("status/profile", &["create/profile"]),
+        ("list/profile-same", &["create/profile"]),
         ("life/session-start-profile", &["create/profile"]),
         ("status/session-id", &["status/not-found"]),
         ("status/created-at-same", &["status/not-found"]),
@@ -173,6 +174,7 @@ pub const SERVER: Attribution = Attribution {
         ("list/limit", &["list/unique"]),
         ("list/limit-default", &["list/unique"]),
         ("list/total", &["list/unique"]),
+        ("list/total-count", &["list/limit-reached"]),
         ("profiles/detail-same", &["profiles/name-unique", "profiles/description", "profiles/extends"]),
         // What never existed, and what was stopped.
         ("stop/prompt-refused", &["prompt/not-found"]),

@@ -343,6 +343,8 @@ pub struct Prompts {
     pub status: Option<Text>,
     /// One that reports diagnostics, and clears some.
     pub diagnostics: Option<Text>,
+    /// One that is accepted, and fails while it is worked on.
+    pub failure: Option<Text>,
     #[serde(flatten)]
     pub failures: Failures,
 }

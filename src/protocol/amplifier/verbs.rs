@@ -97,7 +97,7 @@ pub struct Generated {
     #[schemars(extend("enum" = provoked(), "x-wirecert-described" = "prompts"))]
     pub provokes: Option<String>,
     /// Has as its `decision` an option of the approval that was last required in the session: one that allows or denies, one
-    /// that allows but in another case, or one by its place.
+    /// that allows but in another case, with blanks around it or without its last character, or one by its place.
     pub decides: Option<Decision>,
 }
 
@@ -113,6 +113,8 @@ pub enum Decision {
     Allow,
     Deny,
     Miscased,
+    Padded,
+    Beginning,
     First,
     Second,
     Third,

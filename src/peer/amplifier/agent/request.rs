@@ -33,6 +33,8 @@ pub enum RequestSwitch {
     EncodesColon,
     /// A prompt that was refused is posted again.
     SendsRefusedPromptsAgain,
+    /// A session or a decision that was refused for now is posted again.
+    SendsRefusedPostsAgain,
     /// The API key goes with every request.
     KeyInHeaders,
     /// The API key of a session is printed.
@@ -146,8 +148,11 @@ impl RequestClient {
         if self.deviations.any(|effect| matches!(effect, AmplifierClientEffect::Hangs(hangs) if hangs(&response))) {
             std::future::pending::<()>().await;
         }
-        let refused = route.call == "submitPrompt" && response.status >= 400;
-        if refused && self.deviations.has(RequestSwitch::SendsRefusedPromptsAgain) {
+        let again = match route.call {
+            "submitPrompt" => response.status >= 400 && self.deviations.has(RequestSwitch::SendsRefusedPromptsAgain),
+            _ => response.status == 429 && self.deviations.has(RequestSwitch::SendsRefusedPostsAgain),
+        };
+        if again && request.method == "POST" {
             let response = self.exchange(route.call, &request).await?;
             return self.interpret(&response);
         }

@@ -278,6 +278,15 @@ fn choose(options: &[String], how: Decision, described: &Described) -> Option<St
             let cases = [allow.to_lowercase(), allow.to_uppercase(), swapped(&allow)];
             cases.into_iter().find(|other| !options.contains(other))
         }
+        Decision::Padded => {
+            let padded = format!(" {} ", matching_option(options, described, "approval.allow", ALLOW)?);
+            (!options.contains(&padded)).then_some(padded)
+        }
+        Decision::Beginning => {
+            let mut beginning = matching_option(options, described, "approval.allow", ALLOW)?;
+            beginning.pop();
+            (!beginning.trim().is_empty() && !options.contains(&beginning)).then_some(beginning)
+        }
         Decision::First => nth(0),
         Decision::Second => nth(1),
         Decision::Third => nth(2),
@@ -327,6 +336,9 @@ mod tests {
         assert_eq!(choose(&["Allow always", "No, never"], "deny").as_deref(), Some("No, never"));
         assert_eq!(choose(&["allow", "deny"], "miscased").as_deref(), Some("ALLOW"));
         assert_eq!(choose(&["Allow", "allow", "ALLOW", "aLLOW"], "miscased"), None);
+        assert_eq!(choose(&["Allow", "Deny"], "padded").as_deref(), Some(" Allow "));
+        assert_eq!(choose(&["Allow", "Deny"], "beginning").as_deref(), Some("Allo"));
+        assert_eq!(choose(&["Allow", "Allo"], "beginning"), None);
         assert_eq!(choose(&["a", "b"], "second").as_deref(), Some("b"));
         assert_eq!(choose(&["a", "b"], "third"), None);
     }

@@ -198,6 +198,8 @@ pub const HEALTH: ObjectType = object! { "health", Server, None;
         "The response has a number `uptime_seconds`, which is not negative." "";
     + "uptime-grows" Should doc("Health Check"),
         "The `uptime_seconds` of a server never become less." "";
+    + "uptime-rate" Should doc("Health Check"),
+        "The `uptime_seconds` of a server grow by one with each second." "";
     Always "active_sessions" COUNT => "active-sessions" Must doc("Health Check"),
         "The response has an `active_sessions`, which is a whole number and not negative." "";
 };

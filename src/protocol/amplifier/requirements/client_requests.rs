@@ -136,6 +136,9 @@ const QUERIES: Table = table! { "list", Client, Some("lists");
     "client-limit": Must doc("List Sessions") =>
         "A `limit`, where it is sent, is an integer."
         "";
+    "client-no-limit": Should doc("List Sessions") =>
+        "Where the caller gives no `limit`, none is sent that is less than the default of 50."
+        "";
     "client-collection": Must doc("List Profiles") =>
         "The `collection` that the caller gave is sent as a query parameter, encoded where it has to be."
         "";
@@ -287,5 +290,8 @@ const ERRORS: Table = table! { "errors", Client, None;
         "Proxies and frameworks answer as they like.";
     "client-no-blind-retry": Should own("Errors") =>
         "A prompt that was refused is not sent again by itself."
+        "";
+    "client-no-post-again": Should semantics("9.2.2") =>
+        "A session or a decision that was refused, and a prompt whose answer was cut, is not sent again by itself."
         "";
 };

@@ -93,6 +93,18 @@ const STATUS: Table = table! { "status", Server, None;
 };
 
 const STATUS_BEHAVIOUR: Table = table! { "status", Server, None;
+    "last-activity-moves": Should doc("Get Session Status") =>
+        "The `last_activity` of a session is not before its last prompt."
+        "";
+    "counts-own": Should doc("Get Session Status") =>
+        "The `message_count` and the `token_usage` of a session are its own: what another one does is not counted."
+        "";
+    "token-usage-added": Should doc("Get Session Status") =>
+        "The `token_usage` of a session has grown with each prompt that is complete."
+        "";
+    "failed": Must doc("Get Session Status") =>
+        "A session whose prompt has failed works on nothing and waits for nothing: it is `error`, `idle` or `stopped`."
+        "";
     "idle": Must doc("Get Session Status") =>
         "A session that can take a prompt is `idle`, once it was created, and again when a prompt is complete."
         "";
@@ -150,6 +162,15 @@ const LIST: Table = table! { "list", Server, None;
 };
 
 const LIST_BEHAVIOUR: Table = table! { "list", Server, None;
+    "profile-same": Must doc("List Sessions") =>
+        "Each session in the list has the `profile` with which it was created."
+        "";
+    "created-at-same": Should doc("List Sessions") =>
+        "Each session in the list has the `created_at` with which it was created."
+        "";
+    "limit-reached": Must doc("List Sessions") =>
+        "Where more sessions are active than the limit allows, the list has as many as it allows."
+        "";
     "unique": Must doc("List Sessions") =>
         "No session is in the list twice."
         "";
@@ -173,6 +194,9 @@ const LIST_BEHAVIOUR: Table = table! { "list", Server, None;
         "";
     "limit-default": Must doc("List Sessions") =>
         "Without `limit` the list has no more than 50 sessions."
+        "";
+    "limit-reached": Must doc("List Sessions") =>
+        "Where more sessions are active than the limit allows, the list has as many as it allows."
         "";
     "limit-invalid": Must doc("Error Codes") =>
         "A `limit` that is no integer is refused with the status 400."

@@ -66,6 +66,9 @@ const TOOLS: Table = table! { "life", Server, Some("tools");
     "tool-started": Should doc("Tool Execution") =>
         "`tool:post` and `tool:error` come after a `tool:pre` with the same `tool_name` and `operation`."
         "";
+    "tool-failed": Should doc("Tool Execution") =>
+        "A tool whose output says that it failed is not reported as a success."
+        "";
     "tool-ended": Should doc("Tool Execution") =>
         "Every `tool:pre` is followed by one `tool:post` or `tool:error` before the prompt is complete, unless it was denied."
         "";
@@ -90,6 +93,9 @@ const APPROVALS: Table = table! { "life", Server, Some("approval");
     "approval-offered": Should doc("Approval Flow") =>
         "The `decision` that is reported is one of the options, or the default."
         "";
+    "approval-action": Should doc("Approval Flow") =>
+        "What the `context` of an approval shows is what runs when it is granted."
+        "Whoever decides sees nothing else of it.";
     "approval-timed-out": Should doc("Approval Flow") =>
         "When the time is up, the approval is reported as granted or denied, by its `default`."
         "";
@@ -104,6 +110,9 @@ const SESSION: Table = table! { "life", Server, None;
         "";
     "session-end": Should doc("Session Lifecycle") =>
         "A session that is stopped is reported by `session:end`, once."
+        "";
+    "session-end-usage": Should doc("Session Lifecycle") =>
+        "The `token_usage` of `session:end` is no less than the status had before."
         "";
     "session-end-last": Should doc("Session Lifecycle") =>
         "No event of a session comes after `session:end`."

@@ -12,12 +12,17 @@ use crate::protocol::amplifier::members::BodyObject;
 const UNEXPLAINED_GRANT: &str =
     "An approval was granted without a decision in the trace; who else decides is not known";
 
+/// So many tools of a prompt are remembered at most, and nothing is said of those of a prompt with more.
+const MAX_BEGUN: usize = 64;
+
 /// Approvals of one stream, and what was denied in the current prompt.
 #[derive(Default)]
 pub struct StreamApprovals {
     approvals: Vec<Approval>,
     /// Tools that have begun and not ended, by name and operation.
     running: Vec<(String, String)>,
+    /// Those that have begun in the current prompt, with their input.
+    begun: Vec<((String, String), Value)>,
     denials: usize,
 }
 
@@ -36,6 +41,8 @@ struct Approval {
     context: Value,
     /// Whether the action had begun when the approval was required.
     started: bool,
+    /// Whether it was granted in the current prompt.
+    granted: bool,
     /// Whether it has begun once more after it was denied.
     started_again: bool,
 }
@@ -137,6 +144,7 @@ impl StreamApprovals {
             return;
         }
         approval.state = if name == "approval:granted" { ApprovalState::Granted } else { ApprovalState::Denied };
+        approval.granted = approval.state == ApprovalState::Granted;
         if let Some(due) = approval.default_was_due(t, session.as_deref()) {
             let fault = ViolationDetail::new("an approval whose time was up is not reported as its `default` has it");
             let fault = fault.expected(approval.default.clone()).actual(name);
@@ -231,6 +239,8 @@ impl StreamApprovals {
                     ApprovalState::Granted | ApprovalState::Over => {}
                 }
             }
+            let input = data.members.get("input").cloned().unwrap_or_default();
+            remember(&mut self.begun, (action.clone(), input));
             remember(&mut self.running, action);
             return;
         }
@@ -260,6 +270,23 @@ impl StreamApprovals {
         }
     }
 
+    /// Judges whether what was granted is what has begun, where both have members of the same names. What the paths
+    /// begin with is free: one may be relative, or lead through a link.
+    fn judge_shown(&mut self, complete: bool, ctx: &mut RuleContext<'_>) {
+        let begun = std::mem::take(&mut self.begun);
+        let granted = self.approvals.iter().filter(|approval| approval.granted && complete && begun.len() < MAX_BEGUN);
+        for approval in granted {
+            let of = begun.iter().filter(|(action, _)| Some(action) == approval.action.as_ref());
+            let inputs: Vec<&Value> = of.map(|(_, input)| input).collect();
+            let other = !inputs.is_empty() && inputs.iter().all(|input| is_other_path(&approval.context, input));
+            let fault = ViolationDetail::new("something else is done than the approval shows").at("/data/input/path");
+            let path = |of: &Value| of.get("path").cloned().unwrap_or_default();
+            let fault = || fault.expected(path(&approval.context)).actual(inputs.first().map(|input| path(input)));
+            ctx.check("life/approval-action", other.then(fault));
+        }
+        self.approvals.iter_mut().for_each(|approval| approval.granted = false);
+    }
+
     /// A prompt is complete. Gives how many approvals were denied in it, or may have been without an event.
     /// `t`: the time of the event, in microseconds.
     pub fn completed(&mut self, complete: bool, t: u64, ctx: &mut RuleContext<'_>) -> usize {
@@ -271,6 +298,7 @@ impl StreamApprovals {
                 None => ctx.check("life/approval-resolved", open.map(fault)),
             }
         }
+        self.judge_shown(complete, ctx);
         let unreported = self.approvals.iter().filter(|approval| approval.state == ApprovalState::Pending).count();
         for approval in &mut self.approvals {
             if approval.state == ApprovalState::Denied && approval.action.is_some() {
@@ -301,6 +329,7 @@ fn new_approval(id: String) -> Approval {
         action: None,
         context: Value::Null,
         started: false,
+        granted: false,
         started_again: false,
     }
 }
@@ -316,6 +345,12 @@ fn is_same_action(context: &Value, input: &Value) -> bool {
         }
     }
     any
+}
+
+/// Whether a tool has another file than the context of an approval shows.
+fn is_other_path(context: &Value, input: &Value) -> bool {
+    let last = |of: &Value| Some(of.get("path")?.as_str()?.rsplit(['/', '\\']).next()?.to_owned());
+    matches!((last(context), last(input)), (Some(shown), Some(actual)) if shown != actual)
 }
 
 /// Judges the decision of an event.

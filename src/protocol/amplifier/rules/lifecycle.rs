@@ -265,7 +265,7 @@ impl StreamLifecycle {
                         ViolationDetail::new("the deltas of the thinking do not join to it").at("/data/thinking");
                     ctx.check(
                         "life/thinking-joins",
-                        (without_whitespace(&deltas) != without_whitespace(complete)).then(|| fault.actual(complete)),
+                        (deltas.trim() != complete.trim()).then(|| fault.actual(complete)),
                     );
                 }
             }
@@ -374,24 +374,15 @@ fn append_delta(text: &mut String, delta: Option<&str>) -> bool {
     room
 }
 
-/// Whether the text of all blocks, or of the last ones, is the response. White space between blocks is free.
+/// Whether the text of all blocks, or of the last ones, is the response. White space around blocks is free.
 fn joins(blocks: &[ContentBlock], response: &str) -> bool {
-    let texts: Vec<String> =
-        blocks.iter().filter(|block| block.is_text).map(|block| without_whitespace(&block.text)).collect();
-    let mut rest = without_whitespace(response);
-    for text in texts.iter().rev() {
-        if !rest.ends_with(text.as_str()) {
-            return false;
-        }
-        rest.truncate(rest.len() - text.len());
+    let mut rest = response.trim();
+    for block in blocks.iter().filter(|block| block.is_text).rev() {
+        let Some(before) = rest.strip_suffix(block.text.trim()) else { return false };
+        rest = before.trim_end();
         if rest.is_empty() {
             return true;
         }
     }
     rest.is_empty()
-}
-
-/// A text without its white space.
-fn without_whitespace(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace()).collect()
 }

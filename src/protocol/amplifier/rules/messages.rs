@@ -100,6 +100,13 @@ fn judge_session_list(route: &Route, body: BodyObject<'_>, ctx: &mut RuleContext
     let fault =
         ViolationDetail::new("the list is longer than its limit").at("/sessions").expected(limit).actual(list.len());
     ctx.check(short, (list.len() > limit).then_some(fault));
+    // What is not full has all that the filter allows; a server may have a limit of its own above the default.
+    let filtered = route.param("status").is_some() && list.len() < limit.min(50);
+    let total = body.members.get("total").and_then(Value::as_u64).filter(|_| filtered);
+    let fault =
+        ViolationDetail::new("`total` is more than what the filter allows, all of which the list has").at("/total");
+    let more = total.filter(|total| *total as usize > list.len());
+    ctx.check("list/total-count", more.map(|total| fault.expected(list.len()).actual(total)));
 }
 
 /// Judges the entries of a list that can be filtered by collection.

@@ -17,6 +17,9 @@ const MAX_REMEMBERED: usize = 64;
 /// How many request ids of events are remembered of a session.
 const MAX_REPORTED: usize = 1000;
 
+/// Microseconds by which times of a server and of a trace may disagree.
+const INEXACT: i64 = 100_000;
+
 /// Keys shorter than this are not looked for: they may come up by chance.
 const MIN_KEY: usize = 8;
 
@@ -26,8 +29,8 @@ pub struct Sessions {
     all: HashMap<String, TracedSession>,
     /// The API keys that servers were given.
     pub keys: Vec<String>,
-    /// The last uptime that the server reported, and the event.
-    uptime: Option<(u64, f64)>,
+    /// The last uptime that the server reported, the event, and when the request was sent and answered.
+    uptime: Option<(u64, f64, [u64; 2])>,
     /// The request ids that were given.
     requests: HashSet<String>,
     /// Whether nobody but the client in the trace knows of sessions that it created: where a server is the subject, it
@@ -40,6 +43,8 @@ pub struct Sessions {
 pub struct TracedSession {
     profile: Option<String>,
     created_at: Option<i64>,
+    /// When the response to its creation was whole.
+    known: u64,
     /// Whether a client requested to stop it.
     pub stop_requested: bool,
     /// The event with which it was known to be stopped, and its time.
@@ -117,6 +122,37 @@ impl TracedSession {
         self.reported_ids.len() < MAX_REPORTED && !self.reported_ids.contains(request)
     }
 
+    /// Judges what a status or a list says of it by what its creation said, at a place.
+    fn judge_same(&self, shown: &Value, shorts: [&str; 2], place: &str, ctx: &mut RuleContext<'_>) {
+        let text = |key: &str| shown.get(key).and_then(Value::as_str);
+        if let (Some(wanted), Some(actual)) = (&self.profile, text("profile")) {
+            let fault = ViolationDetail::new("a session has another profile than before")
+                .at(format!("{place}/profile"))
+                .expected(wanted.clone());
+            ctx.check(shorts[0], (wanted != actual).then(|| fault.actual(actual)));
+        }
+        if let (Some(wanted), Some(actual)) = (self.created_at, text("created_at").and_then(members::moment)) {
+            // Digits behind the second may be left out.
+            let other = wanted.abs_diff(actual) >= 1_000_000;
+            let fault = ViolationDetail::new("a session has another `created_at` than before")
+                .at(format!("{place}/created_at"));
+            ctx.check(shorts[1], other.then(|| fault.actual(text("created_at"))));
+        }
+    }
+
+    /// Judges the `last_activity` of a session that is done with its last prompt. The server's clock is compared with
+    /// itself: since its creation at least the time has passed that the client has seen pass.
+    fn judge_activity(&self, active: &str, before: u64, ctx: &mut RuleContext<'_>) {
+        let (Some(created), Some(moment)) = (self.created_at, members::moment(active)) else { return };
+        let Some(accepted) = self.requests.last().filter(|accepted| accepted.posted < before) else { return };
+        let Some((posted, ..)) = self.prompts.iter().find(|(_, index, _)| *index == accepted.posted) else { return };
+        let passed = i64::try_from(posted.saturating_sub(self.known)).unwrap_or(0);
+        let inexact = if active.contains('.') { INEXACT } else { 1_000_000 + INEXACT };
+        let fault =
+            ViolationDetail::new("the `last_activity` of a session is before its last prompt").at("/last_activity");
+        ctx.check("status/last-activity-moves", (moment < created + passed - inexact).then(|| fault.actual(active)));
+    }
+
     /// The profile with which it was created.
     pub fn profile(&self) -> Option<&str> {
         self.profile.as_deref()
@@ -182,7 +218,7 @@ impl Sessions {
     ) {
         let text = |key: &str| body.get(key).and_then(Value::as_str);
         match route.endpoint {
-            Endpoint::CreateSession => self.created(body, ctx),
+            Endpoint::CreateSession => self.created(exchange, body, ctx),
             Endpoint::SubmitPrompt => {
                 let id = route.name.as_deref().unwrap_or_default();
                 self.judge_gone(
@@ -223,6 +259,11 @@ impl Sessions {
             }
             Endpoint::ListSessions => {
                 for entry in body.get("sessions").and_then(Value::as_array).into_iter().flatten() {
+                    if let Some(session) =
+                        entry.get("session_id").and_then(Value::as_str).and_then(|id| self.all.get(id))
+                    {
+                        session.judge_same(entry, ["list/profile-same", "list/created-at-same"], "/sessions", ctx);
+                    }
                     let (Some(id), Some(status)) = (entry.get("session_id"), entry.get("status")) else { continue };
                     let Some(id) = id.as_str().filter(|_| status != "stopped") else { continue };
                     self.judge_gone(id, exchange, "list/stopped", "a session that was stopped is in the list", ctx);
@@ -230,11 +271,20 @@ impl Sessions {
             }
             Endpoint::Health => {
                 let Some(uptime) = body.get("uptime_seconds").and_then(Value::as_f64) else { return };
-                if let Some((_, before)) = self.uptime.filter(|(index, _)| *index < exchange.index) {
+                let times = [exchange.sent.unwrap_or(exchange.touched), exchange.answered];
+                if let Some((_, before, then)) = self.uptime.filter(|(index, ..)| *index < exchange.index) {
                     let fault = ViolationDetail::new("the uptime has become less").at("/uptime_seconds").actual(uptime);
                     ctx.check("health/uptime-grows", (uptime < before).then(|| fault.expected(before)));
+                    // Whole seconds may be rounded.
+                    let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e6;
+                    let (least, most) = (seconds(then[1], times[0]) - 2.0, seconds(then[0], times[1]) + 2.0);
+                    let grown = uptime - before;
+                    let fault =
+                        ViolationDetail::new("the uptime grows otherwise than time passes").at("/uptime_seconds");
+                    let fault = || fault.expected(format!("{least:.1} to {most:.1} more")).actual(grown);
+                    ctx.check("health/uptime-rate", (grown > most || (0.0..least).contains(&grown)).then(fault));
                 }
-                self.uptime = Some((ctx.index, uptime));
+                self.uptime = Some((ctx.index, uptime, times));
             }
             _ => {}
         }
@@ -249,7 +299,7 @@ impl Sessions {
         }
     }
 
-    fn created(&mut self, body: &Map<String, Value>, ctx: &mut RuleContext<'_>) {
+    fn created(&mut self, exchange: &Exchange, body: &Map<String, Value>, ctx: &mut RuleContext<'_>) {
         let text = |key: &str| body.get(key).and_then(Value::as_str);
         let Some(id) = text("session_id").filter(|id| !id.is_empty()) else { return };
         let fault = ViolationDetail::new("two sessions have the same `session_id`").at("/session_id").actual(id);
@@ -257,7 +307,8 @@ impl Sessions {
         if self.all.len() < MAX_SESSIONS {
             let profile = text("profile").map(str::to_owned);
             let created_at = text("created_at").and_then(members::moment);
-            let fresh = TracedSession { profile, created_at, exclusive: self.exclusive, ..TracedSession::default() };
+            let (known, exclusive) = (exchange.answered, self.exclusive);
+            let fresh = TracedSession { profile, created_at, known, exclusive, ..TracedSession::default() };
             self.all.insert(id.to_owned(), fresh);
         }
     }
@@ -281,17 +332,9 @@ impl Sessions {
             self.judge_gone(id, exchange, "stop/gone", "a session that was stopped is shown as if it were not", ctx);
         }
         let Some(session) = self.all.get_mut(id) else { return };
-        if let (Some(wanted), Some(actual)) = (&session.profile, text("profile")) {
-            let fault = ViolationDetail::new("a session has another profile than before")
-                .at("/profile")
-                .expected(wanted.clone());
-            ctx.check("status/profile", (wanted != actual).then(|| fault.actual(actual)));
-        }
-        if let (Some(wanted), Some(actual)) = (session.created_at, moment("created_at")) {
-            // Digits behind the second may be left out.
-            let other = wanted.abs_diff(actual) >= 1_000_000;
-            let fault = ViolationDetail::new("a session has another `created_at` than before").at("/created_at");
-            ctx.check("status/created-at-same", other.then(|| fault.actual(text("created_at"))));
+        session.judge_same(&body.clone().into(), ["status/profile", "status/created-at-same"], "", ctx);
+        if text("status") == Some("idle") {
+            session.judge_activity(text("last_activity").unwrap_or_default(), exchange.index, ctx);
         }
         let tokens = |key: &str| body.get("token_usage")?.get(key)?.as_u64();
         if let (Some(input), Some(output)) = (tokens("input_tokens"), tokens("output_tokens")) {

@@ -114,6 +114,10 @@ pub const REQUESTS: &[FlawRow<AmplifierClientEffect>] = &[
     AmplifierClientEffect::Params("listSessions", |params| {
         params["limit"] = format!("{}.0", params.get("limit").and_then(Value::as_i64).unwrap_or(50)).into();
     })),
+    flaw!("limit-of-ten" "list/client-no-limit" "Where nobody gives a limit, ten sessions are asked for."
+    AmplifierClientEffect::Params("listSessions", |params| if params.get("limit").is_none() {
+        params["limit"] = 10.into();
+    })),
     flaw!("raw-query" "list/client-collection"
         ["http/client-valid-head": "A request line with a blank in its target, or with what is not ASCII, is not valid."]
         "Values stand in the query as they are."
@@ -228,6 +232,8 @@ pub const ERRORS: &[FlawRow<AmplifierClientEffect>] = &[
         AmplifierClientEffect::Takes(|response| !response.member("error").is_some_and(Value::is_object))),
     flaw!("prompts-again-when-refused" "errors/client-no-blind-retry" "A prompt that was refused is posted again."
         RequestSwitch::SendsRefusedPromptsAgain.on()),
+    flaw!("posts-again-when-refused" "errors/client-no-post-again" "A session or a decision that was refused for now is posted again."
+        RequestSwitch::SendsRefusedPostsAgain.on()),
 ];
 
 fn error_code(response: &FetchedResponse) -> Option<&str> {

@@ -226,10 +226,25 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
         let delta: String = d["delta"].as_str().unwrap_or_default().split_whitespace().collect();
         set(d, "delta", delta + ".");
     })),
+    flaw!("deltas-without-newlines" "life/content-joins" "Deltas have lost their line ends."
+    data("content_block:delta", |d| {
+        let delta = d["delta"].as_str().unwrap_or_default().replace('\n', "");
+        set(d, "delta", delta);
+    })),
     flaw!("response-other" "life/content-joins" "The response is not what was told." data("prompt:complete", |d| set(d, "response", "done"))),
     flaw!("thinking-shortened" "life/thinking-joins" "The thinking is not what was told." data("thinking:final", |d| set(d, "thinking", "I thought."))),
     flaw!("thinking-unended" "life/thinking-final" "Thinking does not come to its end." drop_it("thinking:final")),
     flaw!("tools-unannounced" "life/tool-started" "Tools end without having begun." drop_it("tool:pre")),
+    flaw!("tool-failures-told-as-success" "life/tool-failed" "A tool that fails ends with success, and the error as its output."
+    AmplifierServerEffect::Messages("tool:error", |messages| for message in messages {
+        if message["data"]["operation"] != "read_file" {
+            continue;
+        }
+        let error = remove(&mut message["data"], "error");
+        set(message, "event", "tool:post");
+        set(&mut message["data"], "result", json!({"success": true, "output": error}));
+        set(&mut message["data"], "duration_ms", 1);
+    })),
     flaw!("tools-unended" "life/tool-ended" "Tools do not end." drop_it("tool:post"), drop_it("tool:error")),
     flaw!("approval-ids-same" "life/approval-id-unique" "All approvals have the same id." ApprovalSwitch::SameId.on()),
     flaw!("approval-id-changes" "life/approval-known" "What is granted or denied has another id."
@@ -240,6 +255,8 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
         data("approval:granted", |d| set(d, "decision", "Deny")), data("approval:denied", |d| set(d, "decision", "Allow"))),
     flaw!("approval-odd-told" "life/approval-offered" "The decision that is told is none of the options."
         data("approval:granted", |d| set(d, "decision", "approved")), data("approval:denied", |d| set(d, "decision", "rejected"))),
+    flaw!("approval-of-other-file" "life/approval-action" "An approval shows another file than the one that is written."
+        data("approval:required", |d| set(&mut d["context"], "path", "other.txt"))),
     flaw!("approval-timeout-untold" "life/approval-timed-out" "That the time is up is not told." ApprovalSwitch::TimesOutSilently.on()),
     flaw!("start-late" "life/session-start-first" "`session:start` comes with every prompt."
     AmplifierServerEffect::Messages("prompt:submit", |messages| {
@@ -247,6 +264,10 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
         messages.push(json!({"event": "session:start", "data": {"session_id": session, "profile": "dev", "timestamp": "2025-12-09T10:30:00Z"}}));
     })),
     flaw!("start-other-profile" "life/session-start-profile" "`session:start` has another profile." data("session:start", |d| set(d, "profile", "other"))),
+    flaw!("start-profile-dev" "life/session-start-profile" "`session:start` has the profile `dev`, whatever the session has."
+        data("session:start", |d| set(d, "profile", "dev"))),
+    flaw!("end-without-usage" "life/session-end-usage" "`session:end` has used no tokens."
+        data("session:end", |d| set(d, "token_usage", json!({"input_tokens": 0, "output_tokens": 0})))),
     flaw!("end-untold" "life/session-end" "The end of a session is not told." drop_it("session:end")),
     flaw!("end-not-last" "life/session-end-last" "A status follows the end of a session."
     AmplifierServerEffect::Messages("session:end", |messages| {

@@ -26,6 +26,7 @@ pub const PROMPTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("prompt-unknown-202" "prompt/not-found" "A prompt for a session that never existed is accepted."
         reply(SubmitPrompt, |r| pretend(r, 404, 202, json!({"request_id": "req-0", "status": "processing", "message": "ok"})))),
     flaw!("busy-accepted" "prompt/busy" "A prompt for a session that works is accepted, and forgotten." PromptSwitch::AcceptsBusy.on()),
+    flaw!("busy-accepted-at-once" "prompt/busy" "A prompt that comes at the same time as another one is accepted, and forgotten." PromptSwitch::AcceptsAtOnce.on()),
     flaw!("busy-replaces" "prompt/busy-undisturbed" "A prompt that is refused ends the one under way." PromptSwitch::BusyReplaces.on()),
     flaw!("prompt-optional" "prompt/prompt-missing" "Without a prompt one is made up."
         AmplifierServerEffect::Request(|request| lenient(request, SubmitPrompt, "`/prompt`, which is needed"))),
@@ -78,6 +79,19 @@ pub const APPROVALS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("decision-without-message" "approval/message" "The answer to a decision has no message." result(SubmitApproval, |b| drop(remove(b, "message")))),
     flaw!("decision-unknown-accepted" "approval/unknown-decision" "A decision that was not offered is accepted, and nothing comes of it."
         ApprovalSwitch::Accepts(UnusualDecision::Unknown).on()),
+    flaw!("decision-trimmed" "approval/unknown-decision" ["safety/unknown-decision": "It runs what the option allows."]
+        "The blanks around a decision do not count."
+    AmplifierServerEffect::Request(|request| if let (SubmitApproval, Ok(body)) = (request.route.endpoint, &mut request.body)
+        && let Some(decision) = body.get("decision").and_then(|decision| decision.as_str()).map(|decision| decision.trim().to_owned())
+        && !decision.is_empty() {
+        body.insert("decision".to_owned(), decision.into());
+    })),
+    flaw!("decision-by-beginning" "approval/unknown-decision" ["safety/unknown-decision": "It runs what the option allows."]
+        "The beginning of an option will do as a decision."
+    AmplifierServerEffect::Request(|request| if let (SubmitApproval, Ok(body)) = (request.route.endpoint, &mut request.body)
+        && body.get("decision") == Some(&json!("Allo")) {
+        body.insert("decision".to_owned(), "Allow".into());
+    })),
     flaw!("decision-case-accepted" "approval/case" "A decision in another case is accepted, and nothing comes of it." ApprovalSwitch::Accepts(UnusualDecision::Case).on()),
     flaw!("decision-empty-accepted" "approval/empty" "An empty decision is accepted, and nothing comes of it." ApprovalSwitch::Accepts(UnusualDecision::Empty).on()),
     flaw!("decision-optional" "approval/decision-missing" "Without a decision the approval is denied."

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::peer::amplifier::server::model::{PromptSwitch, SessionListSwitch, StopSwitch};
+use crate::peer::amplifier::server::model::{PromptSwitch, SessionListSwitch, StopSwitch, WorkSwitch};
 use crate::peer::deviation::value::{naive, remove, rename, set};
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::protocol::amplifier::Endpoint::{
@@ -30,6 +30,11 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
         result(CreateSession, |b| drop(remove(b, "profile")))),
     flaw!("created-profile-other" "create/profile" "The answer to a new session has the profile `default`."
         result(CreateSession, |b| set(b, "profile", "default"))),
+    flaw!("created-profile-shortened" "create/profile" "The answer to a new session has its profile without the collection."
+    result(CreateSession, |b| {
+        let profile = b["profile"].as_str().unwrap_or_default().rsplit(':').next().unwrap_or_default().to_owned();
+        set(b, "profile", profile);
+    })),
     flaw!("created-at-naive" "create/created-at" "The time of creation has no offset from UTC."
         result(CreateSession, |b| naive(b, "created_at"))),
     flaw!("created-at-as-number" "create/created-at" "The time of creation is a number of seconds."
@@ -103,6 +108,15 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
         result(GetSession, |b| drop(remove(b, "last_activity")))),
     flaw!("status-active-before" "status/last-activity-after" "The `last_activity` is of the year before."
         result(GetSession, |b| set(b, "last_activity", "2020-01-01T00:00:00Z"))),
+    flaw!("status-active-still" "status/last-activity-moves" "The `last_activity` stays the time of creation."
+    result(GetSession, |b| {
+        let created = b["created_at"].clone();
+        set(b, "last_activity", created);
+    })),
+    flaw!("message-count-of-all" "status/counts-own" "The `message_count` counts the prompts of all sessions." WorkSwitch::CountsAll.on()),
+    flaw!("tokens-of-last" "status/token-usage-added" "The `token_usage` of a session is that of its last prompt." WorkSwitch::CountsLast.on()),
+    flaw!("failed-processing" "status/failed" "A session whose prompt has failed stays `processing`."
+        result(GetSession, |b| if b["status"] == "error" { set(b, "status", "processing") })),
     flaw!("message-count-as-text" "status/message-count" "The `message_count` is a text."
     result(GetSession, |b| {
         let count = b["message_count"].to_string();
@@ -176,6 +190,15 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("list-without-id" "list/session-id" "Sessions in the list have an `id`." of_list(|one| rename(one, "session_id", "id"))),
     flaw!("list-status-created" "list/session-status" "Sessions in the list are `created`." of_list(|one| set(one, "status", "created"))),
     flaw!("list-without-profile" "list/profile" "Sessions in the list have no profile." of_list(|one| drop(remove(one, "profile")))),
+    flaw!("list-profile-other" "list/profile-same" "Sessions in the list have the profile `default`." of_list(|one| set(one, "profile", "default"))),
+    flaw!("list-created-other" "list/created-at-same" "Sessions in the list are of another year." of_list(|one| set(one, "created_at", "2020-01-01T00:00:00Z"))),
+    flaw!("list-of-twenty" "list/limit-reached" "The list has no more than twenty sessions."
+    result(ListSessions, |b| if let Some(list) = b["sessions"].as_array_mut() {
+        list.truncate(20);
+        let total = list.len();
+        set(b, "total", total);
+    })),
+    flaw!("filter-lumps-together" "list/filter" "A session that waits for a decision is listed as one that works." SessionListSwitch::FiltersTogether.on()),
     flaw!("list-created-naive" "list/created-at" "Times in the list have no offset from UTC." of_list(|one| naive(one, "created_at"))),
     flaw!("list-twice" "list/unique" "The newest session is in the list twice."
     result(ListSessions, |b| if let Some(list) = b["sessions"].as_array_mut() {
@@ -287,6 +310,8 @@ pub const CATALOGS: &[FlawRow<AmplifierServerEffect>] = &[
         let now = jiff::Timestamp::now().as_millisecond();
         set(b, "uptime_seconds", 4_000_000_000_000_i64.saturating_sub(now));
     })),
+    flaw!("health-uptime-in-ms" "health/uptime-rate" "The uptime is in milliseconds."
+        result(Health, |b| set(b, "uptime_seconds", jiff::Timestamp::now().as_millisecond()))),
     flaw!("health-sessions-as-list" "health/active-sessions" "The `active_sessions` are a list." result(Health, |b| set(b, "active_sessions", json!([])))),
     flaw!("health-sessions-none" "health/active-sessions-count" "The `active_sessions` are always 0." result(Health, |b| set(b, "active_sessions", 0))),
     flaw!("info-203" "info/status" "The information has the status 203." status(Info, 203)),

@@ -21,6 +21,8 @@ const DEFAULT_LIMIT: usize = 50;
 /// What a server can do otherwise where it creates and lists sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionListSwitch {
+    /// A session that waits for a decision is listed as one that works.
+    FiltersTogether,
     /// The ids of sessions are no UUIDs.
     ShortIds,
     /// The ids of sessions have characters that mean something in URLs.
@@ -48,6 +50,8 @@ pub enum PromptSwitch {
     SameRequestId,
     /// A prompt for a session that works is accepted, and forgotten.
     AcceptsBusy,
+    /// A prompt that comes at the same time as another one is accepted, and forgotten.
+    AcceptsAtOnce,
     /// A prompt that is refused ends the one in progress.
     BusyReplaces,
     /// A prompt by WebSocket that is refused ends the current one.
@@ -139,8 +143,11 @@ impl Model {
         {
             return Err(Refusal::invalid(format!("`status` must be one of {}", STATUSES.join(", "))));
         }
-        let wanted =
-            |session: &&Session| !session.hidden && status.is_none_or(|status| session.status.name() == status);
+        let together = status == Some("processing") && self.deviations.has(SessionListSwitch::FiltersTogether);
+        let fits = |session: &Session| status.is_none_or(|status| session.status.name() == status);
+        let wanted = |session: &&Session| {
+            !session.hidden && (fits(session) || together && session.status == Status::AwaitingApproval)
+        };
         let mut all: Vec<&Session> = self.sessions.values().filter(wanted).collect();
         if self.deviations.has(SessionListSwitch::ListsLate)
             || (status.is_some() && self.deviations.has(SessionListSwitch::FiltersTooMuch))
@@ -209,7 +216,10 @@ impl Model {
         }
         let data = json!({"request_id": request_id, "prompt": prompt});
         if session.is_busy() || busy_elsewhere.is_some() {
-            if self.deviations.has(PromptSwitch::AcceptsBusy) {
+            let at_once = now.saturating_sub(session.active) < Duration::from_millis(20);
+            if self.deviations.has(PromptSwitch::AcceptsBusy)
+                || at_once && self.deviations.has(PromptSwitch::AcceptsAtOnce)
+            {
                 return Ok(accepted_reply(&request_id));
             }
             if self.deviations.has(PromptSwitch::BusyReplaces) {

@@ -17,7 +17,7 @@ use super::approvals::{self, ApprovalSwitch, run_guarded};
 use super::endpoints::{self, LeakSwitch, PromptSwitch};
 use super::feed::{EventEmitter, FeedEnd};
 use super::session::{FeedSwitch, Session, Status};
-use super::work::{self, AgentContext, PromptWork};
+use super::work::{self, AgentContext, PromptWork, WorkSwitch};
 use super::{EndpointRequest, Feed, NextAdvance, Refusal, Reply};
 
 /// What a server can do otherwise where a session is stopped.
@@ -179,6 +179,9 @@ impl Model {
                 let mut body = session.describe(self.started);
                 if self.deviations.has(LeakSwitch::Status) {
                     body["credentials"] = json!({"anthropic_api_key": session.key});
+                }
+                if self.deviations.has(WorkSwitch::CountsAll) {
+                    body["message_count"] = self.prompts.into();
                 }
                 Ok(Reply::new(200, body))
             }

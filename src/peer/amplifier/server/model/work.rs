@@ -24,6 +24,10 @@ const MAX_ECHO: usize = 200;
 /// What a server can do otherwise while it works on a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkSwitch {
+    /// The messages of all sessions are counted.
+    CountsAll,
+    /// Only the tokens of the last prompt are counted.
+    CountsLast,
     /// Prompts never come to their end.
     NeverCompletes,
     /// How an error after the response to a prompt is reported.
@@ -334,6 +338,9 @@ pub fn end_early(session: &mut Session, emitter: &EventEmitter<'_>) {
     work.close(session, emitter);
     if emitter.deviations.has(WorkSwitch::NeverCompletes) {
         return;
+    }
+    if emitter.deviations.has(WorkSwitch::CountsLast) {
+        session.tokens = (0, 0);
     }
     let tokens = add_tokens(session, &work);
     session.status = Status::Idle;

@@ -36,6 +36,7 @@ pub const PROMPTS: &[(&str, &str)] = &[
     ("slow", "slow"),
     ("status", "status"),
     ("diagnostics", "diagnostics"),
+    ("failure", "later PROVIDER_ERROR"),
     ("INVALID_API_KEY", "INVALID_API_KEY"),
     ("API_KEY_UNAUTHORIZED", "API_KEY_UNAUTHORIZED"),
     ("RATE_LIMITED", "RATE_LIMITED"),
