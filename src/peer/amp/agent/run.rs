@@ -231,13 +231,14 @@ impl Agent {
         if self.delayed_until.is_some_and(|until| until <= now) {
             self.report_delayed().await;
         }
-        if self.seeks() && self.search.next() <= now {
-            self.look_for_editor(now).await;
-        }
+        // Before the next attempt, during which no call is given up.
         if self.can_give_up() {
             for call in self.calls.take_unconnected(CONNECTION_TIMEOUT, now) {
                 self.report_failure(&call, "no_server", "there is no connection to an editor").await;
             }
+        }
+        if self.seeks() && self.search.next() <= now {
+            self.look_for_editor(now).await;
         }
         self.send_requests().await;
     }
