@@ -37,7 +37,8 @@ pub struct Args {
     #[arg(long)]
     strict: bool,
 
-    /// Write a report: json, junit, sarif or text; repeatable. The path `-` is stdout.
+    /// Write a report: json, junit, sarif, html, markdown, github or text; repeatable. The path `-` is
+    /// stdout.
     #[arg(long = "report", value_name = "KIND=PATH")]
     reports: Vec<ReportTarget>,
 }

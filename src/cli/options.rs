@@ -129,7 +129,8 @@ pub struct SharedOptions {
     #[arg(long, value_name = "STRENGTH", help_heading = "Judgement")]
     pub snapshot_strength: Option<SnapshotStrength>,
 
-    /// Write a report: json, junit, sarif or text; repeatable. The path `-` is stdout.
+    /// Write a report: json, junit, sarif, html, markdown, github or text; repeatable. The path `-` is
+    /// stdout.
     #[arg(long = "report", value_name = "KIND=PATH", help_heading = "Output")]
     pub reports: Vec<ReportTarget>,
 

@@ -99,7 +99,8 @@ struct Merge {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Write a report: json, junit, sarif or text; repeatable. The path `-` is stdout.
+    /// Write a report: json, junit, sarif, html, markdown, github or text; repeatable. The path `-` is
+    /// stdout.
     #[arg(long = "report", value_name = "KIND=PATH")]
     reports: Vec<ReportTarget>,
 }

@@ -1,11 +1,17 @@
 //! Reports: each is a function from the judge's [`Report`](crate::judge::Report) to a text; and [`Progress`], which shows
 //! a run while it goes on.
 
+mod github;
+mod html;
+mod markdown;
 mod progress;
 mod sarif;
 mod terminal;
 mod write;
 
+pub use github::github;
+pub use html::html;
+pub use markdown::markdown;
 pub use progress::{Lines, Progress, Silent, TerminalProgress};
 pub use sarif::sarif;
 pub use terminal::{plain, terminal};

@@ -14,7 +14,7 @@ use crate::atomic_file::{self, Readable};
 use crate::judge::{Finding, Report, ScenarioResult, ScenarioStatus, SubjectReport, Unjudged};
 use crate::protocol::Requirement;
 
-use super::{plain, sarif, terminal};
+use super::{github, html, markdown, plain, sarif, terminal};
 
 /// A kind of report that can be written to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +25,27 @@ pub enum ReportKind {
     Junit,
     /// SARIF 2.1.0.
     Sarif,
+    /// A page for a browser.
+    Html,
+    /// Markdown, for the summary of a CI job.
+    Markdown,
+    /// Workflow commands of GitHub Actions.
+    Github,
     /// What is printed at the end, in full and without colours.
     Text,
 }
 
 impl ReportKind {
     /// Every kind with its name.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("json", Self::Json), ("junit", Self::Junit), ("sarif", Self::Sarif), ("text", Self::Text)];
+    pub const ALL: [(&'static str, Self); 7] = [
+        ("json", Self::Json),
+        ("junit", Self::Junit),
+        ("sarif", Self::Sarif),
+        ("html", Self::Html),
+        ("markdown", Self::Markdown),
+        ("github", Self::Github),
+        ("text", Self::Text),
+    ];
 
     /// The report of this kind. `catalogue`: every requirement that a finding may name.
     pub fn render(self, report: &Report, catalogue: &[&Requirement]) -> String {
@@ -40,6 +53,9 @@ impl ReportKind {
             Self::Json => json(report),
             Self::Junit => junit(report),
             Self::Sarif => sarif(report, catalogue),
+            Self::Html => html(report, catalogue),
+            Self::Markdown => markdown(report, catalogue),
+            Self::Github => github(report, &|file| file.is_file()),
             Self::Text => plain(&terminal(report, catalogue, true)),
         }
     }
@@ -176,7 +192,7 @@ fn time(scenario: &ScenarioResult) -> Duration {
 }
 
 /// A word of the JSON contract.
-fn word(value: &impl serde::Serialize) -> String {
+pub(super) fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
