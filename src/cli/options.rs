@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(target, ReportTarget { kind: ReportKind::Junit, path: "a=b.xml".into() });
         assert_eq!(
             "jnuit=x".parse::<ReportTarget>().unwrap_err(),
-            "there is no report `jnuit`, only json, junit, sarif, text; did you mean `junit`?"
+            "there is no report `jnuit`, only json, junit, sarif, html, markdown, github, text; did you mean `junit`?"
         );
         assert!("json".parse::<ReportTarget>().is_err());
         assert!("json=".parse::<ReportTarget>().is_err());

@@ -2,6 +2,7 @@
 //! joins them to messages; [`SegmentFlaws`] are flaws that show in how a stream is cut into TCP segments, which the
 //! connection itself does not see. With one of these on, the two ends talk through a relay that reads as such an end would.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -23,8 +24,8 @@ pub struct FrameTolerance {
     pub tolerated: Vec<FrameFault>,
     /// A control frame makes it forget the message that is not whole yet.
     pub forgets_at_control: bool,
-    /// Longer data frames are passed over, in bytes.
-    pub ignores_beyond: Option<u64>,
+    /// Data frames of so many bytes are passed over.
+    pub ignores: Option<RangeInclusive<u64>>,
     /// Fragments end the connection.
     pub refuses_fragments: bool,
     /// Each fragment has to be UTF-8 by itself.
@@ -34,13 +35,13 @@ pub struct FrameTolerance {
 impl FrameTolerance {
     /// How an end with these deviations takes the frames of a client, or of a server.
     pub fn new<E: Copy + Includes<SocketSwitch>>(from_client: bool, deviations: &Deviations<E>) -> Self {
-        let beyond = |switch| if let SocketSwitch::DeafBeyond(bytes) = switch { Some(bytes) } else { None };
+        let deaf = |switch| if let SocketSwitch::Deaf(from, to) = switch { Some(from..=to) } else { None };
         let tolerates = |fault: &FrameFault| deviations.has(SocketSwitch::Tolerates(*fault));
         Self {
             from_client,
             tolerated: FrameFault::ALL.into_iter().filter(tolerates).collect(),
             forgets_at_control: deviations.has(SocketSwitch::ForgetsAtControl),
-            ignores_beyond: deviations.choose(beyond),
+            ignores: deviations.choose(deaf),
             refuses_fragments: deviations.has(SocketSwitch::RefusesFragments),
             checks_fragments_alone: deviations.has(SocketSwitch::ChecksFragmentsAlone),
         }
@@ -124,7 +125,7 @@ impl Assembler {
         let payload = frame.payload.as_bytes();
         let first = frame.opcode != opcode::CONTINUATION;
         let tolerated = |fault| tolerance.tolerates(fault);
-        if tolerance.ignores_beyond.is_some_and(|n| frame.length > n) {
+        if tolerance.ignores.as_ref().is_some_and(|lengths| lengths.contains(&frame.length)) {
             return AssembledFrame::Nothing;
         }
         if !(first && frame.fin) && tolerance.refuses_fragments {

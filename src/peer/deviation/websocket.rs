@@ -49,8 +49,8 @@ pub enum SocketSwitch {
     CloseNotEchoed,
     /// A connection that fails is closed with the code 1000.
     WrongFailureCode,
-    /// Data frames of more bytes are passed over.
-    DeafBeyond(u64),
+    /// Data frames of so many bytes, from the first number up to the second, are passed over.
+    Deaf(u64, u64),
     /// A message in fragments ends the connection.
     RefusesFragments,
     /// A message in fragments is passed over.
@@ -195,11 +195,13 @@ pub const TAKING: &[FlawRow<SocketSwitch>] = &[
         "A connection that fails for a fault of the other end is closed with the code 1000." SocketSwitch::WrongFailureCode),
     flaw!("deaf-beyond-125" "framing/length-16" | "framing/client-length-16"
         ["envelope/answered": "A request of more than 125 bytes is not answered."]
-        "Messages of more than 125 bytes are passed over." SocketSwitch::DeafBeyond(125)),
+        "Messages of more than 125 bytes are passed over." SocketSwitch::Deaf(126, u64::MAX)),
+    flaw!("deaf-to-signed" "framing/length-16" | "framing/client-length-16"
+        "Messages of 32768 to 65535 bytes are passed over." SocketSwitch::Deaf(0x8000, 0xffff)),
     flaw!("deaf-beyond-64k" "framing/length-64" | "framing/client-length-64"
-        "Messages of more than 65535 bytes are passed over." SocketSwitch::DeafBeyond(0xffff)),
+        "Messages of more than 65535 bytes are passed over." SocketSwitch::Deaf(0x10000, u64::MAX)),
     flaw!("deaf-beyond-1m" "framing/large-message" | "framing/client-large-message"
-        "Messages of more than a mebibyte are passed over." SocketSwitch::DeafBeyond(1 << 20)),
+        "Messages of more than a mebibyte are passed over." SocketSwitch::Deaf((1 << 20) + 1, u64::MAX)),
     flaw!("frame-in-one-read" "framing/split-segments" | "framing/client-segments"
         "A short frame must come in one TCP segment." SocketSwitch::LosesSplitFrames),
     flaw!("one-frame-a-read" "framing/joined-segments" | "framing/client-joined-frames"

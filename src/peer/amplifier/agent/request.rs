@@ -33,8 +33,8 @@ pub enum RequestSwitch {
     EncodesColon,
     /// A prompt that was refused is posted again.
     SendsRefusedPromptsAgain,
-    /// A session or a decision that was refused for now is posted again.
-    SendsRefusedPostsAgain,
+    /// A session or a decision that failed at the server is posted again.
+    SendsFailedPostsAgain,
     /// The API key goes with every request.
     KeyInHeaders,
     /// The API key of a session is printed.
@@ -150,7 +150,7 @@ impl RequestClient {
         }
         let again = match route.call {
             "submitPrompt" => response.status >= 400 && self.deviations.has(RequestSwitch::SendsRefusedPromptsAgain),
-            _ => response.status == 429 && self.deviations.has(RequestSwitch::SendsRefusedPostsAgain),
+            _ => response.status == 500 && self.deviations.has(RequestSwitch::SendsFailedPostsAgain),
         };
         if again && request.method == "POST" {
             let response = self.exchange(route.call, &request).await?;

@@ -292,6 +292,6 @@ const ERRORS: Table = table! { "errors", Client, None;
         "A prompt that was refused is not sent again by itself."
         "";
     "client-no-post-again": Should semantics("9.2.2") =>
-        "A session or a decision that was refused, and a prompt whose answer was cut, is not sent again by itself."
+        "A session or a decision that failed at the server, and a prompt whose response was cut, is not sent again by itself."
         "";
 };

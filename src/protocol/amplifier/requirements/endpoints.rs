@@ -168,9 +168,6 @@ const LIST_BEHAVIOUR: Table = table! { "list", Server, None;
     "created-at-same": Should doc("List Sessions") =>
         "Each session in the list has the `created_at` with which it was created."
         "";
-    "limit-reached": Must doc("List Sessions") =>
-        "Where more sessions are active than the limit allows, the list has as many as it allows."
-        "";
     "unique": Must doc("List Sessions") =>
         "No session is in the list twice."
         "";

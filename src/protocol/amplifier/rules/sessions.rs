@@ -127,7 +127,7 @@ impl TracedSession {
         let text = |key: &str| shown.get(key).and_then(Value::as_str);
         if let (Some(wanted), Some(actual)) = (&self.profile, text("profile")) {
             let fault = ViolationDetail::new("a session has another profile than before")
-                .at(format!("{place}/profile"))
+                .at(place.to_owned() + "/profile")
                 .expected(wanted.clone());
             ctx.check(shorts[0], (wanted != actual).then(|| fault.actual(actual)));
         }
@@ -135,7 +135,7 @@ impl TracedSession {
             // Digits behind the second may be left out.
             let other = wanted.abs_diff(actual) >= 1_000_000;
             let fault = ViolationDetail::new("a session has another `created_at` than before")
-                .at(format!("{place}/created_at"));
+                .at(place.to_owned() + "/created_at");
             ctx.check(shorts[1], other.then(|| fault.actual(text("created_at"))));
         }
     }

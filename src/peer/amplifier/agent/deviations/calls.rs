@@ -232,8 +232,8 @@ pub const ERRORS: &[FlawRow<AmplifierClientEffect>] = &[
         AmplifierClientEffect::Takes(|response| !response.member("error").is_some_and(Value::is_object))),
     flaw!("prompts-again-when-refused" "errors/client-no-blind-retry" "A prompt that was refused is posted again."
         RequestSwitch::SendsRefusedPromptsAgain.on()),
-    flaw!("posts-again-when-refused" "errors/client-no-post-again" "A session or a decision that was refused for now is posted again."
-        RequestSwitch::SendsRefusedPostsAgain.on()),
+    flaw!("posts-again-when-failed" "errors/client-no-post-again" "A session or a decision that failed at the server is posted again."
+        RequestSwitch::SendsFailedPostsAgain.on()),
 ];
 
 fn error_code(response: &FetchedResponse) -> Option<&str> {

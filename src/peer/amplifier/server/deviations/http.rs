@@ -139,10 +139,6 @@ pub const ERRORS: &[FlawRow<AmplifierServerEffect>] = &[
         AmplifierServerEffect::Failed(|r| instead(r, "PROFILE_NOT_FOUND", 500))),
     flaw!("session-busy-429" "errors/session-busy" "SESSION_BUSY comes with the status 429."
         AmplifierServerEffect::Failed(|r| instead(r, "SESSION_BUSY", 429))),
-    flaw!("missing-credentials-400" "errors/missing-credentials" "Without an API key the request is taken for one that is not valid."
-    AmplifierServerEffect::Failed(|r| if r.code() == "MISSING_CREDENTIALS" {
-        *r = Reply { why: r.why, ..Refusal::invalid("there is no API key").into() };
-    })),
     flaw!("missing-credentials-403" "errors/missing-credentials" "MISSING_CREDENTIALS comes with the status 403."
         AmplifierServerEffect::Failed(|r| instead(r, "MISSING_CREDENTIALS", 403))),
     flaw!("invalid-api-key-403" "errors/invalid-api-key" "INVALID_API_KEY comes with the status 403."
