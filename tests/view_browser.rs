@@ -1,4 +1,4 @@
-//! The page of `view --html`, in a real browser: Chromium, without a window, from `file://`.
+//! The pages of `view --html` and of `--report html`, in a real browser: Chromium, without a window, from `file://`.
 //!
 //! A second page beside it loads it in a frame, does in it what a person would, and posts what it saw to this test, which
 //! is also the proxy for everything else: whatever the page asks of the network is seen here.
@@ -349,4 +349,35 @@ fn a_page_that_asked_the_network_would_be_seen() {
         .expect("it is written");
     let (_, strays) = in_browser(&page, "await until('the image', () => doc().images[0].complete);");
     assert!(strays.iter().any(|line| line.contains("canary.invalid/seen")), "{strays:?}");
+}
+
+#[test]
+fn the_page_of_a_report_shows_its_findings_and_follows_its_links() {
+    let folder = TempDir::new().expect("a folder");
+    fs::write(folder.path().join("t.trace"), ordinary()).expect("it is written");
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("wirecert"));
+    command.args(["check", "t.trace", "--report", "html=page.html"]).current_dir(folder.path());
+    assert_eq!(command.output().expect("it runs").status.code(), Some(1));
+    let script = r"
+      const seen = { title: doc().title, verdict: at('verdict').textContent, cards: doc().querySelectorAll('.card').length };
+      seen.causes = [...doc().querySelectorAll('.cause > summary code')].map((code) => code.textContent);
+      frame.contentWindow.location.hash = 'finding=amp/cli/envelope/id';
+      await until('the finding', () => doc().querySelector('.cause.target[open] .evidence') !== null);
+      seen.expected = doc().querySelector('.cause.target .expected pre').textContent;
+      seen.marked = doc().querySelectorAll('.cause.target .events .of').length;
+      frame.contentWindow.location.hash = 'requirement=amp/cli/envelope/answered';
+      await until('the requirement', () => !at('requirement').hidden);
+      seen.requirement = at('requirement').textContent.includes('met');
+      type('search', 'no such words');
+      await until('nothing', () => doc().querySelectorAll('.cause').length === 0);
+      seen.cells = doc().querySelectorAll('.cell').length;
+      return seen;";
+    let (seen, strays) = in_browser(&folder.path().join("page.html"), script);
+    assert_eq!(seen["title"], "nonconforming · wirecert");
+    assert_eq!(seen["verdict"], "nonconforming");
+    assert_eq!(seen["cards"], 1, "the server is the subject");
+    let causes = seen["causes"].as_array().expect("a list");
+    assert!(causes.contains(&json!("envelope/id")), "{seen:#}");
+    assert_eq!((&seen["marked"], &seen["requirement"], &seen["cells"]), (&json!(1), &json!(true), &json!(0)), "{seen:#}");
+    assert_eq!(strays, [""; 0], "the page asks nothing of the network");
 }

@@ -331,3 +331,4 @@ const gravest = gravity.map((verdict) => report.subjects.findIndex((subject) => 
 pick(gravest ?? 0);
 addEventListener("hashchange", follow);
 follow();
+document.documentElement.dataset.ready = "";
