@@ -57,7 +57,7 @@ enum Pace {
 pub enum Extent {
     /// The whole suite of the role: exactly what the flaw breaks has to be seen violated.
     Whole,
-    /// The scenarios of the requirement that it breaks, and where these do not catch it, one pass of its area; until one
+    /// The scenarios of the requirement that it breaks, and where these do not catch it, its area and then all others; until one
     /// catches it. What is violated beside it does not count.
     UntilCaught,
 }
@@ -312,12 +312,9 @@ impl Prover {
             self.plans_of(case).partition(|p| p.requirements.contains(breaks));
         // Rules may hold what no scenario asks for, most likely where its area is played.
         let (of_area, others): (Vec<&Plan>, Vec<&Plan>) = others.iter().partition(|p| area(&p.id) == area(breaks));
-        let touching = others.into_iter().filter(|p| p.requirements.iter().any(|id| area(id) == area(breaks)));
-        let rounds = [
-            proving.into_iter().cloned().collect(),
-            of_area.into_iter().cloned().collect(),
-            touching.cloned().collect(),
-        ];
+        let (touching, rest): (Vec<&Plan>, Vec<&Plan>) =
+            others.into_iter().partition(|p| p.requirements.iter().any(|id| area(id) == area(breaks)));
+        let rounds = [proving, of_area, touching, rest].map(|plans| plans.into_iter().cloned().collect());
         rounds.into_iter().filter(|plans: &Arc<[Plan]>| !plans.is_empty()).collect()
     }
 
