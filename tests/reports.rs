@@ -75,7 +75,9 @@ fn a_kind_of_report_that_does_not_exist_is_wrong_usage() {
     let (code, _, stderr) = run(dir.path(), &["--report", "jnuit=r.xml"]);
     assert_eq!(code, Some(2));
     assert!(
-        stderr.contains("there is no report `jnuit`, only json, junit, sarif, html, markdown, github, text; did you mean `junit`?"),
+        stderr.contains(
+            "there is no report `jnuit`, only json, junit, sarif, html, markdown, github, text; did you mean `junit`?"
+        ),
         "{stderr}"
     );
 }

@@ -378,6 +378,10 @@ fn the_page_of_a_report_shows_its_findings_and_follows_its_links() {
     assert_eq!(seen["cards"], 1, "the server is the subject");
     let causes = seen["causes"].as_array().expect("a list");
     assert!(causes.contains(&json!("envelope/id")), "{seen:#}");
-    assert_eq!((&seen["marked"], &seen["requirement"], &seen["cells"]), (&json!(1), &json!(true), &json!(0)), "{seen:#}");
+    assert_eq!(
+        (&seen["marked"], &seen["requirement"], &seen["cells"]),
+        (&json!(1), &json!(true), &json!(0)),
+        "{seen:#}"
+    );
     assert_eq!(strays, [""; 0], "the page asks nothing of the network");
 }

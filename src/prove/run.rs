@@ -57,8 +57,8 @@ enum Pace {
 pub enum Extent {
     /// The whole suite of the role: exactly what the flaw breaks has to be seen violated.
     Whole,
-    /// The scenarios of the requirement that it breaks, and where these do not catch it, its area and then all others; until one
-    /// catches it. What is violated beside it does not count.
+    /// The scenarios of the requirement that it breaks, and where these do not catch it, its area and then all others; until
+    /// one catches it. What is violated beside it does not count.
     UntilCaught,
 }
 
