@@ -1,7 +1,7 @@
 //! Formats of what people write: the Rust type that a value is read as says what the value may be.
 //!
 //! A type derives `Deserialize` and `JsonSchema`. [`Shape`] is what follows from its schema: a [`Checker`] holds files against
-//! it and gives the values to read, and [`schema`] makes the JSON Schemas for editors of it. [`types`] has the types that say
+//! it and gives the values to read, and [`mod@schema`] makes the JSON Schemas for editors of it. [`types`] has the types that say
 //! more than a plain string does.
 
 mod checker;

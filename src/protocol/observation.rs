@@ -41,7 +41,7 @@ pub enum Pick {
 /// Something that an expectation can wait for: a response, a notification, a close.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// The name of its [`ObservationKind`](super::ObservationKind).
+    /// The name of its [`ObservationKind`].
     pub kind: &'static str,
     /// The connection it came on.
     pub conn: Option<String>,
