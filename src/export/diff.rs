@@ -279,7 +279,7 @@ mod tests {
             let i = i as u64;
             let event = Event { i, t: i * 7, conn: Some("main".into()), dir: Some(dir), deliberate: None, kind: what };
             survey.event(&event);
-            sink.event(&event);
+            sink.event(&std::sync::Arc::new(event));
         }
         sink.end();
         (TraceSource::open(&path).unwrap(), survey, dir)

@@ -185,7 +185,7 @@ fn keep_violation(
 
 /// A shared run can be handed to a recorder and asked afterwards.
 impl Sink for Arc<Mutex<RuleRun>> {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Arc<Event>) {
         self.lock().unwrap_or_else(PoisonError::into_inner).event(event);
     }
 

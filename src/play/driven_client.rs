@@ -134,7 +134,7 @@ impl ContactWatcher {
 }
 
 impl Sink for ContactWatcher {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Arc<Event>) {
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         let asks = |observer: &mut Box<dyn Observer>| {
             observer.observe(event).iter().any(|seen| seen.kind == "request" && seen.selectors.contains_key("method"))
@@ -181,7 +181,7 @@ impl Alive {
 }
 
 impl Sink for Alive {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Arc<Event>) {
         let shows = match &event.kind {
             EventKind::Launched(_) => {
                 self.0.send_replace(ClientLife { shown: false, called: false });

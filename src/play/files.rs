@@ -1,19 +1,18 @@
 //! The files of a play: those that a scenario begins with in the workspace, the events in its trace about them, and which
 //! traces are kept: [`Traces`]; those of plays that failed, where none were requested: [`FailedTraces`].
 
-use std::fs::{self, File};
-use std::io::{self, Seek as _, SeekFrom, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use tempfile::SpooledTempFile;
 
 use crate::judge::{Play, ScenarioStatus};
 use crate::scenario::Plan;
 use crate::subject::ScenarioDir;
 use crate::trace::{Event, EventKind, FileChange, Payload, Recorder, Sink};
 
+use super::draft::Draft;
 use super::one::PlayContext;
 use super::scene::Scene;
 
@@ -59,11 +58,6 @@ pub(super) fn write_seed_files(scene: &mut Scene<'_>) -> Result<(), String> {
 
 /// The number of traces that are kept where none were requested: the first ones.
 pub const MAX_TRACES: usize = 20;
-/// The number of bytes of a draft that are held in memory.
-const DRAFT_IN_MEMORY: usize = 1 << 20;
-/// The largest size of a draft, in bytes: a subject that floods us must not fill the disk.
-const MAX_DRAFT: usize = 16 << 20;
-
 /// Which traces are kept.
 #[derive(Clone)]
 pub enum Traces {
@@ -96,45 +90,6 @@ impl Traces {
         if failed && (wanted.is_new)(plan, play) {
             play.trace = wanted.kept.keep(&plan.id, &draft).map(|path| path.display().to_string());
         }
-    }
-}
-
-/// A trace that is written while nobody knows yet whether it will be kept. It is cut where it gets too long. Clones share
-/// it.
-#[derive(Clone)]
-pub(super) struct Draft(Arc<Mutex<TraceBuffer>>);
-
-struct TraceBuffer {
-    file: SpooledTempFile,
-    length: usize,
-}
-
-impl Draft {
-    pub(super) fn new() -> Self {
-        Self(Arc::new(Mutex::new(TraceBuffer { file: SpooledTempFile::new(DRAFT_IN_MEMORY), length: 0 })))
-    }
-
-    fn copy_to(&self, path: &Path) -> io::Result<()> {
-        let mut buffer = lock(&self.0);
-        buffer.file.seek(SeekFrom::Start(0))?;
-        io::copy(&mut buffer.file, &mut File::create(path)?).map(drop)
-    }
-}
-
-impl Write for Draft {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut buffer = lock(&self.0);
-        if buffer.length + bytes.len() > MAX_DRAFT {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        // Whole, so that a trace that is cut is cut between two events.
-        buffer.file.write_all(bytes)?;
-        buffer.length += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -231,7 +186,7 @@ impl SawDeliberate {
 }
 
 impl Sink for SawDeliberate {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Arc<Event>) {
         if event.deliberate.is_some() {
             self.0.store(true, Ordering::Relaxed);
         }
@@ -244,7 +199,7 @@ mod tests {
 
     use tempfile::TempDir;
 
-    use crate::trace::{Clock, Event, Sink};
+    use crate::trace::{Clock, Event, Header, Sink, TraceReader};
 
     use super::*;
 
@@ -252,8 +207,8 @@ mod tests {
     struct CollectedEvents(Arc<Mutex<Vec<Event>>>);
 
     impl Sink for CollectedEvents {
-        fn event(&mut self, event: &Event) {
-            self.0.lock().unwrap().push(event.clone());
+        fn event(&mut self, event: &Arc<Event>) {
+            self.0.lock().unwrap().push(Event::clone(event));
         }
     }
 
@@ -282,35 +237,24 @@ mod tests {
         assert_eq!(recorded, expected);
     }
 
-    fn draft(text: &[u8]) -> Draft {
-        let mut draft = Draft::new();
-        draft.write_all(text).unwrap();
-        draft
+    fn draft(n: usize) -> Draft {
+        Draft::new(&Header::new("amp", "cli").with_scenario(&n.to_string()), "a/b").unwrap()
     }
 
     #[test]
     fn the_first_traces_are_kept_each_with_a_name_of_its_own_and_the_rest_is_counted() {
         let traces = FailedTraces::default();
         assert!(traces.kept().folder.is_none(), "nothing is left behind where nothing failed");
-        let paths: Vec<_> = (0..MAX_TRACES + 3).map(|n| traces.keep("a/b", &draft(n.to_string().as_bytes()))).collect();
+        let paths: Vec<_> = (0..MAX_TRACES + 3).map(|n| traces.keep("a/b", &draft(n))).collect();
         let KeptTraces { folder, traces: number, left_out, error } = traces.kept();
         let folder = folder.unwrap();
         assert_eq!((number, left_out, error), (MAX_TRACES, 3, None));
         assert_eq!(paths[..2], [Some(folder.join("a/b.trace")), Some(folder.join("a/b.2.trace"))]);
         for (n, path) in paths.iter().enumerate() {
-            let text = path.as_ref().map(|path| fs::read_to_string(path).unwrap());
-            assert_eq!(text, (n < MAX_TRACES).then(|| n.to_string()));
+            let scenario =
+                path.as_ref().map(|path| TraceReader::open(path).unwrap().header().scenario.clone().unwrap());
+            assert_eq!(scenario, (n < MAX_TRACES).then(|| n.to_string()));
         }
         fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn a_trace_that_gets_too_long_is_cut_between_two_events() {
-        let mut draft = Draft::new();
-        let event = vec![b'x'; MAX_DRAFT / 3];
-        assert_eq!((0..4).map(|_| draft.write_all(&event).is_ok()).collect::<Vec<_>>(), [true, true, true, false]);
-        let place = tempfile::tempdir().unwrap();
-        draft.copy_to(&place.path().join("t")).unwrap();
-        assert_eq!(fs::metadata(place.path().join("t")).unwrap().len() as usize, event.len() * 3);
     }
 }

@@ -167,7 +167,7 @@ impl Log {
 struct LogSink(Log);
 
 impl Sink for LogSink {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Arc<Event>) {
         let mut state = self.0.state();
         state.note_unread(event);
         let mut observed = state.observer.observe(event);
@@ -326,7 +326,7 @@ mod tests {
                 subscription: None,
             });
             let event = Event { i, t: 0, conn: None, dir: None, deliberate: None, kind: what };
-            log.sink().event(&event);
+            log.sink().event(&Arc::new(event));
         };
         (1..=5_000).for_each(|i| record_event(&log, "delta", i));
         record_event(&log, "end", 1);

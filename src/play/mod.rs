@@ -5,6 +5,7 @@
 //! observer makes of the trace; peers and subjects only write it.
 
 mod collect;
+mod draft;
 mod driven_client;
 mod expect;
 mod files;

@@ -1,7 +1,6 @@
 //! One play of one plan.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,8 +15,9 @@ use crate::trace::{
     TraceFileStatus,
 };
 
+use super::draft::Draft;
 use super::driven_client::Alive;
-use super::files::{Draft, SawDeliberate, Traces, trace_path};
+use super::files::{SawDeliberate, Traces, trace_path};
 use super::log::Log;
 use super::scene::{Halt, PlayResult, Scene, Since};
 use super::subject_slot::death_finding;
@@ -188,10 +188,8 @@ impl Traced {
             sinks.push(Box::new(sink));
             file = Some(written);
         } else if let Traces::Failed(_) = &options.traces {
-            let begun = Draft::new();
-            let (sink, _) = FileSink::to_writer(Box::new(begun.clone()), Path::new(&plan.id), &header())
-                .map_err(|e| e.to_string())?;
-            sinks.push(Box::new(sink));
+            let begun = Draft::new(&header(), &plan.id)?;
+            sinks.push(Box::new(begun.clone()));
             draft = Some(begun);
         }
         let normaliser = options.snapshotter.as_ref().map(|_| Normaliser::default());

@@ -73,7 +73,7 @@ async fn serve_client(client: TcpStream, address: &Address, tap: &TapHandle) {
         Ok(server) => {
             let address = server.peer_addr().map_or_else(|_| address.to_string(), |address| address.to_string());
             let process = match tap.traffic() {
-                PassedTraffic::WebSocket => process::client_pid(&client).await,
+                PassedTraffic::WebSocket => process::client_pid(&client, &address).await,
                 PassedTraffic::Http => None,
             };
             let tap = tap.open(address, process);

@@ -357,7 +357,7 @@ impl LiveJudge {
 }
 
 impl Sink for LiveJudge {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Arc<Event>) {
         let mut state = self.state();
         state.recorded.event(event);
         state.report_new();

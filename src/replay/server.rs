@@ -57,7 +57,7 @@ pub struct LiveClient<'a> {
 struct ReturnedSink(mpsc::UnboundedSender<Returned>);
 
 impl Sink for ReturnedSink {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Arc<Event>) {
         if let EventKind::Returned(returned) = &event.kind {
             // The replay is over if nobody hears it.
             let _ = self.0.send(returned.clone());

@@ -255,7 +255,7 @@ impl TestTrace {
 }
 
 impl Sink for TestTrace {
-    fn event(&mut self, event: &Event) {
-        self.0.lock().unwrap().push(event.clone());
+    fn event(&mut self, event: &Arc<Event>) {
+        self.0.lock().unwrap().push(Event::clone(event));
     }
 }

@@ -133,7 +133,7 @@ impl FileSink {
 }
 
 impl Sink for FileSink {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Arc<Event>) {
         self.write(|line, _| write_event(event, line).map_err(io::Error::from), true);
     }
 

@@ -14,6 +14,7 @@ mod normal;
 pub mod opcode;
 mod recorder;
 mod redact;
+mod size;
 #[cfg(test)]
 pub(crate) mod strategy;
 mod tail;

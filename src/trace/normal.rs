@@ -113,7 +113,7 @@ impl Normaliser {
 }
 
 impl Sink for Normaliser {
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Arc<Event>) {
         self.push(event);
     }
 }

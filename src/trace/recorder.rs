@@ -31,8 +31,8 @@ impl Clock {
 
 /// Reads a trace while it is recorded.
 pub trait Sink: Send {
-    /// Called once for each event, in order.
-    fn event(&mut self, event: &Event);
+    /// Called once for each event, in order. A sink that keeps the event shares it.
+    fn event(&mut self, event: &Arc<Event>);
     /// Called once, when the trace is complete.
     fn end(&mut self) {}
 }
@@ -125,18 +125,17 @@ impl Recorder {
         what: EventKind,
     ) -> u64 {
         let mut state = self.state();
-        let mut event = Event {
-            i: state.next,
-            t: state.event_time.unwrap_or_else(|| self.0.clock.micros()),
-            conn: conn.map(str::to_owned),
-            dir,
-            deliberate: deliberate.map(str::to_owned),
-            kind: what,
-        };
+        let i = state.next;
         if state.phase == Phase::Open {
-            state.deliver(&mut event);
+            state.next += 1;
+            // Without sinks there is nothing to deliver or to hide, and hiding takes time.
+            if !state.sinks.is_empty() {
+                let t = state.event_time.unwrap_or_else(|| self.0.clock.micros());
+                let (conn, deliberate) = (conn.map(str::to_owned), deliberate.map(str::to_owned));
+                state.deliver(Event { i, t, conn, dir, deliberate, kind: what });
+            }
         }
-        event.i
+        i
     }
 
     /// Closes the trace for events. It does not end yet: conclusions can be added with [`Recorder::conclude`].
@@ -150,10 +149,11 @@ impl Recorder {
     /// Adds a conclusion to a trace that has been closed and has not ended.
     pub fn conclude(&self, what: EventKind) {
         let mut state = self.state();
-        let t = state.event_time.unwrap_or_else(|| self.0.clock.micros());
-        let mut event = Event { i: state.next, t, conn: None, dir: None, deliberate: None, kind: what };
         if state.phase == Phase::Closed {
-            state.deliver(&mut event);
+            let i = state.next;
+            state.next += 1;
+            let t = state.event_time.unwrap_or_else(|| self.0.clock.micros());
+            state.deliver(Event { i, t, conn: None, dir: None, deliberate: None, kind: what });
         }
     }
 
@@ -173,15 +173,12 @@ impl Recorder {
 }
 
 impl RecorderState {
-    /// Hides secrets in the next event and gives it to every sink.
-    fn deliver(&mut self, event: &mut Event) {
-        self.next += 1;
-        // Without sinks there is nothing to hide, and hiding takes time.
-        if !self.sinks.is_empty() {
-            self.redactor.redact(event);
-            for sink in &mut self.sinks {
-                sink.event(event);
-            }
+    /// Hides secrets in an event and gives it to every sink.
+    fn deliver(&mut self, mut event: Event) {
+        self.redactor.redact(&mut event);
+        let event = Arc::new(event);
+        for sink in &mut self.sinks {
+            sink.event(&event);
         }
     }
 }
@@ -196,7 +193,7 @@ mod tests {
     struct KindSink(Arc<Mutex<Vec<String>>>);
 
     impl Sink for KindSink {
-        fn event(&mut self, event: &Event) {
+        fn event(&mut self, event: &Arc<Event>) {
             self.0.lock().unwrap().push(format!("{} {}", event.i, event.kind.kind()));
         }
 

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Number, Value};
 
 use super::{Body, Direction, Event, EventKind, Finding, Frame, Message, Payload};
-use keys::Keys;
+use keys::{Keys, NamedValue};
 use pattern::{PartialMatches, SecretHit, Secrets};
 
 /// A shorter secret is too common to be hidden everywhere: it is hidden under its name only.
@@ -321,8 +321,9 @@ impl Redactor {
             }
         }
         if inside.is_none() {
-            hits.extend(self.find_named(data));
-            inside = self.keys.find(data).into_iter().find(|v| v.open).map(|v| data[v.start..v.end].to_vec());
+            let named = self.keys.find(data);
+            hits.extend(self.learn_named(data, &named));
+            inside = named.into_iter().find(|v| v.open).map(|v| data[v.start..v.end].to_vec());
         }
         open.value = inside.filter(|_| continues);
         hits.extend(self.secrets.find_next(data, &mut open.carry));
@@ -336,8 +337,14 @@ impl Redactor {
 
     /// Finds the values under secret names, and learns them.
     fn find_named(&mut self, data: &[u8]) -> Vec<SecretHit> {
+        let named = self.keys.find(data);
+        self.learn_named(data, &named)
+    }
+
+    /// Learns the values that were found under secret names.
+    fn learn_named(&mut self, data: &[u8], named: &[NamedValue]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
-        for value in self.keys.find(data) {
+        for value in named {
             // A known secret keeps its number even where it was not encoded correctly.
             let shown = std::str::from_utf8(&data[value.start..value.end]).ok();
             let known = shown.and_then(|shown| self.numbers.get(shown)).copied();

@@ -4,12 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
-
 use super::{Event, EventKind, Frame, Payload, Sink, describe};
-
-/// An event is kept as it is if it is no larger than this, in bytes or in JSON values.
-const SMALL: usize = 512;
 
 /// How many events are kept for each line that is shown: others may belong to another connection.
 const KEPT_PER_LINE: usize = 32;
@@ -39,7 +34,7 @@ struct TailEntry {
 
 #[derive(Debug)]
 enum TailContent {
-    Event(Event),
+    Event(Arc<Event>),
     Line(String),
 }
 
@@ -51,6 +46,11 @@ impl Tail {
 
     /// Adds an event.
     pub fn push(&self, event: &Event) {
+        self.add(event, || Arc::new(event.clone()));
+    }
+
+    /// Adds an event, and keeps it as `shared`.
+    fn add(&self, event: &Event, shared: impl FnOnce() -> Arc<Event>) {
         self.next.store(event.i + 1, Ordering::Relaxed);
         if is_repeated_by_its_message(&event.kind) {
             return;
@@ -60,11 +60,7 @@ impl Tail {
             i: event.i,
             conn: event.conn.clone(),
             output: matches!(event.kind, EventKind::Output(_)),
-            content: if is_small(&event.kind) {
-                TailContent::Event(event.clone())
-            } else {
-                TailContent::Line(describe(event))
-            },
+            content: if event.is_small() { TailContent::Event(shared()) } else { TailContent::Line(describe(event)) },
         });
         while entries.len() > self.max_lines * KEPT_PER_LINE {
             entries.pop_front();
@@ -105,44 +101,6 @@ impl Tail {
     }
 }
 
-/// Whether the event is small enough to be kept as it is.
-fn is_small(what: &EventKind) -> bool {
-    match what {
-        EventKind::StreamEvent(event) => {
-            let texts = [&event.event, &event.data, &event.id, &event.comment];
-            texts.into_iter().flatten().map(String::len).sum::<usize>() <= SMALL
-        }
-        EventKind::Body(body) => body.bytes.as_bytes().len() <= SMALL && body.trailers.is_empty(),
-        EventKind::Frame(frame) => frame.payload.as_bytes().len() <= SMALL,
-        EventKind::Told(client_event) => {
-            let subscription = client_event.subscription.as_ref();
-            SMALL
-                .checked_sub(client_event.event.len())
-                .and_then(|room| room_after(&client_event.data, room))
-                .and_then(|room| subscription.map_or(Some(room), |subscription| room_after(subscription, room)))
-                .is_some()
-        }
-        EventKind::Message(message) => {
-            message.json.as_ref().is_none_or(|json| room_after(json, SMALL).is_some())
-                && message.payload.as_ref().is_none_or(|payload| payload.as_bytes().len() <= SMALL)
-        }
-        _ => false,
-    }
-}
-
-/// The room that a value leaves of `room`; none where it needs more.
-fn room_after(value: &Value, room: usize) -> Option<usize> {
-    let room = room.checked_sub(8)?;
-    match value {
-        Value::String(text) => room.checked_sub(text.len()),
-        Value::Array(list) => list.iter().try_fold(room, |room, item| room_after(item, room)),
-        Value::Object(map) => {
-            map.iter().try_fold(room, |room, (key, item)| room_after(item, room.checked_sub(key.len())?))
-        }
-        _ => Some(room),
-    }
-}
-
 fn is_repeated_by_its_message(what: &EventKind) -> bool {
     matches!(
         what,
@@ -151,8 +109,8 @@ fn is_repeated_by_its_message(what: &EventKind) -> bool {
 }
 
 impl Sink for Tail {
-    fn event(&mut self, event: &Event) {
-        self.push(event);
+    fn event(&mut self, event: &Arc<Event>) {
+        self.add(event, || event.clone());
     }
 }
 

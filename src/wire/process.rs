@@ -10,15 +10,31 @@ use tokio::net::TcpStream;
 /// The commands that play scenarios. Others, such as `wirecert call`, may be the client of a play.
 const PLAY_COMMANDS: [&str; 4] = ["certify", "run", "prove", "fuzz"];
 
-/// How many processes that were found are tried first.
-const MAX_RECENT: usize = 8;
+/// How many processes that were found are kept, to be tried first.
+const MAX_RECENT: usize = 256;
 
 /// The id of the process that opened a connection which we accepted; of several that have it open, the one that started
-/// the others. None where the system does not tell: Linux does for processes of the same user.
-pub async fn client_pid(stream: &TcpStream) -> Option<u32> {
-    let (client, server) = (stream.peer_addr().ok()?, stream.local_addr().ok()?);
+/// the others. None where the system does not tell: Linux does for processes of the same user. `server` names what
+/// was connected to: processes that connected to it before are tried first.
+pub async fn client_pid(stream: &TcpStream, server: &str) -> Option<u32> {
+    static RECENT: Mutex<VecDeque<(String, u32)>> = Mutex::new(VecDeque::new());
+    let (client, own) = (stream.peer_addr().ok()?, stream.local_addr().ok()?);
+    let server = server.to_owned();
     // Searching the open files of all processes takes milliseconds and must not block other tasks.
-    tokio::task::spawn_blocking(move || process_with_socket(diagnosis::inode(client, server)?)).await.ok()?
+    let search = move || {
+        let inode = diagnosis::inode(client, own)?;
+        let recent = || RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let tried: Vec<u32> = recent().iter().filter(|(of, _)| *of == server).map(|(_, pid)| *pid).collect();
+        if let Some(pid) = tried.into_iter().find(|pid| has_socket(*pid, inode)) {
+            return Some(pid);
+        }
+        let found = process_with_socket(inode)?;
+        let mut recent = recent();
+        recent.push_front((server, found));
+        recent.truncate(MAX_RECENT);
+        Some(found)
+    };
+    tokio::task::spawn_blocking(search).await.ok()?
 }
 
 /// The id of the process that listens at a port of the loopback interface; of several, the one that started the others.
@@ -71,23 +87,16 @@ fn runs(pid: u32, name: &str, commands: &[&str]) -> bool {
 }
 
 /// The process that has this socket open; of a process and those that it started, the first. To search the open files of all
-/// processes costs a system call for each file, so the processes that were found before are tried first, then the newest.
+/// processes costs a system call for each file, so the newest are tried first, and this one, which may have many, last.
 fn process_with_socket(inode: u32) -> Option<u32> {
-    static RECENT: Mutex<VecDeque<u32>> = Mutex::new(VecDeque::new());
-    let recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    if let Some(pid) = recent.into_iter().find(|pid| has_socket(*pid, inode)) {
-        return Some(pid);
-    }
     let numbers = std::fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let mut pids: Vec<u32> = numbers.collect();
+    let own = std::process::id();
+    let mut pids: Vec<u32> = numbers.filter(|pid| *pid != own).collect();
     pids.sort_unstable_by(|one, other| other.cmp(one));
-    let mut found = pids.into_iter().find(|pid| has_socket(*pid, inode))?;
+    let mut found = pids.into_iter().chain([own]).find(|pid| has_socket(*pid, inode))?;
     while let Some(parent) = parent(found).filter(|parent| has_socket(*parent, inode)) {
         found = parent;
     }
-    let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
-    recent.push_front(found);
-    recent.truncate(MAX_RECENT);
     Some(found)
 }
 
@@ -216,7 +225,7 @@ mod tests {
             let Ok(listener) = TcpListener::bind(host).await else { continue };
             let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             let (accepted, _) = listener.accept().await.unwrap();
-            assert_eq!(client_pid(&accepted).await, Some(std::process::id()), "{host}");
+            assert_eq!(client_pid(&accepted, "test").await, Some(std::process::id()), "{host}");
             drop(client);
         }
     }
@@ -246,7 +255,7 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let Ok(client) = TcpStream::connect(("127.0.0.1", port)).await else { return };
         let (accepted, _) = listener.accept().await.unwrap();
-        assert_eq!(client_pid(&accepted).await, Some(std::process::id()));
+        assert_eq!(client_pid(&accepted, "test").await, Some(std::process::id()));
         drop(client);
     }
 

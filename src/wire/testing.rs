@@ -16,8 +16,8 @@ use super::{Limits, Tap};
 pub struct MemoryTrace(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for MemoryTrace {
-    fn event(&mut self, event: &Event) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+    fn event(&mut self, event: &Arc<Event>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Event::clone(event));
     }
 }
 

@@ -52,7 +52,7 @@ fn written(events: &[Event], room: Option<usize>) -> (Vec<u8>, TraceFileStatus) 
     let disk = Disk { room, ..Disk::default() };
     let (mut sink, written) = FileSink::to_writer(Box::new(disk.clone()), Path::new("t.jsonl"), &header()).unwrap();
     for event in events {
-        sink.event(event);
+        sink.event(&Arc::new(event.clone()));
     }
     sink.end();
     let bytes = disk.bytes.lock().unwrap().clone();

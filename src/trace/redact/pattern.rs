@@ -14,8 +14,8 @@ const OVERLAP: usize = 256;
 #[derive(Debug)]
 pub struct Secrets {
     secrets: Vec<Secret>,
-    /// The bytes with which any form of a secret can begin.
-    starts: [bool; 256],
+    /// The pairs of bytes with which any form of a secret can begin.
+    starts: BytePairs,
     bytes: usize,
 }
 
@@ -68,7 +68,7 @@ pub struct SecretHit {
 
 impl Default for Secrets {
     fn default() -> Self {
-        Self { secrets: vec![], starts: [false; 256], bytes: 0 }
+        Self { secrets: vec![], starts: BytePairs::default(), bytes: 0 }
     }
 }
 
@@ -77,8 +77,14 @@ impl Secrets {
     pub fn add(&mut self, secret: &str) {
         let chars: Vec<Vec<Form>> = secret.chars().map(forms).collect();
         for form in chars.first().into_iter().flatten() {
-            let first = form.bytes[0];
-            self.starts[usize::from(first)] = true;
+            match form.bytes[..] {
+                [first, second, ..] => self.starts.insert(first, second),
+                [first] => match chars.get(1) {
+                    Some(forms) => forms.iter().for_each(|form| self.starts.insert(first, form.bytes[0])),
+                    None => (0..=u8::MAX).for_each(|second| self.starts.insert(first, second)),
+                },
+                [] => {}
+            }
         }
         let before = secret.char_indices().map(|(at, _)| at).collect();
         self.secrets.push(Secret { chars, before });
@@ -140,7 +146,8 @@ impl Secrets {
         let mut start = from;
         let mut hidden = from;
         while start < data.len() {
-            if !self.starts[usize::from(data[start])] {
+            // At the last byte it cannot be told.
+            if data.get(start + 1).is_some_and(|second| !self.starts.contains(data[start], *second)) {
                 start += 1;
                 continue;
             }
@@ -224,6 +231,33 @@ impl Secrets {
             let raw = !secret.chars[progress.character][progress.form].escape;
             secret.before[progress.character] + if raw { progress.offset } else { 0 } >= REVEALING_LENGTH
         })
+    }
+}
+
+/// A set of pairs of bytes, which does not tell letters of different case apart.
+#[derive(Debug)]
+struct BytePairs(Box<[u64; 1024]>);
+
+impl Default for BytePairs {
+    fn default() -> Self {
+        Self(Box::new([0; 1024]))
+    }
+}
+
+impl BytePairs {
+    fn insert(&mut self, first: u8, second: u8) {
+        let (word, bit) = Self::place(first, second);
+        self.0[word] |= bit;
+    }
+
+    fn contains(&self, first: u8, second: u8) -> bool {
+        let (word, bit) = Self::place(first, second);
+        self.0[word] & bit != 0
+    }
+
+    fn place(first: u8, second: u8) -> (usize, u64) {
+        let pair = usize::from(first.to_ascii_lowercase()) << 8 | usize::from(second.to_ascii_lowercase());
+        (pair / 64, 1 << (pair % 64))
     }
 }
 

@@ -24,8 +24,8 @@ static WORDS: LazyLock<String> = LazyLock::new(|| crate::trace::schema().to_stri
 struct All(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for All {
-    fn event(&mut self, event: &Event) {
-        self.0.lock().unwrap().push(event.clone());
+    fn event(&mut self, event: &Arc<Event>) {
+        self.0.lock().unwrap().push(Event::clone(event));
     }
 }
 

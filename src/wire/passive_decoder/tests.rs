@@ -15,8 +15,8 @@ use Direction::{ToClient, ToServer};
 struct EventList(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for EventList {
-    fn event(&mut self, event: &Event) {
-        self.0.lock().unwrap().push(event.clone());
+    fn event(&mut self, event: &Arc<Event>) {
+        self.0.lock().unwrap().push(Event::clone(event));
     }
 }
 

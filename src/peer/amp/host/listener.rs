@@ -127,7 +127,7 @@ impl Listener {
         if self.plan.edition.lockfile.ports.is_none() {
             return false;
         }
-        let Some(pid) = process::client_pid(stream).await else { return false };
+        let Some(pid) = process::client_pid(stream, &self.run_dir.to_string_lossy()).await else { return false };
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         match process::environment_variable(pid, RUN_DIR_VARIABLE) {
             Some(dir) => real(Path::new(&dir)) != real(&self.run_dir),

@@ -20,8 +20,8 @@ use super::*;
 struct RecordedEvents(Arc<std::sync::Mutex<Vec<Event>>>);
 
 impl Sink for RecordedEvents {
-    fn event(&mut self, event: &Event) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+    fn event(&mut self, event: &Arc<Event>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Event::clone(event));
     }
 }
 

@@ -17,8 +17,8 @@ use crate::wire::http::{Exchanges, Handler, Limits as HttpLimits, Received, Resp
 struct EventLog(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for EventLog {
-    fn event(&mut self, event: &Event) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+    fn event(&mut self, event: &Arc<Event>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Event::clone(event));
     }
 }
 

@@ -16,8 +16,8 @@ use super::*;
 struct EventRecorder(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for EventRecorder {
-    fn event(&mut self, event: &Event) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.clone());
+    fn event(&mut self, event: &Arc<Event>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Event::clone(event));
     }
 }
 
