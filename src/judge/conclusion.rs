@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::protocol::{Attribution, Level, NOTHING_KNOWN, area, is_at_or_above, short};
 
 use super::subject::JudgedScenario;
-use super::unassessed::{blocked_by, never_shown, unassessed};
+use super::unassessed::{blocked_by, never_shown, nothing_shown, unassessed};
 use super::{
     Blame, BlockedBy, Cause, Counts, Finding, MissKind, Note, RequirementResult, RunScope, ScenarioStatus, Scope,
     SnapshotResult, Status, SubjectReport, Verdict,
@@ -44,7 +44,9 @@ pub(super) fn conclude(inputs: Inputs) -> SubjectReport {
     demote(&mut inputs);
     fold(&mut inputs);
     promote(&mut inputs);
-    let requirements = requirements(&inputs);
+    let mut requirements = requirements(&inputs);
+    nothing_shown(&inputs, &mut requirements);
+    let requirements = requirements;
     let mut notes = Notes::new(inputs.notes.clone());
     // Readings that the other end took, our own peer, are none of the subject's.
     let about_it = |note: &&Note| note.requirement.as_ref().is_none_or(|id| requirements.iter().any(|r| r.id == *id));

@@ -140,6 +140,27 @@ pub(super) fn never_shown(inputs: &Inputs, requirements: &[RequirementResult], n
     }
 }
 
+/// Takes back what was excused because it never occurred, where the subject showed nothing of what its role is there for:
+/// nearly everything would be excused then. What it declares missing stays excused.
+pub(super) fn nothing_shown(inputs: &Inputs, requirements: &mut [RequirementResult]) {
+    let Some((_, role)) = crate::protocol::role(&inputs.role) else { return };
+    let to_show = || requirements.iter().filter(|result| role.must_show.contains(&short(&result.id)));
+    let never = |result: &RequirementResult| {
+        let capability = result.capability.as_deref();
+        capability.is_some_and(|name| result.reason == Some(never_occurred(name)))
+    };
+    let mut open = to_show().filter(|result| result.status != Status::Excused || never(result)).peekable();
+    if open.peek().is_none() || !open.all(never) {
+        return;
+    }
+    let keys: Vec<String> = (role.described)().iter().map(|field| format!("`{}`", field.name)).collect();
+    let reason =
+        format!("the subject showed nothing: name in wirecert.yaml what it shows something for ({})", keys.join(", "));
+    for result in requirements.iter_mut().filter(|result| never(result)) {
+        (result.status, result.reason) = (Status::NotAssessed, Some(reason.clone()));
+    }
+}
+
 /// Why a requirement of a capability is excused.
 fn never_occurred(capability: &str) -> String {
     format!("optional ({capability}), and never occurred")

@@ -69,6 +69,9 @@ pub struct Role {
     pub described: fn() -> &'static [Field],
     /// What a subject may declare missing (`missing:` in `wirecert.yaml`), with an explanation.
     pub capabilities: &'static [(&'static str, &'static str)],
+    /// Requirements, by area and slug, of which one has to have had an occasion: without any, the subject showed its users
+    /// nothing, and little of it was judged. Empty where a subject shows something unasked.
+    pub must_show: &'static [&'static str],
     /// How long is waited for what the protocol obliges such a subject to do, where nobody says otherwise. Longer than
     /// what counts as slow, so that one that is slow is not taken for one that does nothing.
     pub patience: Duration,

@@ -42,6 +42,7 @@ const ROLE: Role = Role {
     contact: None,
     described: || &[],
     capabilities: &[],
+    must_show: &[],
     patience: Duration::from_secs(5),
     attribution: &crate::protocol::NOTHING_KNOWN,
     traffic: "",

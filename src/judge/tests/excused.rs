@@ -85,3 +85,31 @@ fn a_play_may_find_that_the_subject_does_not_owe_something() {
     assert_eq!(status(&report, OTHER), (Status::Excused, "the subject said it has no such call".to_owned()));
     assert_eq!(report.verdict, Verdict::Conforms);
 }
+
+#[test]
+fn a_subject_that_showed_nothing_is_incomplete_unless_it_declares_everything_missing() {
+    const ANSWERED: RequirementId = "openctx/0.1/envelope/answered";
+    const MENTION: RequirementId = "openctx/0.1/mentions/title";
+    const DATA: RequirementId = "openctx/0.1/mentions/data";
+    const ITEM: RequirementId = "openctx/0.1/items/title";
+    static CATALOGUE: [Requirement; 4] = [
+        requirement(ANSWERED, Level::Must, End::Server, None),
+        requirement(MENTION, Level::Must, End::Server, Some("mentions")),
+        requirement(DATA, Level::Must, End::Server, Some("mentions")),
+        requirement(ITEM, Level::Must, End::Server, Some("items")),
+    ];
+    let judge = |missing: &[&str], seen: &[RequirementId]| {
+        let missing = missing.iter().map(|name| (*name).to_owned()).collect();
+        let (role, edition, catalogue) = ("openctx-provider", "0.1", &CATALOGUE);
+        let input = JudgeInput { role, edition, catalogue, missing, ..JudgeInput::default() };
+        let report = input.judge(&[scenario("a/all", &[ANSWERED], vec![passed(&[&[ANSWERED], seen].concat())])]);
+        (report.verdict, status(&report, DATA))
+    };
+    let never = "optional (mentions), and never occurred".to_owned();
+    let nothing = "the subject showed nothing: name in wirecert.yaml what it shows something for (`query`, `message`, `document`)";
+    assert_eq!(judge(&[], &[]), (Verdict::Incomplete, (Status::NotAssessed, nothing.to_owned())));
+    assert_eq!(judge(&["items"], &[]).0, Verdict::Incomplete);
+    assert_eq!(judge(&["mentions", "items"], &[]).0, Verdict::Conforms);
+    assert_eq!(judge(&[], &[ITEM]), (Verdict::Conforms, (Status::Excused, never.clone())));
+    assert_eq!(judge(&["items"], &[MENTION]), (Verdict::Conforms, (Status::Excused, never)));
+}

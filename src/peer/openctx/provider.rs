@@ -3,6 +3,7 @@
 //! [`data::Data`] says what it has to give. What it answers to a request comes of that alone; the rest puts it on a
 //! socket, and makes it different where flaws and freedoms say so.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, broadcast};
 
+use crate::config::Described;
 use crate::diagnostic::{Source, yaml};
 use crate::format::in_a_line;
 use crate::peer::control::read_command;
@@ -36,7 +38,7 @@ pub static MOCK: MockKind = MockKind {
     role: "openctx-provider",
     flaws: || TABLE.flaws(),
     freedoms: || TABLE.freedoms(),
-    described: crate::config::Described::default,
+    described,
     begin: Begin::Serve(|options| Box::pin(start(options))),
     scripted: false,
 };
@@ -48,6 +50,19 @@ struct MockProvider {
     service: Arc<Service>,
     address: SocketAddr,
     server: Mutex<Option<Server>>,
+}
+
+/// The description of this mock for its certification: something that the example of its data has an entry for.
+fn described() -> Described {
+    let values = json!({
+        "query": "https://tickets.example/WIRE-7",
+        "message": "How is the ticket WIRE-2 doing?",
+        "document": {"uri": "file:///a.ts", "content": "import a\n// WIRE-1\n"},
+    });
+    match values {
+        Value::Object(values) => Described::new(values, BTreeMap::new()),
+        _ => Described::default(),
+    }
 }
 
 async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {

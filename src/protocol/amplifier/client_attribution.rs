@@ -76,7 +76,7 @@ pub const CLIENT: Attribution = Attribution {
             "approval/client-result",
             &["approval/client-decision", "approval/client-offered", "approval/client-as-asked"],
         ),
-        ("errors/client-code", &["errors/client-error"]),
+        ("errors/client-code", &["errors/client-error", "errors/client-codes"]),
         ("errors/client-codes", &["errors/client-error"]),
         ("errors/client-message", &["errors/client-error"]),
         ("errors/client-no-details", &["errors/client-error"]),

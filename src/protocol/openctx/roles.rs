@@ -1,6 +1,13 @@
 //! The roles `openctx-provider` and `openctx-client`: the words with which scenarios play the client at a provider, and the
 //! provider to a client.
+//!
+//! [`Described`] has the types of what a provider is described with in `wirecert.yaml`; the values themselves are read from
+//! [`config::Described`](crate::config::Described).
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::format::types::Text;
 use crate::format::{Field, Shape, fields_of};
 use crate::protocol::http::exchanges;
 use crate::protocol::http::scenario::RESPONSE_TO;
@@ -21,8 +28,9 @@ pub const OPENCTX_PROVIDER: Role = Role {
     stimuli: || &[],
     calls: &[],
     contact: None,
-    described: || &[],
+    described: fields_of::<Described>,
     capabilities: PROVIDER_CAPABILITIES,
+    must_show: &["mentions/title", "items/title", "annotations/uri"],
     patience: exchanges::PATIENCE,
     attribution: &super::attribution::SERVER,
     traffic: include_str!("traffic/openctx-provider.yaml"),
@@ -71,6 +79,26 @@ const PROVIDER_OBSERVATIONS: &[ObservationKind] = &[
     },
 ];
 
+/// What `wirecert.yaml` says of a provider, beside what it says of all subjects: what it shows something for.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Described {
+    /// A query for which it has mentions.
+    pub query: Option<Text>,
+    /// A message of a user for which it has items.
+    pub message: Option<Text>,
+    /// A document for which it has annotations.
+    pub document: Option<Document>,
+}
+
+/// A document.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Document {
+    /// Its URI.
+    pub uri: Option<Text>,
+    /// Its text.
+    pub content: Option<Text>,
+}
+
 const PROVIDER_CAPABILITIES: &[(&str, &str)] = &[
     ("mentions", "has things that can be mentioned"),
     ("items", "has items"),
@@ -96,6 +124,7 @@ pub const OPENCTX_CLIENT: Role = Role {
     contact: Some(("meta", &[])),
     described: || &[],
     capabilities: CLIENT_CAPABILITIES,
+    must_show: &[],
     patience: PATIENCE,
     attribution: &super::attribution::CLIENT,
     traffic: include_str!("traffic/openctx-client.yaml"),
