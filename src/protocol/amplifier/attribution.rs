@@ -51,6 +51,12 @@ pub const SERVER: Attribution = Attribution {
         },
         Due {
             kind: "event",
+            with: Some(("event", "session:end")),
+            breaks: "life/session-end",
+            unless: &["websocket/", "stream/", "robustness/"],
+        },
+        Due {
+            kind: "event",
             with: Some(("event", "approval:required")),
             breaks: "approval/required",
             unless: &["websocket/", "stream/", "robustness/"],
@@ -129,7 +135,7 @@ pub const SERVER: Attribution = Attribution {
             "robustness/alive",
             &["robustness/bad-json", "robustness/bad-body", "robustness/bad-head", "robustness/wrong-length"],
         ),
-        ("robustness/wrong-length", &["robustness/bad-json"]),
+        ("robustness/wrong-length", &["robustness/bad-json", "robustness/concurrent"]),
         // Whether something goes on, shown by a request that is not answered anyhow.
         ("http/keep-alive", &["http/answered"]),
         ("http/extra-query", &["http/answered"]),
@@ -162,6 +168,8 @@ pub const SERVER: Attribution = Attribution {
         ("status/created-at-same", &["status/not-found"]),
         // What a status says of approvals.
         ("status/idle", &["status/pending-approval"]),
+        ("status/failed", &["status/pending-approval"]),
+        ("status/last-activity-moves", &["status/last-activity-after"]),
         ("status/pending-approval-id", &["status/pending-approval-shown"]),
         // The status shows whether a session works.
         ("robustness/stream-cut", &["status/processing", "stream/several"]),
@@ -172,6 +180,7 @@ pub const SERVER: Attribution = Attribution {
         ("list/filter-unknown", &["list/object"]),
         ("list/filter-all", &["list/active"]),
         ("list/limit", &["list/unique"]),
+        ("list/limit-reached", &["create/session-id-unique"]),
         ("list/limit-default", &["list/unique"]),
         ("list/total", &["list/unique"]),
         ("list/total-count", &["list/limit-reached"]),
@@ -210,6 +219,9 @@ pub const SERVER: Attribution = Attribution {
         ("life/content-once", &["life/stopped-no-work", "safety/stopped"]),
         ("life/within-prompt", &["life/stopped-no-work", "safety/stopped"]),
         ("life/stopped-no-work", &["safety/stopped"]),
+        ("life/submitted-once", &["prompt/refused-no-work"]),
+        ("life/session-end-usage", &["status/token-usage-grows"]),
+        ("status/token-usage-added", &["life/completed"]),
         (
             "life/one-at-a-time",
             &["prompt/refused-no-work", "stream/own-session", "stream/subscriber-leaves", "life/submitted-once"],

@@ -56,9 +56,13 @@ impl ObjectType {
                 object.optional(ctx, member.key, member.kind, member.requirement);
             }
         }
-        for ObjectMember { key, inside, .. } in self.members.iter().filter(|member| !member.inside.is_empty()) {
-            object.inner(key, |inner| inside.iter().for_each(|kind| kind.check(inner, ctx)));
-            object.each(key, |inner| inside.iter().for_each(|kind| kind.check(inner, ctx)));
+        for ObjectMember { key, kind, inside, .. } in self.members.iter().filter(|member| !member.inside.is_empty()) {
+            // Nothing is looked for in an object that stands where a list belongs, nor the other way round.
+            if (kind.is)(&json!([])) {
+                object.each(key, |inner| inside.iter().for_each(|kind| kind.check(inner, ctx)));
+            } else {
+                object.inner(key, |inner| inside.iter().for_each(|kind| kind.check(inner, ctx)));
+            }
         }
         for member in self.members {
             judge_text(object, member.key, member.text, member.requirement, ctx);

@@ -123,7 +123,9 @@ fn judge_entries(
         judge_unique(list, "name", unique, ctx);
     }
     if let Some(expected) = route.param("collection").filter(|expected| !expected.is_empty()) {
-        let other = list.iter().find(|entry| entry.get("collection").and_then(Value::as_str) != Some(expected));
+        let other = list
+            .iter()
+            .find(|entry| entry.get("collection").is_some_and(|collection| collection.as_str() != Some(expected)));
         let fault =
             || ViolationDetail::new("the list has an entry of another collection").at(body.at(key)).expected(expected);
         ctx.check(filter, other.map(|other| fault().actual(other.clone())));
