@@ -2,6 +2,7 @@
 
 mod architecture;
 mod call;
+mod certificates;
 mod check;
 mod clients;
 mod command_line;

@@ -50,6 +50,24 @@ fn every_report_that_is_asked_for_is_written_and_folders_are_made() {
 }
 
 #[test]
+fn a_test_runner_and_a_page_are_told_that_a_run_is_not_green() {
+    let dir = folder();
+    let kinds = ["--report", "tap=r.tap", "--report", "badge=r.svg", "--report", "badge-json=r.json"];
+    let (code, _, stderr) = run(dir.path(), &kinds);
+    assert_eq!((code, stderr.as_str()), (Some(4), ""));
+    let read = |path: &str| fs::read_to_string(dir.path().join(path)).unwrap();
+    let tap = concat!(
+        "TAP version 14\n# wirecert 0.1.0: incomplete\n1..1\n# Subtest: editor (amp-server, edition cli)\n    1..1\n",
+        "    ok 1 - t.jsonl # SKIP nothing in it is covered by a rule\nnot ok 1 - editor (amp-server, edition cli): incomplete\n  ---\n",
+        "  message: \"a `must` was neither assessed nor excused, or nothing was assessed\"\n  severity: fail\n  ...\n",
+    );
+    assert_eq!(read("r.tap"), tap);
+    let badge: serde_json::Value = serde_json::from_str(&read("r.json")).unwrap();
+    assert_eq!((&badge["label"], &badge["message"]), (&"wirecert amp-server".into(), &"incomplete".into()));
+    assert!(read("r.svg").contains("<title id=\"title\">wirecert amp-server: incomplete</title>"));
+}
+
+#[test]
 fn a_report_on_stdout_has_it_alone_and_people_read_stderr() {
     let dir = folder();
     let (code, stdout, stderr) = run(dir.path(), &["--report", "json=-"]);
@@ -76,7 +94,8 @@ fn a_kind_of_report_that_does_not_exist_is_wrong_usage() {
     assert_eq!(code, Some(2));
     assert!(
         stderr.contains(
-            "there is no report `jnuit`, only json, junit, sarif, html, markdown, github, text; did you mean `junit`?"
+            "there is no report `jnuit`, only json, junit, sarif, html, markdown, github, tap, badge, badge-json, certificate, text; \
+             did you mean `junit`?"
         ),
         "{stderr}"
     );

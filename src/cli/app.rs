@@ -6,7 +6,7 @@ use clap::{ArgAction, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use super::{
     CliError, Exit, Output, Terminal, call, certify, check, embedded, fixtures, fuzz, mock, prove, record, reference,
-    replay, report, scenario, setup, shrink, snapshot, view,
+    replay, report, scenario, setup, shrink, snapshot, verify, view,
 };
 
 /// Conformance suite and mock harness for the protocols between editors and AI agents.
@@ -73,6 +73,7 @@ enum Command {
     Snapshot(snapshot::Args),
     /// Put the reports of shards together.
     Report(report::Args),
+    Verify(verify::Args),
     /// List the catalogue of requirements, or explain one.
     Requirements(reference::RequirementsArgs),
     /// Print a JSON Schema (draft-07) of a file format.
@@ -128,6 +129,7 @@ impl Cli {
             Command::Scenario(args) => scenario::run(args, terminal),
             Command::Snapshot(args) => snapshot::run(args, terminal),
             Command::Report(args) => report::run(args, terminal),
+            Command::Verify(args) => verify::run(args, terminal),
             Command::Requirements(args) => reference::requirements(args, terminal),
             Command::Schema(args) => reference::schema(args, terminal),
             Command::Export(args) => embedded::export(args, terminal),

@@ -13,6 +13,7 @@ use crate::report::Progress;
 use crate::scenario::{Plan, load};
 use crate::subject::RunError;
 
+use super::options::check_targets;
 use super::report::{deliver, progress};
 use super::terminal::run_cancellable;
 use super::watch::{WatchArguments, watch};
@@ -175,6 +176,7 @@ pub fn run_session(session: &Session, options: &SharedOptions, terminal: &mut Te
             false => Ok(Exit::OK),
         };
     }
+    check_targets(&options.reports)?;
     let cancel = Cancel::default();
     remove_last_traces();
     let progress = progress(options.progress, terminal);

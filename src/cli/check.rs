@@ -14,8 +14,10 @@ use crate::judge::{
     subjects,
 };
 use crate::protocol::{Edition, Protocol, protocols};
+use crate::report::ReportKind;
 use crate::trace::{End, Header, ReadError, TraceReader};
 
+use super::options::REPORT_HELP;
 use super::{CliError, Exit, ReportTarget, Terminal, deliver};
 
 /// Arguments of `check`.
@@ -37,9 +39,7 @@ pub struct Args {
     #[arg(long)]
     strict: bool,
 
-    /// Write a report: json, junit, sarif, html, markdown, github or text; repeatable. The path `-` is
-    /// stdout.
-    #[arg(long = "report", value_name = "KIND=PATH")]
+    #[arg(long = "report", value_name = "KIND=PATH", help = REPORT_HELP)]
     reports: Vec<ReportTarget>,
 }
 
@@ -55,6 +55,10 @@ struct TracedSubject {
 
 /// Runs `wirecert check`. A trace that cannot be read does not keep the others from being judged.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    if args.reports.iter().any(|target| target.kind == ReportKind::Certificate) {
+        return Err(CliError::usage("`check` writes no certificate: it judges traces by the rules alone")
+            .help("play the suite: `wirecert certify … --report json=FILE --report certificate=FILE`"));
+    }
     let baseline = load_baseline(args.baseline.as_deref())?;
     let mut found: Vec<TracedSubject> = vec![];
     let mut unreadable = vec![];

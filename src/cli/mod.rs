@@ -23,6 +23,7 @@ mod setup;
 mod shrink;
 mod snapshot;
 mod terminal;
+mod verify;
 mod view;
 mod watch;
 

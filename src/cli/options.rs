@@ -129,9 +129,7 @@ pub struct SharedOptions {
     #[arg(long, value_name = "STRENGTH", help_heading = "Judgement")]
     pub snapshot_strength: Option<SnapshotStrength>,
 
-    /// Write a report: json, junit, sarif, html, markdown, github or text; repeatable. The path `-` is
-    /// stdout.
-    #[arg(long = "report", value_name = "KIND=PATH", help_heading = "Output")]
+    #[arg(long = "report", value_name = "KIND=PATH", help = REPORT_HELP, help_heading = "Output")]
     pub reports: Vec<ReportTarget>,
 
     /// Keep all traces in this folder. Where not said, only those of plays that failed are kept, in a temporary one.
@@ -316,6 +314,10 @@ pub async fn edition(
     }
 }
 
+/// What `--report` is for, in every command that has it.
+pub const REPORT_HELP: &str = "Write a report: json, junit, sarif, html, markdown, github, tap, badge, badge-json, certificate or text; \
+                               repeatable. The path `-` is stdout";
+
 /// A report to be written: `junit=out/junit.xml`. The path `-` is stdout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportTarget {
@@ -341,6 +343,20 @@ impl FromStr for ReportTarget {
             }
         }
     }
+}
+
+/// Checks that the reports to be written make sense together: whoever gets a certificate needs the JSON report whose digest it
+/// has.
+///
+/// # Errors
+/// A certificate without a JSON report.
+pub fn check_targets(targets: &[ReportTarget]) -> Result<(), CliError> {
+    let has = |kind| targets.iter().any(|target| target.kind == kind);
+    if has(ReportKind::Certificate) && !has(ReportKind::Json) {
+        return Err(CliError::usage("a certificate has the digest of the JSON report, which nothing asks for")
+            .help("add `--report json=FILE`, and keep both files: `wirecert verify` needs them"));
+    }
+    Ok(())
 }
 
 /// A time, or two with the shorter one first: `200ms`, `20ms..200ms`.
@@ -400,8 +416,11 @@ mod tests {
         assert_eq!(target, ReportTarget { kind: ReportKind::Junit, path: "a=b.xml".into() });
         assert_eq!(
             "jnuit=x".parse::<ReportTarget>().unwrap_err(),
-            "there is no report `jnuit`, only json, junit, sarif, html, markdown, github, text; did you mean `junit`?"
+            "there is no report `jnuit`, only json, junit, sarif, html, markdown, github, tap, badge, badge-json, certificate, text; did you mean `junit`?"
         );
+        for (name, _) in ReportKind::ALL {
+            assert!(REPORT_HELP.contains(&format!(" {name}")), "{name}");
+        }
         assert!("json".parse::<ReportTarget>().is_err());
         assert!("json=".parse::<ReportTarget>().is_err());
     }

@@ -242,6 +242,7 @@ type Format = (&'static str, &'static str, fn() -> Value);
 const FORMATS: &[Format] = &[
     ("scenario", "a scenario file", || crate::scenario::schema(None)),
     ("report", "the JSON report", crate::report::schema),
+    ("certificate", "what a run certified", crate::report::certificate_schema),
     ("subject", "wirecert.yaml: what is certified, and how it is started", crate::config::schema),
     ("trace", "a line of a trace", crate::trace::schema),
     ("fixtures", "the manifest of a folder of fixtures", crate::fixture::manifest_schema),

@@ -13,6 +13,7 @@ use crate::diagnostic::Diagnostic;
 use crate::judge::{Report, ShardReport, merge};
 use crate::report::{self, Lines, Progress, ReportKind, Silent, TerminalProgress};
 
+use super::options::{REPORT_HELP, check_targets};
 use super::{CliError, Exit, ProgressKind, ReportTarget, Terminal};
 
 /// Prints the report and writes it to every target. Gives whether all could be written; what could not be is reported,
@@ -99,15 +100,14 @@ struct Merge {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Write a report: json, junit, sarif, html, markdown, github or text; repeatable. The path `-` is
-    /// stdout.
-    #[arg(long = "report", value_name = "KIND=PATH")]
+    #[arg(long = "report", value_name = "KIND=PATH", help = REPORT_HELP)]
     reports: Vec<ReportTarget>,
 }
 
 /// Runs `wirecert report`.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let Action::Merge(Merge { files, reports }) = args.action;
+    check_targets(&reports)?;
     let (mut parts, mut faults) = (vec![], vec![]);
     for file in &files {
         match read(file) {
@@ -125,16 +125,27 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
 
 /// Reads a JSON report.
 fn read(file: &Path) -> Result<Report, Diagnostic> {
-    let fault = |why: String| {
-        Diagnostic::error("report", format!("cannot read the report {}: {why}", file.display()))
-            .help("give JSON reports, as written by `--report json=FILE`")
-    };
+    let fault = |why| unreadable(file, why);
     let text = fs::read(file).map_err(|e| fault(e.to_string()))?;
-    let value: Value = serde_json::from_slice(&text).map_err(|e| fault(format!("it is no JSON: {e}")))?;
+    parse(&text, file)
+}
+
+/// Reads the text of a JSON report. `file`: where it is from.
+///
+/// # Errors
+/// Where it is no JSON report of the version that is read.
+pub(super) fn parse(text: &[u8], file: &Path) -> Result<Report, Diagnostic> {
+    let fault = |why| unreadable(file, why);
+    let value: Value = serde_json::from_slice(text).map_err(|e| fault(format!("it is no JSON: {e}")))?;
     match value.get("version").and_then(Value::as_u64) {
         Some(VERSION) => {}
         Some(version) => return Err(fault(format!("it is of version {version}, and this wirecert reads {VERSION}"))),
         None => return Err(fault("it does not say its version".to_owned())),
     }
     serde_json::from_value(value).map_err(|e| fault(format!("it is not as `wirecert schema report` says: {e}")))
+}
+
+fn unreadable(file: &Path, why: String) -> Diagnostic {
+    Diagnostic::error("report", format!("cannot read the report {}: {why}", file.display()))
+        .help("give JSON reports, as written by `--report json=FILE`")
 }

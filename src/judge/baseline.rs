@@ -14,11 +14,15 @@ use crate::diagnostic::yaml::{self, Entry, Kind, Node};
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
 use crate::scenario::glob;
 
+use super::digest;
+
 /// The violations that are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
     /// One for each line of the file.
     pub entries: Vec<BaselineEntry>,
+    /// The digest of the file, where it was read from one.
+    pub digest: Option<String>,
 }
 
 /// One known violation.
@@ -77,7 +81,8 @@ impl Baseline {
                 vec![]
             }
         };
-        if reader.faults.is_empty() { Ok(Self { entries }) } else { Err(reader.faults) }
+        let digest = Some(digest(source.text().as_bytes()));
+        if reader.faults.is_empty() { Ok(Self { entries, digest }) } else { Err(reader.faults) }
     }
 }
 
@@ -184,7 +189,8 @@ mod tests {
         assert!(!baseline.entries[1].covers("amp/cli/ping/soon", "b"));
         assert!(!baseline.entries[1].expired("2027-03-01".parse().unwrap()));
         assert!(baseline.entries[1].expired("2027-03-02".parse().unwrap()));
-        assert_eq!(parse("").unwrap(), Baseline::default());
+        let nothing = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(parse("").unwrap(), Baseline { entries: vec![], digest: Some(nothing.to_owned()) });
     }
 
     #[test]

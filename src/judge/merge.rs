@@ -265,8 +265,17 @@ fn subject(pieces: &[ShardSubject<'_>], all: bool) -> Result<SubjectReport, Vec<
         edition: report.edition.clone(),
         strict: part.report.run.as_ref().is_some_and(|options| options.strict),
         owed: owed_requirements(report),
-        basis: RunScope { scope, baseline: baseline(pieces), unreferenced, ..(*basis).clone() },
-        judged: judged_scenarios(pieces),
+        basis: RunScope {
+            scope,
+            baseline: baseline(pieces),
+            baseline_digest: basis
+                .baseline_digest
+                .clone()
+                .filter(|digest| pieces.iter().all(|(_, _, other)| other.baseline_digest.as_ref() == Some(digest))),
+            unreferenced,
+            ..(*basis).clone()
+        },
+        judged: all_scenarios(pieces),
         snapshots,
         notes: distinct(pieces.iter().flat_map(|(_, report, _)| &report.notes)),
     }))
@@ -319,36 +328,42 @@ fn played_twice(pieces: &[ShardSubject<'_>]) -> Option<Diagnostic> {
     None
 }
 
-fn owed_requirements(report: &SubjectReport) -> Vec<Required> {
+/// What was asked of a subject.
+pub(super) fn owed_requirements(report: &SubjectReport) -> Vec<Required> {
     let owed =
         |r: &super::RequirementResult| Required { id: r.id.clone(), level: r.level, capability: r.capability.clone() };
     report.requirements.iter().map(owed).collect()
 }
 
 /// Every scenario with what it showed, in the order of an unsharded run.
-fn judged_scenarios(pieces: &[ShardSubject<'_>]) -> Vec<JudgedScenario> {
+fn all_scenarios(pieces: &[ShardSubject<'_>]) -> Vec<JudgedScenario> {
     let mut list: Vec<(usize, JudgedScenario)> = vec![];
     for (part, report, _) in pieces {
-        let mut assessed: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for requirement in &report.requirements {
-            for id in &requirement.by {
-                assessed.entry(id).or_default().push(requirement.id.clone());
-            }
-        }
-        for (n, result) in report.scenarios.iter().enumerate() {
-            let of_it = |f: &&super::Finding| f.scenario.as_deref() == Some(&result.id);
-            let judged = JudgedScenario {
-                result: result.clone(),
-                findings: report.findings.iter().filter(of_it).cloned().collect(),
-                assessed: assessed.remove(result.id.as_str()).unwrap_or_default(),
-                notes: vec![],
-                baseline_used: vec![],
-            };
-            list.push((n * part.shard.of + part.shard.index, judged));
-        }
+        let positions = (part.shard.index..).step_by(part.shard.of);
+        list.extend(positions.zip(judged_scenarios(report)));
     }
     list.sort_by_key(|(position, _)| *position);
     list.into_iter().map(|(_, judged)| judged).collect()
+}
+
+/// Every scenario of a report with what it showed, in the order of the report.
+pub(super) fn judged_scenarios(report: &SubjectReport) -> impl Iterator<Item = JudgedScenario> + '_ {
+    let mut assessed: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for requirement in &report.requirements {
+        for id in &requirement.by {
+            assessed.entry(id).or_default().push(requirement.id.clone());
+        }
+    }
+    report.scenarios.iter().map(move |result| {
+        let of_it = |f: &&super::Finding| f.scenario.as_deref() == Some(&result.id);
+        JudgedScenario {
+            result: result.clone(),
+            findings: report.findings.iter().filter(of_it).cloned().collect(),
+            assessed: assessed.remove(result.id.as_str()).unwrap_or_default(),
+            notes: vec![],
+            baseline_used: vec![],
+        }
+    })
 }
 
 /// The lines of the baseline: used where one shard used them, over where they were for one.

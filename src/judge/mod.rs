@@ -3,6 +3,7 @@
 //! A run hands over what it [`Played`], with what the rules found ([`RuleRun`]) in it; [`judge_subject`] draws the
 //! conclusions, and [`Report::of`] puts subjects together. All of it is pure: the same plays give the same report.
 
+mod again;
 mod attribution;
 mod baseline;
 mod conclusion;
@@ -17,6 +18,7 @@ mod tests;
 mod unassessed;
 mod verdict;
 
+pub use again::judge_again;
 pub use attribution::{ALIVE, AttributionContext, explained_by};
 pub use baseline::{Baseline, BaselineEntry};
 pub use merge::{ShardReport, merge};
@@ -25,7 +27,7 @@ pub use played::{
     RawFinding, RunOptions, RunScope, Scope, Selection, Shard, Unjudged,
 };
 pub use recorded::{FindingSource, Findings, FindingsReader, Recorded, subjects};
-pub use report::{Cause, Counts, Note, Report, Repro, SnapshotResult, Standing, SubjectReport, Suite};
+pub use report::{Cause, Counts, Note, Report, Repro, SnapshotResult, Standing, SubjectReport, Suite, digest};
 pub use rules::RuleRun;
 pub use subject::{SubjectRun, judge_subject};
 pub use verdict::{

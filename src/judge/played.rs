@@ -313,6 +313,9 @@ pub struct RunScope {
     pub missing: Vec<String>,
     /// The lines of the baseline that speak of what is asked of it.
     pub baseline: Vec<BaselineLine>,
+    /// The digest of the file of the baseline, where there is one: `sha256:` and 64 hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline_digest: Option<String>,
     /// Snapshots that no scenario refers to, where only a full run may tell them as drift.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreferenced: Vec<String>,

@@ -111,6 +111,12 @@ pub struct Suite {
     pub digest: String,
 }
 
+/// The SHA-256 digest of these bytes: `sha256:` and 64 hexadecimal digits.
+pub fn digest(bytes: &[u8]) -> String {
+    let hex = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    format!("sha256:{hex}")
+}
+
 impl Suite {
     /// This version of wirecert with these scenario files (name and text) and these requirements. The digest is
     /// the same wherever and in whatever order they were read.
@@ -124,17 +130,12 @@ impl Suite {
             .chain(catalogue.into_iter().map(|r| format!("{}\0{}\0{}", r.id, r.level.as_str(), r.statement).into()))
             .collect();
         parts.sort();
-        let mut digest = Sha256::new();
+        let mut all = vec![];
         for part in parts {
-            digest.update((part.len() as u64).to_be_bytes());
-            digest.update(part);
+            all.extend((part.len() as u64).to_be_bytes());
+            all.extend(part);
         }
-        let hex = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        Self {
-            name: "wirecert".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            digest: format!("sha256:{hex}"),
-        }
+        Self { name: "wirecert".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), digest: digest(&all) }
     }
 }
 

@@ -63,6 +63,7 @@ pub fn judge_subject(run: &SubjectRun<'_>) -> SubjectReport {
         whole: run.selection.whole,
         missing: run.missing.to_vec(),
         baseline: baseline_lines(run, &owed, &judged),
+        baseline_digest: run.baseline.digest.clone(),
         unreferenced: unreferenced.into_iter().map(|s: SnapshotResult| s.file).collect(),
     };
     conclude(Inputs {

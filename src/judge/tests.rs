@@ -75,6 +75,7 @@ fn known(requirement: &str, scenario: Option<&str>, until: Option<&str>) -> Base
             reason: "long known".to_owned(),
             until: until.map(|day| day.parse().unwrap()),
         }],
+        digest: None,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::atomic_file::{self, Readable};
 use crate::judge::{Finding, Report, ScenarioResult, ScenarioStatus, SubjectReport, Unjudged};
 use crate::protocol::Requirement;
 
-use super::{github, html, markdown, plain, sarif, terminal};
+use super::{badge, badge_json, certificate, github, html, markdown, plain, sarif, tap, terminal};
 
 /// A kind of report that can be written to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,19 +31,31 @@ pub enum ReportKind {
     Markdown,
     /// Workflow commands of GitHub Actions.
     Github,
+    /// TAP 14.
+    Tap,
+    /// The verdict as a picture.
+    Badge,
+    /// The verdict as shields.io makes a picture of it.
+    BadgeJson,
+    /// What was certified, with the digest of the JSON report.
+    Certificate,
     /// What is printed at the end, in full and without colours.
     Text,
 }
 
 impl ReportKind {
     /// Every kind with its name.
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 11] = [
         ("json", Self::Json),
         ("junit", Self::Junit),
         ("sarif", Self::Sarif),
         ("html", Self::Html),
         ("markdown", Self::Markdown),
         ("github", Self::Github),
+        ("tap", Self::Tap),
+        ("badge", Self::Badge),
+        ("badge-json", Self::BadgeJson),
+        ("certificate", Self::Certificate),
         ("text", Self::Text),
     ];
 
@@ -56,6 +68,10 @@ impl ReportKind {
             Self::Html => html(report, catalogue),
             Self::Markdown => markdown(report, catalogue),
             Self::Github => github(report, &|file| file.is_file()),
+            Self::Tap => tap(report),
+            Self::Badge => badge(report),
+            Self::BadgeJson => badge_json(report),
+            Self::Certificate => certificate(report),
             Self::Text => plain(&terminal(report, catalogue, true)),
         }
     }

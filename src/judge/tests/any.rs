@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::diagnostic::{Style, render_all};
 
 pub fn any_play() -> impl Strategy<Value = Play> {
     let ids = prop::sample::select(vec![MUST, OTHER, SHOULD, MAY, OPTIONAL, CLIENT, GUIDE]);
@@ -40,7 +41,10 @@ pub fn any_input() -> impl Strategy<Value = JudgeInput> {
     (scopes, any::<bool>(), entries, any::<bool>()).prop_map(|(scope, strict, entries, missing)| JudgeInput {
         scope,
         strict,
-        baseline: Baseline { entries: entries.into_iter().flat_map(|(id, s, u)| known(id, s, u).entries).collect() },
+        baseline: Baseline {
+            entries: entries.into_iter().flat_map(|(id, s, u)| known(id, s, u).entries).collect(),
+            digest: None,
+        },
         missing: if missing { vec!["diagnostics".to_owned()] } else { vec![] },
         ..JudgeInput::default()
     })
@@ -149,6 +153,8 @@ proptest! {
         let merged = merge(&parts).unwrap();
         prop_assert_eq!(as_json(&merged.subjects[0]), as_json(&input.judge(&played)));
         prop_assert_eq!(merged.standing(), input.judge(&played).standing());
+        let again = judge_again(&merged, "r.json");
+        prop_assert!(again.is_empty(), "{}", render_all(&again, Style::Plain));
     }
 }
 

@@ -184,6 +184,7 @@ pub(crate) fn example() -> Report {
                 expired: false,
                 used: true,
             }],
+            baseline_digest: Some("sha256:1".to_owned()),
             unreferenced: vec!["snapshots/c.snap".to_owned()],
         }),
     };
