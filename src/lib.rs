@@ -8,6 +8,7 @@ pub mod atomic_file;
 pub mod certification;
 pub mod cli;
 pub mod config;
+pub mod description;
 pub mod diagnostic;
 pub mod export;
 pub mod fixture;

@@ -14,7 +14,7 @@ const TABLE: &[(&[&str], &[&str])] = &[
     (&["trace", "matcher", "format"], &["diagnostic"]),
     (&["protocol", "wire"], &["trace", "matcher", "format"]),
     (&["config", "scenario"], &["protocol"]),
-    (&["judge", "snapshot", "report", "export", "fixture"], &["protocol", "scenario"]),
+    (&["judge", "snapshot", "report", "export", "description", "fixture"], &["protocol", "scenario"]),
     (&["peer", "subject"], &["wire", "config", "protocol"]),
     (&["play", "record", "replay"], &["peer", "subject", "scenario"]),
     (&["prove", "fuzz", "shrink"], &["play", "judge"]),
@@ -31,13 +31,14 @@ const NEVER: &[(&str, &[&str])] = &[
     ("snapshot", &["wire"]),
     ("report", &["wire"]),
     ("export", &["wire"]),
+    ("description", &["wire"]),
     ("fixture", &["wire"]),
     ("scenario", &["wire"]),
     ("config", &["wire"]),
 ];
 
 /// Modules that work on data: they use no crate that reaches a network, a process or an event loop.
-const OF_DATA: [&str; 11] = [
+const OF_DATA: [&str; 12] = [
     "diagnostic",
     "matcher",
     "format",
@@ -48,6 +49,7 @@ const OF_DATA: [&str; 11] = [
     "snapshot",
     "report",
     "export",
+    "description",
     "fixture",
 ];
 
@@ -59,7 +61,7 @@ const PURE_FUNCTIONS: [(&str, &str); 1] =
     [("protocol/rfc6455.rs", "tokio_tungstenite::tungstenite::handshake::derive_accept_key")];
 
 /// Modules that are pure: what they say depends on what they are given alone.
-const PURE: [&str; 4] = ["matcher", "format", "protocol", "judge"];
+const PURE: [&str; 5] = ["matcher", "format", "protocol", "judge", "description"];
 
 /// What of the standard library is not pure.
 const NOT_PURE: [&str; 8] = [

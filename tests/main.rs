@@ -6,6 +6,7 @@ mod certificates;
 mod check;
 mod clients;
 mod command_line;
+mod descriptions;
 mod expectations;
 mod fixtures;
 mod fixtures_examples;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{ArgAction, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use super::{
-    CliError, Exit, Output, Terminal, call, certify, check, embedded, fixtures, fuzz, mock, prove, record, reference,
+    CliError, Exit, Output, Terminal, call, certify, check, export, fixtures, fuzz, mock, prove, record, reference,
     replay, report, scenario, setup, shrink, snapshot, verify, view,
 };
 
@@ -78,8 +78,7 @@ enum Command {
     Requirements(reference::RequirementsArgs),
     /// Print a JSON Schema (draft-07) of a file format.
     Schema(reference::SchemaArgs),
-    /// Write the embedded scenarios to a folder.
-    Export(embedded::ExportArgs),
+    Export(export::Args),
     /// Write a commented wirecert.yaml to begin with.
     Init(setup::InitArgs),
     /// Check that this machine has what certifying needs.
@@ -132,7 +131,7 @@ impl Cli {
             Command::Verify(args) => verify::run(args, terminal),
             Command::Requirements(args) => reference::requirements(args, terminal),
             Command::Schema(args) => reference::schema(args, terminal),
-            Command::Export(args) => embedded::export(args, terminal),
+            Command::Export(args) => export::run(args, terminal),
             Command::Init(args) => setup::init(args, terminal),
             Command::Doctor(args) => setup::doctor(args, terminal),
         }

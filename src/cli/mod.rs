@@ -9,6 +9,7 @@ mod call;
 mod certify;
 mod check;
 pub mod embedded;
+mod export;
 mod fixtures;
 mod fuzz;
 mod mock;

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::matcher::Schemas;
 use crate::protocol::sample::{Example, Flow, MessageType, SampleStep};
 use crate::protocol::scenario_element::TraceToScenario;
-use crate::protocol::{Lock, MessageSummary, Observer, Rule};
+use crate::protocol::{Channel, Lock, MessageSummary, Observer, QueryParameter, Rule};
 use crate::trace::{End, Event};
 
 /// One dated description of a protocol. Its [`Schemas`] are those of messages and parts of them, under the names that
@@ -41,6 +41,16 @@ pub trait Edition: Schemas + Sync {
     fn conversation(&self, message: &MessageType, body: &Value, example: Example<'_>) -> Vec<SampleStep>;
     /// Typical conversations.
     fn flows(&self, example: Example<'_>) -> Vec<Flow>;
+
+    /// The connections that stay open.
+    fn channels(&self) -> Vec<Channel> {
+        vec![]
+    }
+
+    /// The parameters that the query of a request of this type may have, by the name of the message type.
+    fn query(&self, _message: &str) -> &'static [QueryParameter] {
+        &[]
+    }
 
     /// What a server answers to a client's message that it cannot make sense of, so that the client does not wait for
     /// nothing; none where the protocol has no such thing.
@@ -139,6 +149,8 @@ pub struct HttpEdition {
     pub message_types: fn(&dyn Schemas) -> Vec<MessageType>,
     pub conversation: fn(&MessageType, &Value, Example<'_>) -> Vec<SampleStep>,
     pub flows: fn(Example<'_>) -> Vec<Flow>,
+    pub channels: &'static [Channel],
+    pub query: fn(message: &str) -> &'static [QueryParameter],
 }
 
 impl Schemas for HttpEdition {
@@ -186,6 +198,14 @@ impl Edition for HttpEdition {
 
     fn flows(&self, example: Example<'_>) -> Vec<Flow> {
         (self.flows)(example)
+    }
+
+    fn channels(&self) -> Vec<Channel> {
+        self.channels.to_vec()
+    }
+
+    fn query(&self, message: &str) -> &'static [QueryParameter] {
+        (self.query)(message)
     }
 }
 

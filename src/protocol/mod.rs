@@ -7,6 +7,7 @@
 pub mod amp;
 pub mod amplifier;
 mod attribution;
+mod channel;
 mod descriptor;
 mod edition;
 pub mod http;
@@ -20,6 +21,7 @@ pub mod scenario_element;
 pub mod words;
 
 pub use attribution::{Aspect, Attribution, Base, Due, NOTHING_KNOWN, is_at_or_above};
+pub use channel::{Channel, ChannelKind, QueryParameter, QueryValues};
 pub use descriptor::{Lock, PATIENCE, Protocol, Reach, Role, Verb};
 pub use edition::Edition;
 pub use observation::{MessageSort, MessageSummary, Observation, ObservationKind, Observer, Pick};

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::protocol::{MessageSort, MessageSummary};
+use crate::protocol::{Channel, ChannelKind, MessageSort, MessageSummary, QueryParameter, QueryValues};
 use crate::trace::{Direction, Event, EventKind};
 use crate::uri::decode;
 
@@ -28,6 +28,45 @@ pub const ENDPOINTS: &[&str] = &[
 
 /// The values that the status of a session has.
 pub const STATUSES: &[&str] = &["idle", "processing", "awaiting_approval", "error", "stopped"];
+
+/// The two ways to follow events.
+pub const CHANNELS: &[Channel] = &[
+    Channel {
+        name: "events",
+        kind: ChannelKind::EventStream,
+        host: "127.0.0.1",
+        path: "/sessions/{session_id}/events",
+        query: &[],
+        about: "The events of a session, as an event stream.",
+    },
+    Channel {
+        name: "socket",
+        kind: ChannelKind::WebSocket,
+        host: "127.0.0.1",
+        path: "/sessions/{session_id}/ws",
+        query: &[],
+        about: "The events of a session, and what a client says to it, over a WebSocket.",
+    },
+];
+
+/// The parameters that the query of a request may have, by the name of the message type.
+pub fn query(message: &str) -> &'static [QueryParameter] {
+    const OF_SESSIONS: &[QueryParameter] = &[
+        optional("status", QueryValues::OneOf(STATUSES), "Only sessions with this status."),
+        optional("limit", QueryValues::Integer, "At most so many sessions."),
+    ];
+    const OF_COLLECTION: &[QueryParameter] =
+        &[optional("collection", QueryValues::Text, "Only what belongs to this collection.")];
+    match message {
+        "listSessions.request" => OF_SESSIONS,
+        "listProfiles.request" | "listAgents.request" => OF_COLLECTION,
+        _ => &[],
+    }
+}
+
+const fn optional(name: &'static str, values: QueryValues, about: &'static str) -> QueryParameter {
+    QueryParameter { name, required: false, values, about }
+}
 
 /// The fourteen codes, each with its status and the slug of its requirement.
 pub const CODES: &[(&str, u16, &str)] = &[

@@ -56,6 +56,8 @@ static V2025_12_09: HttpEdition = HttpEdition {
     message_types: samples::types,
     conversation: samples::around,
     flows: samples::flows,
+    channels: endpoints::CHANNELS,
+    query: endpoints::query,
 };
 
 /// The JSON Schemas (draft-07) of the edition. `<endpoint>.request` and `<endpoint>.response` are bodies, `<event>.event` are

@@ -44,6 +44,8 @@ static V0_1: HttpEdition = HttpEdition {
     message_types: samples::types,
     conversation: samples::around,
     flows: samples::flows,
+    channels: &[],
+    query: |_| &[],
 };
 
 /// The JSON Schemas (draft-07) of the edition. They are strict where the document is, and allow both readings where it

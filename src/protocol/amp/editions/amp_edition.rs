@@ -16,7 +16,9 @@ use crate::protocol::amp::{rules, samples};
 use crate::protocol::edition::SchemaFolder;
 use crate::protocol::sample::{Example, Flow, MessageType, SampleStep};
 use crate::protocol::scenario_element::TraceToScenario;
-use crate::protocol::{Edition, Lock, MessageSummary, Observer, Rule};
+use crate::protocol::{
+    Channel, ChannelKind, Edition, Lock, MessageSummary, Observer, QueryParameter, QueryValues, Rule,
+};
 use crate::trace::{End, Event};
 
 use super::ALL;
@@ -191,6 +193,23 @@ impl Edition for AmpEdition {
 
     fn flows(&self, example: Example<'_>) -> Vec<Flow> {
         samples::flows(self, example)
+    }
+
+    fn channels(&self) -> Vec<Channel> {
+        const TOKEN: &[QueryParameter] = &[QueryParameter {
+            name: "auth",
+            required: true,
+            values: QueryValues::Text,
+            about: "The `authToken` of the server's lockfile.",
+        }];
+        vec![Channel {
+            name: "main",
+            kind: ChannelKind::WebSocket,
+            host: self.host,
+            path: "/",
+            query: TOKEN,
+            about: "All messages between a client and an editor.",
+        }]
     }
 
     fn refusal(&self, message: &Value) -> Option<Value> {
