@@ -285,3 +285,54 @@ fn doctor_tells_each_check_in_a_line_and_a_bad_one_by_its_exit_code() {
     assert_eq!(nowhere.status.code(), Some(3));
     assert!(stdout.contains("bad   temporary folder ") && stdout.contains("point TMPDIR"), "{stdout}");
 }
+
+/// Asks bash what it would complete a command line to, whose last word is unfinished.
+fn completed(dir: &Path, line: &[&str]) -> Vec<String> {
+    let script = "source completions; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \
+                  _wirecert wirecert \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"; \
+                  printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let mut bash = Command::new("bash");
+    let output = bash.current_dir(dir).args(["--norc", "-c", script, "bash"]).args(line).output().unwrap();
+    let (stdout, stderr) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(stderr, "");
+    stdout.split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_shell_completes_commands_options_and_names() {
+    let dir = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = wirecert(dir.path(), &["completions", shell]).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{shell}");
+        let script = String::from_utf8(output.stdout).unwrap();
+        for word in ["certify", "amplifier-server", "baseline"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+        if shell == "bash" {
+            std::fs::write(dir.path().join("completions"), script).unwrap();
+        }
+    }
+    assert_eq!(completed(dir.path(), &["wirecert", "cert"]), ["certify"]);
+    assert_eq!(completed(dir.path(), &["wirecert", "certify", "amp-"]), ["amp-server", "amp-client"]);
+    assert_eq!(completed(dir.path(), &["wirecert", "certify", "--base"]), ["--baseline"]);
+    assert_eq!(completed(dir.path(), &["wirecert", "mock", "--edition", "g"]), ["guide"]);
+    assert_eq!(completed(dir.path(), &["wirecert", "export", "openapi", "amplif"]), ["amplifier"]);
+}
+
+#[test]
+fn every_command_has_a_manual_page_and_help() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = wirecert(dir.path(), &["man", "--out", "share/man"]).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b""[..]));
+    let page = |name: &str| std::fs::read_to_string(dir.path().join("share/man").join(name)).unwrap();
+    assert!(page("wirecert.1").contains("130"), "the exit codes");
+    assert!(page("wirecert-certify.1").contains("\\-\\-baseline"));
+    assert!(page("wirecert-report-merge.1").contains("shards"));
+    let help = wirecert(dir.path(), &["help", "certify"]).output().unwrap();
+    let flag = wirecert(dir.path(), &["certify", "--help"]).output().unwrap();
+    assert_eq!((help.status.code(), help.stdout), (Some(0), flag.stdout));
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    let output = wirecert(dir.path(), &["man", "--out", "file/man"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write manual pages to file/man: "));
+}

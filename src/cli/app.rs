@@ -6,12 +6,12 @@ use clap::{ArgAction, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use super::{
     CliError, Exit, Output, Terminal, call, certify, check, export, fixtures, fuzz, mock, prove, record, reference,
-    replay, report, scenario, setup, shrink, snapshot, verify, view,
+    replay, report, scenario, setup, shell, shrink, snapshot, verify, view,
 };
 
 /// Conformance suite and mock harness for the protocols between editors and AI agents.
 #[derive(Debug, Parser)]
-#[command(name = "wirecert", version, max_term_width = 110, disable_help_subcommand = true)]
+#[command(name = "wirecert", version, max_term_width = 110)]
 #[command(after_help = "Exit codes, the first that applies:\n  \
     130  interrupted; what is known is still reported\n  \
     2    wrong usage, or a file that cannot be read or written\n  \
@@ -83,6 +83,10 @@ enum Command {
     Init(setup::InitArgs),
     /// Check that this machine has what certifying needs.
     Doctor(setup::DoctorArgs),
+    /// Print a script for a shell, which then completes commands, options and names.
+    Completions(shell::CompletionsArgs),
+    /// Write manual pages, one for each command.
+    Man(shell::ManArgs),
 }
 
 impl Cli {
@@ -134,6 +138,8 @@ impl Cli {
             Command::Export(args) => export::run(args, terminal),
             Command::Init(args) => setup::init(args, terminal),
             Command::Doctor(args) => setup::doctor(args, terminal),
+            Command::Completions(args) => shell::completions(args, terminal),
+            Command::Man(args) => shell::man(args, terminal),
         }
     }
 }

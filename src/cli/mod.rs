@@ -21,6 +21,7 @@ mod replay;
 mod report;
 mod scenario;
 mod setup;
+mod shell;
 mod shrink;
 mod snapshot;
 mod terminal;
