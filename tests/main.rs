@@ -7,6 +7,7 @@ mod check;
 mod clients;
 mod command_line;
 mod descriptions;
+mod doctor;
 mod expectations;
 mod fixtures;
 mod fixtures_examples;

@@ -4,9 +4,11 @@
 //! plays the evidence of its findings once more. It prints nothing: progress goes to a [`Progress`](crate::report::Progress).
 
 mod edition;
+mod examination;
 mod repetition;
 mod session;
 mod storage;
 
 pub use edition::detect;
+pub use examination::{CheckResult, examine};
 pub use session::{Session, SessionOptions, SessionOutcome, catalogue, default_jobs, load_baseline, matches};

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::{ArgAction, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use super::{
-    CliError, Exit, Output, Terminal, call, certify, check, export, fixtures, fuzz, mock, prove, record, reference,
-    replay, report, scenario, setup, shell, shrink, snapshot, verify, view,
+    CliError, Exit, Output, Terminal, call, certify, check, doctor, export, fixtures, fuzz, mock, prove, record,
+    reference, replay, report, scenario, setup, shell, shrink, snapshot, verify, view,
 };
 
 /// Conformance suite and mock harness for the protocols between editors and AI agents.
@@ -81,8 +81,7 @@ enum Command {
     Export(export::Args),
     /// Write a commented wirecert.yaml to begin with.
     Init(setup::InitArgs),
-    /// Check that this machine has what certifying needs.
-    Doctor(setup::DoctorArgs),
+    Doctor(doctor::DoctorArgs),
     /// Print a script for a shell, which then completes commands, options and names.
     Completions(shell::CompletionsArgs),
     /// Write manual pages, one for each command.
@@ -137,7 +136,7 @@ impl Cli {
             Command::Schema(args) => reference::schema(args, terminal),
             Command::Export(args) => export::run(args, terminal),
             Command::Init(args) => setup::init(args, terminal),
-            Command::Doctor(args) => setup::doctor(args, terminal),
+            Command::Doctor(args) => doctor::doctor(args, terminal),
             Command::Completions(args) => shell::completions(args, terminal),
             Command::Man(args) => shell::man(args, terminal),
         }

@@ -8,6 +8,7 @@ mod app;
 mod call;
 mod certify;
 mod check;
+mod doctor;
 pub mod embedded;
 mod export;
 mod fixtures;
