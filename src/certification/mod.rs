@@ -2,6 +2,7 @@
 //!
 //! A [`Session`] is one run. It makes first contact with each subject, selects its scenarios, plays and judges them, and
 //! plays the evidence of its findings once more. It prints nothing: progress goes to a [`Progress`](crate::report::Progress).
+//! [`examine`] tells whether a subject can be judged, and judges nothing.
 
 mod edition;
 mod examination;

@@ -82,9 +82,7 @@ enum Command {
     /// Write a commented wirecert.yaml to begin with.
     Init(setup::InitArgs),
     Doctor(doctor::DoctorArgs),
-    /// Print a script for a shell, which then completes commands, options and names.
     Completions(shell::CompletionsArgs),
-    /// Write manual pages, one for each command.
     Man(shell::ManArgs),
 }
 

@@ -12,7 +12,9 @@ use crate::protocol::protocols;
 
 use super::{Cli, CliError, Exit, Terminal};
 
-/// Arguments of `completions`.
+/// Print a script for a shell, which then completes commands and options.
+///
+/// In bash and zsh, names of roles, protocols and editions are completed as well; in fish, those of editions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Where the script goes:\n  \
     bash        ~/.local/share/bash-completion/completions/wirecert\n  \
@@ -25,7 +27,8 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Prints a script that has the shell complete commands, options, and the names of roles, protocols and editions.
+/// Prints a script that has the shell complete commands and options; bash and zsh complete the names of roles, protocols and
+/// editions as well, fish those of editions.
 pub fn completions(args: CompletionsArgs, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let mut command = with_known_words(Cli::command());
     let mut script = vec![];
@@ -51,7 +54,7 @@ fn with_known_words(command: Command) -> Command {
     command.mut_subcommands(with_known_words)
 }
 
-/// Arguments of `man`.
+/// Write manual pages, one for each command.
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
     /// The folder to write them to; made if it is not there. Files of their names are replaced.
