@@ -11,7 +11,7 @@ const REVEALING_LENGTH: usize = 4;
 const OVERLAP: usize = 256;
 
 /// The secrets to search for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Secrets {
     secrets: Vec<Secret>,
     /// The pairs of bytes with which any form of a secret can begin.
@@ -64,12 +64,6 @@ pub struct SecretHit {
     pub end: usize,
     /// The secret, by the order in which they were added; none for a part of one.
     pub secret: Option<usize>,
-}
-
-impl Default for Secrets {
-    fn default() -> Self {
-        Self { secrets: vec![], starts: BytePairs::default(), bytes: 0 }
-    }
 }
 
 impl Secrets {
