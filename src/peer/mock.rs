@@ -161,10 +161,10 @@ pub fn mock(role: &str) -> Option<&'static MockKind> {
     static MOCKS: [&MockKind; 6] = [
         &amp::editor::MOCK,
         &amp::agent::MOCK,
-        &openctx::provider::MOCK,
+        &openctx::server::mock::MOCK,
         &openctx::agent::MOCK,
         &amplifier::agent::MOCK,
-        &amplifier::server::MOCK,
+        &amplifier::server::mock::MOCK,
     ];
     MOCKS.into_iter().find(|m| m.role == role)
 }

@@ -34,7 +34,7 @@ pub type Format = (&'static str, &'static str, fn() -> serde_json::Value);
 /// The formats of files with what mocks give: name, what it is, its JSON Schema.
 pub const DATA: &[Format] = &[
     ("agent-script", "what the agent of a mock Amplifier server does", amplifier::server::script::schema),
-    ("provider-data", "what a mock of an OpenCtx provider gives", openctx::provider::data::schema),
+    ("provider-data", "what a mock of an OpenCtx provider gives", openctx::data::schema),
 ];
 
 /// The peers, by role.
@@ -65,7 +65,7 @@ static KINDS: [PeerKind; 6] = [
     },
     PeerKind {
         role: "openctx-client",
-        new: |setting| Box::new(openctx::host::OpenctxHost::new(setting)),
+        new: |setting| Box::new(openctx::server::steps::OpenctxSteps::new(setting)),
         probe: None,
         announce: None,
     },
@@ -80,7 +80,7 @@ static KINDS: [PeerKind; 6] = [
     },
     PeerKind {
         role: "amplifier-client",
-        new: |setting| Box::new(amplifier::host::AmplifierHost::new(setting)),
+        new: |setting| Box::new(amplifier::server::steps::AmplifierSteps::new(setting)),
         probe: None,
         announce: None,
     },

@@ -151,7 +151,7 @@ impl verbs::Request {
             request.headers.retain(|(usual, _)| !usual.eq_ignore_ascii_case(&name));
             request.headers.push((name, value));
         }
-        request.manner.deliberate = deliberate;
+        request.send_options.deliberate = deliberate;
         request
     }
 }

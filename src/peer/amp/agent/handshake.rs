@@ -134,7 +134,7 @@ fn request(address: &Address, lock: &Lock, deviations: &Deviations) -> ClientReq
     // Judged by the session, so that what breaks the RFC is not answered as if it were sound.
     request.options = Options { pong: false, close: false, read: true };
     let why = deviations.handshake_request(&mut request).or(deviations.why(HandshakeSwitch::TokenNotEncoded));
-    request.manner = SendOptions { deliberate: why.map(str::to_owned), ..request.manner };
+    request.send_options = SendOptions { deliberate: why.map(str::to_owned), ..request.send_options };
     request
 }
 

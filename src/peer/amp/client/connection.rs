@@ -201,7 +201,7 @@ impl Connect {
             subprotocols: self.subprotocols.clone(),
             headers: headers(&self.headers),
             raw: self.raw.clone().map(String::into_bytes),
-            manner: SendOptions { deliberate, ..SendOptions::default() },
+            send_options: SendOptions { deliberate, ..SendOptions::default() },
             options: self.options(),
             target: plain.target,
         }

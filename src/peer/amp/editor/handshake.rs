@@ -287,7 +287,7 @@ fn not_upgraded(mut accepting: Reply, how: UpgradeFlaw) -> HandshakeDecision {
         UpgradeFlaw::Nothing => HandshakeDecision::Withhold(None),
         UpgradeFlaw::HangUp => HandshakeDecision::HangUp(None),
         UpgradeFlaw::HalfHead => {
-            accepting.manner.cut = Some(crate::wire::http_head::encode(&accepting.head).len() / 2);
+            accepting.send_options.cut = Some(crate::wire::http_head::encode(&accepting.head).len() / 2);
             HandshakeDecision::Refuse(accepting)
         }
         UpgradeFlaw::Nonsense => HandshakeDecision::Refuse(Reply::raw(b"HELO editor\r\n\r\n")),
@@ -297,14 +297,14 @@ fn not_upgraded(mut accepting: Reply, how: UpgradeFlaw) -> HandshakeDecision {
 /// The acceptance with what deviations do to its head.
 fn apply_head_flaws(mut reply: Reply, deviations: &EditorDeviations) -> Reply {
     if let Some(flaw) = deviations.accepting_head(&mut reply.head) {
-        reply.manner = SendOptions::deliberate(Some(flaw));
+        reply.send_options = SendOptions::deliberate(Some(flaw));
     }
     reply
 }
 
 fn with_deliberate(mut reply: Reply, why: Option<&'static str>) -> Reply {
-    if reply.manner.deliberate.is_none() {
-        reply.manner = SendOptions { deliberate: why.map(str::to_owned), ..reply.manner };
+    if reply.send_options.deliberate.is_none() {
+        reply.send_options = SendOptions { deliberate: why.map(str::to_owned), ..reply.send_options };
     }
     reply
 }

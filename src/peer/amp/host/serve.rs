@@ -184,7 +184,7 @@ impl Upgrade {
                 }
             };
         let mut reply = if self.is_usual() { usual } else { self.reply(accepting) };
-        reply.manner = SendOptions {
+        reply.send_options = SendOptions {
             deliberate: deliberate.map(str::to_owned),
             split: self.split.map(|split| split.0),
             cut: None,

@@ -299,7 +299,7 @@ pub async fn open_socket(requester: &RequestClient, session: &str) -> Result<Soc
     let mut request = ClientRequest::new(requester.target(&path));
     request.options.pong = !requester.deviations.has(SocketSwitch::NoPong);
     request.options.close = !requester.deviations.has(SocketSwitch::CloseIgnored);
-    request.manner.deliberate = requester.deviations.handshake_request(&mut request).map(str::to_owned);
+    request.send_options.deliberate = requester.deviations.handshake_request(&mut request).map(str::to_owned);
     let opened =
         websocket::connect(&requester.url.address, &request, requester.exchanges.tap(None), &Limits::default()).await;
     let opened = opened.map_err(|e| Failure::new(Kind::Refused, e.to_string()))?;

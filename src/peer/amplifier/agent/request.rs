@@ -104,7 +104,7 @@ impl RequestClient {
         {
             request.headers.push(("X-Api-Key".to_owned(), Some(key)));
         }
-        request.manner.deliberate = why.map(str::to_owned);
+        request.send_options.deliberate = why.map(str::to_owned);
     }
 
     /// A response that says why there is no result.

@@ -59,7 +59,7 @@ impl verbs::Request {
             request.headers.retain(|(present, _)| !present.eq_ignore_ascii_case(&name));
             request.headers.push((name, value));
         }
-        request.manner.deliberate = deliberate;
+        request.send_options.deliberate = deliberate;
         Ok(request)
     }
 }

@@ -103,7 +103,7 @@ impl AmplifierClient {
             request.headers.retain(|(default, _)| !default.eq_ignore_ascii_case(&name));
             request.headers.push((name, value));
         }
-        request.manner.deliberate = deliberate(call, step.deliberate.as_ref());
+        request.send_options.deliberate = deliberate(call, step.deliberate.as_ref());
         let (approvals, progress, session) = (self.approvals.clone(), self.progress.clone(), step.session_id);
         let watch: Watch = Box::new(move |incoming| {
             if let http::Incoming::Event(event) = incoming
@@ -131,7 +131,7 @@ impl AmplifierClient {
         let target = format!("/sessions/{}/ws", segment(&step.session_id));
         let mut request = ClientRequest::new(below(&url, &target));
         request.headers = headers(&step.headers.0);
-        request.manner.deliberate = deliberate(call, step.deliberate.as_ref());
+        request.send_options.deliberate = deliberate(call, step.deliberate.as_ref());
         request.options.read = step.read.is_none_or(|read| read.0);
         let name = step.label.as_deref().map(|label| self.sender.name(label));
         let tap = self.sender.exchanges().tap(name.as_deref());

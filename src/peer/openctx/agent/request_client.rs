@@ -87,7 +87,7 @@ impl RequestClient {
             .header("Accept-Encoding", "gzip, deflate")
             .content(Content::Whole(text));
         why = self.deviations.request(&mut request).or(why);
-        request.manner.deliberate = why.map(str::to_owned);
+        request.send_options.deliberate = why.map(str::to_owned);
         let patience = match () {
             () if self.deviations.has(ClientSwitch::Impatient) => IMPATIENCE,
             () if self.deviations.has(CallSwitch::OneAtATime) => SHORT,

@@ -4,16 +4,16 @@ use serde_json::{Map, Value};
 
 use super::*;
 use crate::peer::http::HttpUrl;
-use crate::trace::{Clock, Recorder};
-use crate::wire::http::{Broken, Client, Request, Whole};
+use crate::trace::{Clock, End, Recorder};
+use crate::wire::http::{Broken, Client, Exchanges, Limits, Request, Whole};
 
-struct HostPlay {
-    host: OpenctxHost,
+struct StepPlay {
+    server: OpenctxSteps,
     client: Client,
     target: String,
 }
 
-impl HostPlay {
+impl StepPlay {
     fn new() -> Self {
         let setting = Setting {
             edition: crate::protocol::openctx::PROTOCOL.default_edition(),
@@ -26,16 +26,16 @@ impl HostPlay {
             longest: None,
             place: None,
         };
-        let host = OpenctxHost::new(setting);
-        let url = HttpUrl::parse(&host.url().unwrap()).unwrap();
+        let server = OpenctxSteps::new(setting);
+        let url = HttpUrl::parse(&server.url().unwrap()).unwrap();
         let exchanges = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Client);
         let limits = Limits { body_within: Duration::from_millis(800), ..Limits::default() };
-        Self { host, client: Client::new(url.address, exchanges, limits), target: url.target }
+        Self { server, client: Client::new(url.address, exchanges, limits), target: url.target }
     }
 
     async fn act(&mut self, verb: &str, params: Value) -> Result<Performed, PeerError> {
         let Value::Object(params) = params else { panic!("parameters are an object") };
-        self.host.perform(VerbCall { verb, params: &params, step: "step 1" }).await
+        self.server.perform(VerbCall { verb, params: &params, step: "step 1" }).await
     }
 
     async fn serving(params: Value) -> Self {
@@ -70,11 +70,11 @@ fn json_of(whole: &Whole) -> Value {
 
 #[tokio::test]
 async fn it_answers_from_its_data_and_from_an_example() {
-    let mut play = HostPlay::new();
+    let mut play = StepPlay::new();
     assert!(play.client.send(None, &Request::new("POST", "/")).await.is_err(), "nobody listens yet");
     let bindings =
         play.act("serve", json!({"data": {"mentions": [{"title": "t", "uri": "a:b"}]}})).await.unwrap().bindings;
-    assert_eq!(bindings[1], ("url".to_owned(), json!(play.host.url())));
+    assert_eq!(bindings[1], ("url".to_owned(), json!(play.server.url())));
     assert_eq!(json_of(&play.response_to("mentions").await)["result"], json!([{"title": "t", "uri": "a:b"}]));
     assert_eq!(json_of(&play.response_to("meta").await)["result"]["name"], "Wirecert examples");
     assert!(matches!(play.act("serve", json!({})).await, Err(PeerError::Scenario(_))));
@@ -82,7 +82,7 @@ async fn it_answers_from_its_data_and_from_an_example() {
 
 #[tokio::test]
 async fn requests_that_are_left_to_steps_wait_for_them() {
-    let mut play = HostPlay::serving(json!({"withholds": ["mentions"]})).await;
+    let mut play = StepPlay::serving(json!({"withholds": ["mentions"]})).await;
     let (first, second) = (play.request("mentions"), play.response_to("meta").await);
     assert_eq!(second.head.status(), Some(200));
     play.act("answer", json!({"error": {"code": 0}, "extra": {"x": 1}, "carried": {"status": 201}})).await.unwrap();
@@ -92,7 +92,7 @@ async fn requests_that_are_left_to_steps_wait_for_them() {
 
 #[tokio::test]
 async fn an_answer_is_carried_as_the_step_says() {
-    let mut play = HostPlay::serving(json!({"answers": "none"})).await;
+    let mut play = StepPlay::serving(json!({"answers": "none"})).await;
     let whole = play
         .after(
             "answer",
@@ -122,7 +122,7 @@ async fn an_answer_is_carried_as_the_step_says() {
 
 #[tokio::test]
 async fn an_answer_may_be_cut_endless_or_none() {
-    let mut play = HostPlay::serving(json!({"answers": "none"})).await;
+    let mut play = StepPlay::serving(json!({"answers": "none"})).await;
     for (verb, params) in [
         ("respond", json!({"json": {"result": []}, "cut": 20})),
         ("respond", json!({"json": {"result": []}, "length": 1000})),
@@ -136,8 +136,8 @@ async fn an_answer_may_be_cut_endless_or_none() {
 
 #[tokio::test]
 async fn it_stops_and_starts_again_at_the_same_url() {
-    let mut play = HostPlay::serving(json!({})).await;
-    let url = play.host.url();
+    let mut play = StepPlay::serving(json!({})).await;
+    let url = play.server.url();
     for how in ["quit", "kill"] {
         play.response_to("meta").await;
         play.act("stop", json!({"how": how})).await.unwrap();
@@ -146,17 +146,17 @@ async fn it_stops_and_starts_again_at_the_same_url() {
         assert!(play.client.send(None, &Request::new("POST", "/")).await.is_err(), "{how}");
         play.act("serve", json!({"data": {"meta": {"name": how}}})).await.unwrap();
         assert_eq!(
-            (play.host.url(), &json_of(&play.response_to("meta").await)["result"]["name"]),
+            (play.server.url(), &json_of(&play.response_to("meta").await)["result"]["name"]),
             (url.clone(), &json!(how))
         );
     }
-    play.host.finish().await;
+    play.server.finish().await;
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_ask_is_found_out() {
-    let mut play = HostPlay::serving(json!({"answers": "none"})).await;
-    play.host.setting.patience = Duration::from_millis(20);
+    let mut play = StepPlay::serving(json!({"answers": "none"})).await;
+    play.server.server.setting.patience = Duration::from_millis(20);
     let Err(PeerError::Subject { proves, .. }) = play.act("answer", json!({"result": []})).await else {
         panic!("nobody asked")
     };

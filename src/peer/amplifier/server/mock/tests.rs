@@ -243,7 +243,7 @@ async fn a_guarded_action_leaves_its_file_only_where_it_was_allowed() {
     let dir = tempfile::tempdir().unwrap();
     let mock = start(MockOptions { workspace: dir.path().to_owned(), ..options() }).await.unwrap();
     let caller = Caller::of(&*mock);
-    let file = dir.path().join(super::script::EFFECT_FILE);
+    let file = dir.path().join(crate::peer::amplifier::server::script::EFFECT_FILE);
     for (decision, there) in [("Deny", false), ("Allow", true)] {
         let id = caller.create().await;
         let mut stream = caller.subscribe(&id).await;
@@ -255,7 +255,7 @@ async fn a_guarded_action_leaves_its_file_only_where_it_was_allowed() {
         until(&mut stream, "prompt:complete").await;
         assert_eq!(file.exists(), there, "{decision}");
     }
-    assert_eq!(std::fs::read_to_string(file).unwrap(), super::script::EFFECT_TEXT);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), crate::peer::amplifier::server::script::EFFECT_TEXT);
 }
 
 #[tokio::test]

@@ -225,7 +225,7 @@ fn the_schema_agrees_with_what_is_read() {
 
 #[test]
 fn the_example_of_the_documentation_gives_what_it_says() {
-    let page = include_str!("../../../../../docs/mock.md");
+    let page = include_str!("../../../../docs/mock.md");
     let section = page.split("\n## Providers\n").nth(1).unwrap();
     let yaml = section.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let data = parse(yaml).unwrap_or_else(|faults| panic!("{faults:?}"));

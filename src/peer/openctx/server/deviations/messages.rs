@@ -7,11 +7,11 @@ use crate::peer::deviation::http_faults::after;
 use crate::peer::deviation::http_server::{ClientMistake, Instead, ResponseEffect, change_body, content_type};
 use crate::peer::deviation::value::{remove, set};
 use crate::peer::deviation::{FlawRow, flaw};
-use crate::peer::openctx::provider::service::ServiceSwitch;
+use crate::peer::openctx::server::mock_steering::SteeringSwitch;
 use crate::wire::http::{Content, Response};
 
-use super::super::request::{Method, Request, RequestFault};
 use super::{ProviderAnswer, ProviderEffect, body, response};
+use crate::peer::openctx::request::{Method, Request, RequestFault};
 
 pub const ENVELOPE: &[FlawRow<ProviderEffect>] = &[
     flaw!("unanswered" "envelope/answered"
@@ -118,7 +118,7 @@ pub const ENVELOPE: &[FlawRow<ProviderEffect>] = &[
         ProviderEffect::Instead(|s| wrong_params(s.request).then(failed))),
 ];
 
-fn wrong_params(request: &Result<super::super::request::Request, RequestFault>) -> bool {
+fn wrong_params(request: &Result<Request, RequestFault>) -> bool {
     matches!(request, Err(RequestFault::Params(_)))
 }
 
@@ -159,7 +159,7 @@ pub const REQUESTS: &[FlawRow<ProviderEffect>] = &[
     flaw!("close-unanswered" "http/close-asked" "A request that asks for the end of the connection gets that, and no answer."
         ProviderEffect::Instead(|s| s.header("connection")?.eq_ignore_ascii_case("close").then_some(Instead::Close))),
     flaw!("continue-unanswered" "http/expect-continue" "A request that expects `100-continue` waits in vain."
-        ServiceSwitch::NoContinue.on()),
+        SteeringSwitch::NoContinue.on()),
     flaw!("any-method" "http/method-not-allowed" "A request with another method than POST is answered as `meta` is."
         ProviderEffect::Instead(|s| (s.received.head.method() != "POST").then(|| Instead::result(json!({"name": "Any method"}))))),
     flaw!("settings-needed" "envelope/without-settings" "A request without settings is not answered."
@@ -237,7 +237,7 @@ pub const ROBUSTNESS: &[FlawRow<ProviderEffect>] = &[
         "A request for an unknown method makes the provider exit."
         ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoMethod)).then_some(Instead::Die))),
     flaw!("confuses-requests" "robustness/concurrent"
-        "Requests that come at the same time get the answer to the one before." ServiceSwitch::SharesRequest.on()),
+        "Requests that come at the same time get the answer to the one before." SteeringSwitch::SharesRequest.on()),
     flaw!("silent-after-bad-params" "robustness/bad-params" "After wrong parameters nothing is answered."
         ProviderEffect::Http(ResponseEffect::Instead(|s| after(s, ClientMistake::Params)))),
     flaw!("silent-after-unknown-method" "robustness/unknown-method" "After an unknown method nothing is answered."
@@ -249,13 +249,13 @@ pub const ROBUSTNESS: &[FlawRow<ProviderEffect>] = &[
         ProviderEffect::Http(ResponseEffect::Instead(|s| after(s, ClientMistake::Chunks)))),
     flaw!("one-at-a-time" "robustness/half-request"
         ["robustness/silent-client": "A client that does not read has a connection as well."]
-        "One connection is served at a time." ServiceSwitch::OneAtATime.on()),
+        "One connection is served at a time." SteeringSwitch::OneAtATime.on()),
     flaw!("one-client-at-a-time" "robustness/silent-client"
         ["robustness/half-request": "A client that stops in the middle of a request has not read its answer either."]
-        "While an answer is not read, nobody else gets one." ServiceSwitch::OneAtATime.on()),
+        "While an answer is not read, nobody else gets one." SteeringSwitch::OneAtATime.on()),
     flaw!("leaks-connections" "robustness/connection-flood"
         "After twenty connections without a request nothing is answered."
         ProviderEffect::Instead(|s| (s.history.unused_connections(s.received.head.tcp) > 20).then_some(Instead::Close))),
     flaw!("busy-beyond-fifty" "robustness/request-flood" "While fifty requests are open, others are not answered."
-        ServiceSwitch::AtMost(50).on()),
+        SteeringSwitch::AtMost(50).on()),
 ];

@@ -14,7 +14,7 @@ use crate::trace::{Clock, End, Recorder};
 use crate::wire::http::{Broken, Client, Content, Exchanges, Limits, Request, Whole};
 use crate::wire::tcp::Address;
 
-use super::deviations::{ProviderEffect, TABLE};
+use super::super::deviations::{ProviderEffect, TABLE};
 use super::{Command, DataSource, EDITION, MOCK};
 
 fn options() -> MockOptions {

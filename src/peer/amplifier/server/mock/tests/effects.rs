@@ -1,7 +1,7 @@
 //! Flaws and freedoms of the mock server, by what a client observes.
 
-use super::super::deviations::TABLE;
 use super::*;
+use crate::peer::amplifier::server::deviations::TABLE;
 
 #[tokio::test]
 async fn freedoms_change_nothing_of_what_a_client_finds_in_the_end() {
@@ -118,8 +118,10 @@ async fn flaws_in_what_is_said_are_seen_by_whoever_asks_for_everything() {
     let mut trying = JoinSet::new();
     for flaw in (MOCK.flaws)().iter().filter(|flaw| areas.iter().any(|area| flaw.breaks.starts_with(area))) {
         let effects = TABLE.flaw(EDITION, flaw.name).unwrap().effects;
-        use super::super::deviations::AmplifierServerEffect::{Data, DataEach, EachOf, Messages, Result, Status};
-        let says = |e: &super::super::deviations::AmplifierServerEffect| {
+        use crate::peer::amplifier::server::deviations::AmplifierServerEffect::{
+            Data, DataEach, EachOf, Messages, Result, Status,
+        };
+        let says = |e: &crate::peer::amplifier::server::deviations::AmplifierServerEffect| {
             matches!(e, Data(..) | DataEach(..) | EachOf(..) | Result(..) | Status(..) | Messages(..))
         };
         if effects.iter().any(says) {

@@ -18,8 +18,8 @@ use crate::peer::deviation::{DeviationTable, FreedomRow, Why, freedom, http_faul
 use crate::peer::http::allows;
 use crate::wire::http::{Piece, Received, Response};
 
-use super::request::{Method, Request, RequestFault};
-use super::service::ServiceSwitch;
+use super::mock_steering::SteeringSwitch;
+use crate::peer::openctx::request::{Method, Request, RequestFault};
 
 mod messages;
 mod methods;
@@ -40,12 +40,12 @@ pub enum ProviderEffect {
     Envelope(fn(&mut Value)),
     /// Changes how an answer is carried.
     Http(ResponseEffect),
-    /// What [`ServiceSwitch`] lists.
-    ServiceSwitch(ServiceSwitch),
+    /// What [`SteeringSwitch`] lists.
+    SteeringSwitch(SteeringSwitch),
 }
 
 includes!(ProviderEffect: Http(ResponseEffect));
-switches!(ProviderEffect: ServiceSwitch);
+switches!(ProviderEffect: SteeringSwitch);
 
 /// Changes the bytes of a body.
 pub const fn body(change: fn(&mut Vec<u8>)) -> ProviderEffect {
@@ -276,8 +276,8 @@ pub const FREEDOMS: &[FreedomRow<ProviderEffect>] = &[
             _ => redirected(s, "308 Permanent Redirect", format!("http://{host}/there")),
         }
     })),
-    freedom!("interim" "An interim answer with the status 103 comes before each answer." ServiceSwitch::Interim.on()),
-    freedom!("unhurried" "Answers take half a second." ServiceSwitch::Takes(500).on()),
+    freedom!("interim" "An interim answer with the status 103 comes before each answer." SteeringSwitch::Interim.on()),
+    freedom!("unhurried" "Answers take half a second." SteeringSwitch::Takes(500).on()),
     freedom!("chunked-requests-refused" "A chunked request is refused with the status 411."
     ProviderEffect::Instead(|s| {
         s.header("transfer-encoding")?;
@@ -356,7 +356,7 @@ pub const FREEDOMS: &[FreedomRow<ProviderEffect>] = &[
             range["end"] = range["start"].clone();
         }
     })),
-    freedom!("code-points" "Characters of positions count code points." ServiceSwitch::CodePoints.on()),
+    freedom!("code-points" "Characters of positions count code points." SteeringSwitch::CodePoints.on()),
     freedom!("bare-items" "Items consist of their titles."
     of(Method::Items, |list| for item in list.as_array_mut().into_iter().flatten() {
         *item = json!({"title": item["title"]});

@@ -6,8 +6,8 @@ use crate::peer::deviation::http_server::Instead;
 use crate::peer::deviation::value::{each, remove, set, set_each};
 use crate::peer::deviation::{FlawRow, flaw};
 
-use super::super::request::{METHODS, Method, Request};
 use super::{ProviderAnswer, ProviderEffect, RequestInContext};
+use crate::peer::openctx::request::{METHODS, Method, Request};
 
 pub const META: &[FlawRow<ProviderEffect>] = &[
     flaw!("meta-fails" "meta/offered" "`meta` is answered with an error."

@@ -12,11 +12,11 @@ use crate::peer::deviation::http_server::{
 };
 use crate::peer::deviation::value::latin_1;
 use crate::peer::deviation::{FlawRow, flaw};
-use crate::peer::openctx::provider::service::ServiceSwitch;
+use crate::peer::openctx::server::mock_steering::SteeringSwitch;
 use crate::wire::http::{Content, Ending, Piece, Response};
 
-use super::super::request::Method;
 use super::{ProviderAnswer, ProviderEffect, RequestInContext, response};
+use crate::peer::openctx::request::Method;
 
 /// How responses are carried, beside what servers of other protocols have as well.
 pub const CARRIED: &[FlawRow<ResponseEffect>] = &[
@@ -26,7 +26,7 @@ pub const CARRIED: &[FlawRow<ResponseEffect>] = &[
         Changes(|r| raw_head(r, |head| head.replacen("\r\n", "\r\nX-Odd: a\u{1}b\r\n", 1)))),
     flaw!("head-cut" "http/valid-head" "The connection is closed within the head."
     Changes(|r| {
-        r.manner.cut = Some(30);
+        r.send_options.cut = Some(30);
         r.ending = Ending::Close;
     })),
     flaw!("no-http" "http/valid-head" "The body comes without a head."
@@ -171,9 +171,9 @@ pub const STATUSES: &[FlawRow<ProviderEffect>] = &[
         let response = Response::new("307 Temporary Redirect").header("Location", s.received.head.target());
         Some(Instead::respond(response))
     })),
-    flaw!("slow" "envelope/answered" "Requests are answered after 11 seconds." ServiceSwitch::Takes(11_000).on()),
+    flaw!("slow" "envelope/answered" "Requests are answered after 11 seconds." SteeringSwitch::Takes(11_000).on()),
     flaw!("endless-body" "envelope/answered" "The body of answers does not end."
-        ServiceSwitch::Endless.on()),
+        SteeringSwitch::Endless.on()),
     flaw!("upgrades" "envelope/answered"
         "Requests are answered with the status 101."
     ProviderEffect::Instead(|_| {

@@ -1,35 +1,27 @@
-//! The mock provider: plays `openctx-provider` for somebody else's client or tests.
-//!
-//! [`data::Data`] says what it has to give. What it answers to a request comes of that alone; the rest puts it on a
-//! socket, and makes it different where flaws and freedoms say so.
+//! The mock provider: plays `openctx-provider` for somebody else's client or tests ([`MOCK`]). [`Command`]s change it while it serves.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tokio::sync::{Mutex, broadcast};
+use tokio::sync::broadcast;
 
 use crate::config::Described;
 use crate::diagnostic::{Source, yaml};
 use crate::format::in_a_line;
 use crate::peer::control::read_command;
+use crate::peer::http::mock_server::{self, MockServer};
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
-use crate::trace::End;
-use crate::wire::http::{Exchanges, Limits, Server};
-use crate::wire::tcp;
+use crate::wire::http::Limits;
 
-use self::data::Data;
-use self::deviations::{Deviations, TABLE};
-use self::service::{Service, ServiceSwitch};
+use super::super::data::Data;
+use super::OpenctxServer;
+use super::deviations::{Deviations, TABLE};
+use super::mock_steering::{MockSteering, SteeringSwitch};
 
-pub mod data;
-mod deviations;
-pub mod request;
-mod service;
 #[cfg(test)]
 mod tests;
 
@@ -47,9 +39,7 @@ pub static MOCK: MockKind = MockKind {
 pub const EDITION: &str = "0.1";
 
 struct MockProvider {
-    service: Arc<Service>,
-    address: SocketAddr,
-    server: Mutex<Option<Server>>,
+    server: MockServer<OpenctxServer<MockSteering>>,
 }
 
 /// The description of this mock for its certification: something that the example of its data has an entry for.
@@ -72,46 +62,38 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
         None => Arc::unwrap_or_clone(Data::example()),
     };
     let limits = limits(&deviations);
-    let service = Arc::new(Service::new(data, deviations, options.latency));
-    let listen = (Ipv4Addr::LOCALHOST, options.port.unwrap_or(0));
-    let listener = tcp::listen(listen).map_err(|source| {
-        let port = options.port.map_or("any port".to_owned(), |port| format!("port {port}"));
-        MockError::System { doing: format!("listen on {port} of the loopback address"), source }
-    })?;
-    let learn = |source| MockError::System { doing: "learn where it listens".to_owned(), source };
-    let address = listener.local_addr().map_err(learn)?;
-    let exchanges = Exchanges::new(options.recorder, End::Server);
-    let server = Server::start(listener, service.clone(), exchanges, limits).map_err(learn)?;
-    Ok(Box::new(MockProvider { service, address, server: Mutex::new(Some(server)) }))
+    let provider = OpenctxServer::new(MockSteering::new(data, deviations, options.latency));
+    let listening = mock_server::listen(options.port)?;
+    Ok(Box::new(MockProvider { server: MockServer::start(listening, provider, options.recorder, limits)? }))
+}
+
+impl MockProvider {
+    fn steering(&self) -> &MockSteering {
+        &self.server.handler.steering
+    }
 }
 
 /// The bounds of its server.
 fn limits(deviations: &Deviations) -> Limits {
-    let connections = if deviations.has(ServiceSwitch::OneAtATime) { 1 } else { Limits::default().connections };
+    let connections = if deviations.has(SteeringSwitch::OneAtATime) { 1 } else { Limits::default().connections };
     Limits { connections, ..Limits::default() }
 }
 
 impl Mock for MockProvider {
     fn ready(&self) -> Value {
-        json!({
-            "role": MOCK.role,
-            "edition": EDITION,
-            "port": self.address.port(),
-            "url": format!("http://{}/", self.address),
-            "pid": std::process::id(),
-        })
+        self.server.ready(MOCK.role, EDITION)
     }
 
     fn steer<'a>(&'a self, command: &'a Map<String, Value>) -> BoxFuture<'a, Result<Value, String>> {
         Box::pin(async move {
             match read_command(command)? {
-                Command::Data { from } => self.service.replace(data(from.as_ref())?),
+                Command::Data { from } => self.steering().replace(data(from.as_ref())?),
                 Command::Switch { name, on } => {
                     let deviation = TABLE.either(EDITION, &name)?;
-                    self.service.switch(|deviations| deviations.set(deviation, on));
+                    self.steering().switch(|deviations| deviations.set(deviation, on));
                 }
-                Command::State {} => return Ok(self.service.describe()),
-                Command::Quit {} => self.service.end(Ended::Quit),
+                Command::State {} => return Ok(self.steering().describe()),
+                Command::Quit {} => self.steering().lifecycle.end(Ended::Quit),
             }
             Ok(json!({}))
         })
@@ -126,19 +108,15 @@ impl Mock for MockProvider {
     }
 
     fn happenings(&self) -> broadcast::Receiver<MockEvent> {
-        self.service.happenings()
+        self.steering().lifecycle.events()
     }
 
     fn ended(&self) -> BoxFuture<'_, Ended> {
-        Box::pin(self.service.ended())
+        Box::pin(self.steering().lifecycle.ended())
     }
 
     fn stop(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            if let Some(server) = self.server.lock().await.take() {
-                server.stop().await;
-            }
-        })
+        Box::pin(self.server.stop(std::future::ready(())))
     }
 }
 

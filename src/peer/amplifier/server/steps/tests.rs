@@ -13,11 +13,12 @@ use crate::wire::http::{Broken, Client, Exchange, Exchanges, Incoming, Limits, R
 use crate::wire::websocket::{ClientRequest, Socket, connect};
 
 use super::*;
+use crate::peer::amplifier::server::open_subscriptions::StreamSink;
 
 const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
 
 struct Play {
-    host: AmplifierHost,
+    server: AmplifierSteps,
     client: Client,
 }
 
@@ -34,17 +35,17 @@ impl Play {
             place: None,
             folder: None,
         };
-        let host = AmplifierHost::new(setting);
-        let url = HttpUrl::parse(&host.url().unwrap()).unwrap();
+        let server = AmplifierSteps::new(setting);
+        let url = HttpUrl::parse(&server.url().unwrap()).unwrap();
         let exchanges = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Client);
-        let mut play = Self { host, client: Client::new(url.address, exchanges, Limits::default()) };
+        let mut play = Self { server, client: Client::new(url.address, exchanges, Limits::default()) };
         play.act("serve", params).await.unwrap();
         play
     }
 
     async fn act(&mut self, verb: &str, params: Value) -> Result<Performed, PeerError> {
         let Value::Object(params) = params else { panic!("parameters are an object") };
-        self.host.perform(VerbCall { verb, params: &params, step: "step 1" }).await
+        self.server.perform(VerbCall { verb, params: &params, step: "step 1" }).await
     }
 
     /// A request whose response comes later.
@@ -73,7 +74,7 @@ impl Play {
     }
 
     async fn connected(&self) -> Socket {
-        let url = HttpUrl::parse(&self.host.url().unwrap()).unwrap();
+        let url = HttpUrl::parse(&self.server.url().unwrap()).unwrap();
         let exchanges = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Client);
         let request = ClientRequest::new(format!("/sessions/{SESSION}/ws"));
         let limits = crate::wire::Limits::default();
@@ -228,7 +229,7 @@ async fn subscriptions_are_refused_from_some_on() {
 #[tokio::test]
 async fn it_stops_and_starts_again_at_the_same_url() {
     let mut play = Play::serving(json!({"quiet": true})).await;
-    let url = play.host.url();
+    let url = play.server.url();
     for how in ["quit", "kill"] {
         let mut stream = play.subscribed().await;
         play.act("stop", json!({"how": how})).await.unwrap();
@@ -236,15 +237,15 @@ async fn it_stops_and_starts_again_at_the_same_url() {
         assert!(matches!(play.act("event", delta("x")).await, Err(PeerError::Scenario(_))));
         play.client.close_idle();
         play.act("serve", json!({"quiet": true})).await.unwrap();
-        assert_eq!((play.host.url(), play.response("GET", "/health", None).await.0), (url.clone(), Some(200)));
+        assert_eq!((play.server.url(), play.response("GET", "/health", None).await.0), (url.clone(), Some(200)));
     }
-    play.host.finish().await;
+    play.server.finish().await;
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_come_is_found_out() {
     let mut play = Play::serving(json!({"answers": "none", "quiet": true})).await;
-    play.host.setting.patience = Duration::from_millis(20);
+    play.server.server.setting.patience = Duration::from_millis(20);
     let proves = |error| match error {
         Err(PeerError::Subject { proves, .. }) => proves.unwrap_or_default(),
         _ => panic!("nobody came"),
@@ -258,7 +259,7 @@ async fn a_client_that_does_not_come_is_found_out() {
 #[tokio::test]
 async fn an_order_that_nobody_takes_any_more_is_not_waited_for() {
     let (orders, mut receiver) = tokio::sync::mpsc::channel(1);
-    let sink = streams::StreamSink::Events(orders);
+    let sink = StreamSink::Events(orders);
     // It is there, and stays there.
     let leaving = async { receiver.close() };
     let ending = async { tokio::join!(sink.end(CutHow::Reset, None), leaving) };
