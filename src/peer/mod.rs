@@ -41,7 +41,7 @@ pub const DATA: &[Format] = &[
 static KINDS: [PeerKind; 6] = [
     PeerKind {
         role: "amp-server",
-        new: |setting| Box::new(amp::client::AmpClient::new(setting)),
+        new: |setting| Box::new(amp::client::steps::AmpClientSteps::new(setting)),
         probe: Some(Probe {
             detect: |lock, patience, recorder| Box::pin(amp::client::detect(lock, patience, recorder)),
             call: |setting, method, params| Box::pin(amp::client::call(setting, method, params)),
@@ -50,13 +50,13 @@ static KINDS: [PeerKind; 6] = [
     },
     PeerKind {
         role: "amp-client",
-        new: |setting| Box::new(amp::host::AmpHost::new(setting)),
+        new: |setting| Box::new(amp::server::steps::AmpServerSteps::new(setting)),
         probe: None,
-        announce: Some(amp::host::announce),
+        announce: Some(amp::server::steps::announce),
     },
     PeerKind {
         role: "openctx-provider",
-        new: |setting| Box::new(openctx::client::OpenctxClient::new(setting)),
+        new: |setting| Box::new(openctx::client::steps::OpenctxClientSteps::new(setting)),
         probe: Some(Probe {
             detect: |lock, patience, recorder| Box::pin(openctx::client::detect(lock, patience, recorder)),
             call: |setting, method, params| Box::pin(openctx::client::call(setting, method, params)),
@@ -65,13 +65,13 @@ static KINDS: [PeerKind; 6] = [
     },
     PeerKind {
         role: "openctx-client",
-        new: |setting| Box::new(openctx::server::steps::OpenctxSteps::new(setting)),
+        new: |setting| Box::new(openctx::server::steps::OpenctxServerSteps::new(setting)),
         probe: None,
         announce: None,
     },
     PeerKind {
         role: "amplifier-server",
-        new: |setting| Box::new(amplifier::client::AmplifierClient::new(setting)),
+        new: |setting| Box::new(amplifier::client::steps::AmplifierClientSteps::new(setting)),
         probe: Some(Probe {
             detect: |lock, patience, recorder| Box::pin(amplifier::client::detect(lock, patience, recorder)),
             call: |setting, method, params| Box::pin(amplifier::client::call(setting, method, params)),
@@ -80,7 +80,7 @@ static KINDS: [PeerKind; 6] = [
     },
     PeerKind {
         role: "amplifier-client",
-        new: |setting| Box::new(amplifier::server::steps::AmplifierSteps::new(setting)),
+        new: |setting| Box::new(amplifier::server::steps::AmplifierServerSteps::new(setting)),
         probe: None,
         announce: None,
     },

@@ -1,6 +1,4 @@
 //! Amplifier: one server and one client, each steered by the steps of scenarios or running as a mock.
 
-pub mod agent;
 pub mod client;
-mod routes;
 pub mod server;

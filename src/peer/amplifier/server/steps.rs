@@ -1,6 +1,6 @@
 //! The server that stands opposite a client, steered by the steps of a scenario of the role `amplifier-client`.
 //!
-//! [`AmplifierSteps`] performs the verbs. An agent that goes by a script answers requests in the background; requests that are left to
+//! [`AmplifierServerSteps`] performs the verbs. An agent that goes by a script answers requests in the background; requests that are left to
 //! steps wait for them. Steps write into the subscriptions that are open.
 
 use std::time::Duration;
@@ -25,11 +25,11 @@ mod content;
 mod tests;
 
 /// Plays the server of a scenario of the role `amplifier-client`.
-pub struct AmplifierSteps {
+pub struct AmplifierServerSteps {
     server: StepServer<AmplifierServer<StepSteering>>,
 }
 
-impl AmplifierSteps {
+impl AmplifierServerSteps {
     /// A server that does not serve yet.
     pub fn new(setting: Setting) -> Self {
         Self { server: StepServer::new(setting, AmplifierServer::new(StepSteering::default())) }
@@ -131,7 +131,7 @@ impl AmplifierSteps {
     }
 }
 
-impl Peer for AmplifierSteps {
+impl Peer for AmplifierServerSteps {
     fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
             match read(&call)? {

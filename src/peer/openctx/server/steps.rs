@@ -1,6 +1,6 @@
 //! The provider that stands opposite a client, steered by the steps of a scenario of the role `openctx-client`.
 //!
-//! [`OpenctxSteps`] performs the verbs. The server answers requests as its [`ProviderPlan`] says in the background; those that are left
+//! [`OpenctxServerSteps`] performs the verbs. The server answers requests as its [`ProviderPlan`] says in the background; those that are left
 //! to steps wait for them.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,11 +27,11 @@ use super::{Decided, OpenctxServer, ProviderResponse, Steering, refused};
 mod tests;
 
 /// Plays the provider of a scenario of the role `openctx-client`.
-pub struct OpenctxSteps {
+pub struct OpenctxServerSteps {
     server: StepServer<OpenctxServer<StepSteering>>,
 }
 
-impl OpenctxSteps {
+impl OpenctxServerSteps {
     /// A provider that does not serve yet.
     pub fn new(setting: Setting) -> Self {
         Self { server: StepServer::new(setting, OpenctxServer::new(StepSteering::default())) }
@@ -53,7 +53,7 @@ impl OpenctxSteps {
     }
 }
 
-impl Peer for OpenctxSteps {
+impl Peer for OpenctxServerSteps {
     fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
         Box::pin(async move {
             match read(&call)? {

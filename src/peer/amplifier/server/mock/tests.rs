@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
 use crate::diagnostic::Source;
-use crate::peer::amplifier::routes::Encoding;
+use crate::peer::amplifier::client::routes::Encoding;
 use crate::peer::control::read_command;
 use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
 use crate::protocol::amplifier::Endpoint;

@@ -18,7 +18,7 @@ use crate::peer::amplifier::server::open_subscriptions::StreamSink;
 const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
 
 struct Play {
-    server: AmplifierSteps,
+    server: AmplifierServerSteps,
     client: Client,
 }
 
@@ -35,7 +35,7 @@ impl Play {
             place: None,
             folder: None,
         };
-        let server = AmplifierSteps::new(setting);
+        let server = AmplifierServerSteps::new(setting);
         let url = HttpUrl::parse(&server.url().unwrap()).unwrap();
         let exchanges = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Client);
         let mut play = Self { server, client: Client::new(url.address, exchanges, Limits::default()) };

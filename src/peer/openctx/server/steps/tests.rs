@@ -8,7 +8,7 @@ use crate::trace::{Clock, End, Recorder};
 use crate::wire::http::{Broken, Client, Exchanges, Limits, Request, Whole};
 
 struct StepPlay {
-    server: OpenctxSteps,
+    server: OpenctxServerSteps,
     client: Client,
     target: String,
 }
@@ -26,7 +26,7 @@ impl StepPlay {
             longest: None,
             place: None,
         };
-        let server = OpenctxSteps::new(setting);
+        let server = OpenctxServerSteps::new(setting);
         let url = HttpUrl::parse(&server.url().unwrap()).unwrap();
         let exchanges = Exchanges::new(Recorder::new(Clock::start(), vec![]), End::Client);
         let limits = Limits { body_within: Duration::from_millis(800), ..Limits::default() };
