@@ -1,8 +1,8 @@
 //! What the peers of the protocols over HTTP share. Both ends read URLs ([`HttpUrl`]).
 //!
 //! Clients send requests, which steps know by their labels ([`RequestSender`]), or fetch one response after the other as calls
-//! ask for it ([`fetch::Fetcher`], [`calls`]). Servers are started and stopped by steps ([`step_server::StepServer`]) or as mocks
-//! ([`mock_server::MockServer`]). Whoever steers one comes to a [`Decision`] on each request, or leaves it to a step
+//! ask for it ([`fetch::Fetcher`], [`calls`]). Servers are started and stopped by steps ([`server::StepServer`]) or as mocks
+//! ([`server::MockServer`]). Whoever steers one comes to a [`Decision`] on each request, or leaves it to a step
 //! ([`PendingRequests`]); its response is an [`OutgoingResponse`].
 
 use crate::trace::HttpRequest;
@@ -10,12 +10,11 @@ use crate::wire::tcp::Address;
 
 pub mod calls;
 pub mod fetch;
-pub mod mock_server;
 mod pending;
 mod request_sender;
 mod response;
 mod sent_request;
-pub mod step_server;
+pub mod server;
 
 pub use pending::{CONFUSION, Decision, PendingRequest, PendingRequests};
 pub use request_sender::{OutgoingRequest, Proves, RequestSender, address, failed, one, shown};

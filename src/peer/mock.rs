@@ -160,7 +160,7 @@ pub enum Ended {
 pub fn mock(role: &str) -> Option<&'static MockKind> {
     static MOCKS: [&MockKind; 6] = [
         &amp::server::mock::MOCK,
-        &amp::client::calls::MOCK,
+        &amp::client::MOCK,
         &openctx::server::mock::MOCK,
         &openctx::client::calls::MOCK,
         &amplifier::client::calls::MOCK,

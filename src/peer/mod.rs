@@ -90,3 +90,48 @@ static KINDS: [PeerKind; 6] = [
 pub fn kind(role: &str) -> Option<&'static PeerKind> {
     KINDS.iter().find(|kind| kind.role == role)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::{Value, json};
+
+    use crate::protocol;
+    use crate::trace::{Clock, Recorder};
+
+    use super::*;
+
+    fn setting(role: &str, folder: &std::path::Path) -> Setting {
+        let (protocol, _) = protocol::role(role).expect("the role is there");
+        let folder = folder.to_owned();
+        Setting {
+            edition: protocol.default_edition(),
+            recorder: Recorder::new(Clock::start(), vec![]),
+            server: None,
+            patience: Duration::from_secs(5),
+            longest: None,
+            place: Some(SubjectDirs { root: folder.clone(), home: folder.clone(), data_home: folder }),
+            settings: None,
+            described: crate::config::Described::default(),
+            folder: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn the_peer_of_a_judged_play_has_no_flaw_and_takes_no_freedom() {
+        let folder = tempfile::tempdir().unwrap();
+        for kind in &KINDS {
+            for params in [json!({}), json!({"answers": "none"})] {
+                let Value::Object(params) = params else { panic!("an object") };
+                let mut peer = (kind.new)(setting(kind.role, folder.path()));
+                if kind.role.ends_with("-client") {
+                    let call = VerbCall { verb: "serve", params: &params, step: "step 1" };
+                    peer.perform(call).await.unwrap();
+                }
+                assert_eq!(peer.deviations(), [""; 0], "{}", kind.role);
+                peer.finish().await;
+            }
+        }
+    }
+}

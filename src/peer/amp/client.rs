@@ -3,16 +3,22 @@
 //! Both show the token of an editor in the same way ([`target`]). They differ in who steers them: the steps of a scenario have any
 //! number of named connections, send frames and bytes of any kind, and leave what is wrong with a server to the rules (`steps`); the
 //! reference client finds an editor, keeps one connection to it, and makes the calls of a driver, where flaws and freedoms can change
-//! what it makes of frames (`run`). [`detect`] and [`call`] make requests apart from any play.
+//! what it makes of frames (`run`). [`MOCK`] is its descriptor. [`detect`] and [`call`] make
+//! requests apart from any play.
 
 use std::time::Duration;
 
-use crate::peer::PeerError;
+use crate::peer::amp::server::mock::lockfile::{IgnoredVariables, data_home};
+use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions, PeerError};
+use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::verbs::Encoding;
 use crate::uri;
 use crate::wire::tcp::{Address, ConnectError};
 
-pub mod calls;
+use self::deviations::{Deviations, TABLE};
+use self::discovery::{DiscoverySwitch, SearchScope};
+use self::run::AgentSettings;
+
 mod deviations;
 mod discovery;
 mod handshake;
@@ -60,6 +66,31 @@ fn unreachable(address: &Address, error: ConnectError) -> PeerError {
             address: address.to_string(),
         },
     }
+}
+
+/// The reference client.
+pub static MOCK: MockKind = MockKind {
+    role: "amp-client",
+    flaws: || TABLE.flaws(),
+    freedoms: || TABLE.freedoms(),
+    described: crate::config::Described::default,
+    begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
+    scripted: false,
+};
+
+async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
+    let edition = AmpEdition::of(options.edition);
+    let deviations = Deviations::chosen(&options, &TABLE)?;
+    let ignored = IgnoredVariables {
+        amp: deviations.has(DiscoverySwitch::IgnoresAmpDataHome),
+        xdg: deviations.has(DiscoverySwitch::IgnoresXdg),
+        home: deviations.has(DiscoverySwitch::IgnoresHome),
+    };
+    let named = options.data_home.or_else(|| data_home(ignored, |name| std::env::var_os(name)));
+    let data_home =
+        named.ok_or_else(|| MockError::Option("there is no data home: say --data-home, or set HOME".to_owned()))?;
+    let scope = SearchScope { data_home, workspace: options.workspace };
+    Ok(run::run(AgentSettings { edition, scope, deviations, recorder: options.recorder }, lines).await)
 }
 
 #[cfg(test)]

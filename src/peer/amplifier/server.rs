@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::peer::http::step_server::{Pending, StepHandler};
+use crate::peer::http::server::{Pending, StepHandler};
 use crate::peer::http::{Decision, OutgoingResponse, PendingRequest, PendingRequests, line};
 use crate::protocol::amplifier::{Endpoint, Route};
 use crate::protocol::words::{StopMode, StreamEnd};

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::peer::deviation::Why;
-use crate::peer::http::step_server::StepHandler;
+use crate::peer::http::server::StepHandler;
 use crate::peer::http::{Decision, PendingRequest, PendingRequests};
 use crate::protocol::openctx::roles::TARGET;
 use crate::trace::HttpRequest;

@@ -260,4 +260,10 @@ impl Peer for AmpClientSteps {
             }
         })
     }
+
+    /// Steps alone say what it sends: there is nothing that could deviate.
+    #[cfg(test)]
+    fn deviations(&self) -> Vec<&'static str> {
+        vec![]
+    }
 }

@@ -310,4 +310,9 @@ impl Peer for AmpServerSteps {
             }
         })
     }
+
+    #[cfg(test)]
+    fn deviations(&self) -> Vec<&'static str> {
+        self.editors.values().flat_map(|editor| editor.shared().deviations().names()).collect()
+    }
 }

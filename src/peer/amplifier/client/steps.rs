@@ -243,4 +243,10 @@ impl Peer for AmplifierClientSteps {
             }
         })
     }
+
+    /// Steps alone say what it sends: there is nothing that could deviate.
+    #[cfg(test)]
+    fn deviations(&self) -> Vec<&'static str> {
+        vec![]
+    }
 }

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::config::Described;
 use crate::diagnostic::yaml;
 use crate::peer::control::read_command;
-use crate::peer::http::mock_server::{self, MockServer};
+use crate::peer::http::server::{MockServer, listen};
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
 use crate::protocol::amplifier::{ENDPOINTS, Endpoint};
 use crate::wire::http::Limits;
@@ -85,7 +85,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     };
     let folder = Folder::new(&options.workspace)
         .map_err(|e| MockError::Option(format!("the workspace {} cannot be used: {e}", options.workspace.display())))?;
-    let listening = mock_server::listen(options.port)?;
+    let listening = listen(options.port)?;
     let port = listening.1.port();
     let model = Model::new(Arc::new(script), deviations, Box::new(folder), Timestamp::now(), port);
     let server = AmplifierServer::new(MockSteering::new(ServerContext::new(model), options.latency));

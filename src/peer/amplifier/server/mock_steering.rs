@@ -11,7 +11,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::peer::deviation::Why;
 use crate::peer::deviation::http_server::{ClientMistake, Instead, ReceivedInContext};
-use crate::peer::http::mock_server::MockLifecycle;
+use crate::peer::http::server::MockLifecycle;
 use crate::peer::http::{CONFUSION, Decision, OutgoingResponse};
 use crate::peer::{Draws, Latency, MockEvent};
 use crate::protocol::amplifier::Endpoint;

@@ -63,6 +63,12 @@ impl StepSteering {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The names of the deviations of its agent.
+    #[cfg(test)]
+    pub fn deviations(&self) -> Vec<&'static str> {
+        self.plan().agent.map(|agent| agent.context.model().deviations.names()).unwrap_or_default()
+    }
+
     /// The refusal of a subscription, where it is to be refused.
     fn refusal(&self, plan: &ResponsePlan) -> Option<Response> {
         let refuses = plan.refuses.filter(|refuses| self.streams.count() >= refuses.after)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::peer::http::step_server::{Pending as _, StepServer};
+use crate::peer::http::server::{Pending as _, StepServer};
 use crate::peer::params::{deliberate, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::amplifier::verbs::{Answer, Cut, CutHow, Event, OpenStream, Serve, ServerVerb, Stream};
@@ -157,5 +157,10 @@ impl Peer for AmplifierServerSteps {
 
     fn url(&self) -> Option<String> {
         self.server.url()
+    }
+
+    #[cfg(test)]
+    fn deviations(&self) -> Vec<&'static str> {
+        self.steering().deviations()
     }
 }

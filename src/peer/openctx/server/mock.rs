@@ -13,7 +13,7 @@ use crate::config::Described;
 use crate::diagnostic::{Source, yaml};
 use crate::format::in_a_line;
 use crate::peer::control::read_command;
-use crate::peer::http::mock_server::{self, MockServer};
+use crate::peer::http::server::{MockServer, listen};
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
 use crate::wire::http::Limits;
 
@@ -63,7 +63,7 @@ async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
     };
     let limits = limits(&deviations);
     let provider = OpenctxServer::new(MockSteering::new(data, deviations, options.latency));
-    let listening = mock_server::listen(options.port)?;
+    let listening = listen(options.port)?;
     Ok(Box::new(MockProvider { server: MockServer::start(listening, provider, options.recorder, limits)? }))
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use crate::peer::deviation::Why;
 use crate::peer::deviation::http_server::{Instead, ReceivedInContext};
-use crate::peer::http::mock_server::MockLifecycle;
+use crate::peer::http::server::MockLifecycle;
 use crate::peer::http::{CONFUSION, Decision, OutgoingResponse, line};
 use crate::peer::{Draws, Latency, MockEvent};
 use crate::protocol::words::StreamEnd;

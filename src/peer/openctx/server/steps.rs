@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::peer::http::Decision;
-use crate::peer::http::step_server::StepServer;
+use crate::peer::http::server::StepServer;
 use crate::peer::params::{deliberate, read};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::http::verbs::Delivery;
@@ -77,6 +77,11 @@ impl Peer for OpenctxServerSteps {
     fn url(&self) -> Option<String> {
         self.server.url()
     }
+
+    #[cfg(test)]
+    fn deviations(&self) -> Vec<&'static str> {
+        self.server.handler.steering.plan().deviations.names()
+    }
 }
 
 /// Steers a provider by the plan of the step that started it last.
@@ -90,11 +95,15 @@ impl StepSteering {
     fn set_plan(&self, plan: ProviderPlan) {
         *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
     }
+
+    fn plan(&self) -> ProviderPlan {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl Steering for StepSteering {
     async fn decide(&self, received: &Received) -> Option<Decided> {
-        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let plan = self.plan();
         let read = std::str::from_utf8(&received.content).ok().and_then(read_json);
         let method = read.as_ref().and_then(|read| read.value["method"].as_str());
         if plan.leaves_to_steps(method.unwrap_or_default()) {
@@ -121,6 +130,8 @@ struct ProviderPlan {
     carried: Delivery,
     /// Why they are wrong on purpose, if they are.
     why: Option<String>,
+    /// None: what is wrong on purpose, a step says.
+    deviations: Deviations,
 }
 
 impl ProviderPlan {
@@ -134,6 +145,7 @@ impl ProviderPlan {
             withheld: withholds,
             carried,
             why,
+            deviations: Deviations::default(),
         }
     }
 
@@ -153,7 +165,7 @@ impl ProviderPlan {
             Ok(request) => self.example.answer(request, CharacterUnit::default()).0,
             Err(fault) => refused(*fault),
         };
-        let response = ProviderResponse::new(outcome, &request, &Deviations::default(), None);
+        let response = ProviderResponse::new(outcome, &request, &self.deviations, None);
         response.envelope.unwrap_or_else(|| json!({"error": {"code": -32603, "message": "the example fails"}}))
     }
 }

@@ -1,4 +1,6 @@
-//! Scripts and their steps, and a mock that does what its script says.
+//! What a mock does by itself: a file of steps, each with what it waits for and what is done then.
+//!
+//! [`read`] makes a [`Script`] of a file, reporting all that is wrong with it at once; [`play`] has a mock do it.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,24 +12,28 @@ use crate::diagnostic::{Diagnostic, SourceSpan};
 use crate::format::types::{Text, Wait};
 use crate::peer::{BoxFuture, Mock, MockEvent};
 
+mod check;
+
+pub use check::{read, read_steps, schema};
+
 /// A script, read and checked.
 #[derive(Debug)]
 pub struct Script {
-    pub(super) steps: Vec<ScriptStep>,
+    steps: Vec<ScriptStep>,
 }
 
 /// Something to wait for, and what to do then.
 #[derive(Debug)]
-pub(super) struct ScriptStep {
-    pub(super) when: StepTrigger,
-    pub(super) times: RepeatCount,
-    pub(super) what: ScriptAction,
+struct ScriptStep {
+    when: StepTrigger,
+    times: RepeatCount,
+    what: ScriptAction,
 }
 
 /// What a step waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum StepTrigger {
+enum StepTrigger {
     /// Nothing: the step before is done.
     #[default]
     Start,
@@ -44,7 +50,7 @@ pub(super) enum StepTrigger {
 /// How often a step is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum RepeatCount {
+enum RepeatCount {
     /// Until the mock ends.
     Forever,
     /// This number of times.
@@ -60,7 +66,7 @@ impl Default for RepeatCount {
 
 /// The action of a step.
 #[derive(Debug)]
-pub(super) enum ScriptAction {
+enum ScriptAction {
     /// Gives these commands to the mock.
     Do(Vec<ScriptCommand>),
     /// Performs these steps.
@@ -69,9 +75,9 @@ pub(super) enum ScriptAction {
 
 /// A command, and where it stands.
 #[derive(Debug)]
-pub(super) struct ScriptCommand {
-    pub(super) command: Map<String, Value>,
-    pub(super) place: SourceSpan,
+struct ScriptCommand {
+    command: Map<String, Value>,
+    place: SourceSpan,
 }
 
 /// Has a mock do what a script says, and returns when its last step is done.
