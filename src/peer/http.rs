@@ -1,17 +1,22 @@
-//! What peers and mocks of the protocols over HTTP share. Both read URLs ([`HttpUrl`]). Clients send requests, which are known by their labels
-//! ([`RequestSender`]), or fetch one response after the other ([`fetch::Fetcher`]); servers hold requests until a step says
-//! what becomes of them ([`PendingRequests`]), and carry responses as it says ([`OutgoingResponse`]).
+//! What the peers of the protocols over HTTP share. Both ends read URLs ([`HttpUrl`]).
+//!
+//! Clients send requests, which steps know by their labels ([`RequestSender`]), or fetch one response after the other as calls
+//! ask for it ([`fetch::Fetcher`], [`calls`]). Servers are started and stopped by steps ([`server::StepServer`]) or as mocks
+//! ([`server::MockServer`]). Whoever steers one comes to a [`Decision`] on each request, or leaves it to a step
+//! ([`PendingRequests`]); its response is an [`OutgoingResponse`].
 
 use crate::trace::HttpRequest;
 use crate::wire::tcp::Address;
 
+pub mod calls;
 pub mod fetch;
 mod pending;
 mod request_sender;
 mod response;
 mod sent_request;
+pub mod server;
 
-pub use pending::{CONFUSION, PendingRequest, PendingRequests, Port, Treatment};
+pub use pending::{CONFUSION, Decision, PendingRequest, PendingRequests};
 pub use request_sender::{OutgoingRequest, Proves, RequestSender, address, failed, one, shown};
 pub use response::{OutgoingResponse, line};
 pub use sent_request::{Resend, Watch};

@@ -41,6 +41,10 @@ pub trait Peer: Send {
     fn url(&self) -> Option<String> {
         None
     }
+
+    /// The names of the flaws and freedoms that it has: none, in a play that is judged.
+    #[cfg(test)]
+    fn deviations(&self) -> Vec<&'static str>;
 }
 
 /// Where a peer finds its subject, and what it writes to.

@@ -159,12 +159,12 @@ pub enum Ended {
 /// The mock of a role; none where there is none.
 pub fn mock(role: &str) -> Option<&'static MockKind> {
     static MOCKS: [&MockKind; 6] = [
-        &amp::editor::MOCK,
-        &amp::agent::MOCK,
-        &openctx::provider::MOCK,
-        &openctx::agent::MOCK,
-        &amplifier::agent::MOCK,
-        &amplifier::server::MOCK,
+        &amp::server::mock::MOCK,
+        &amp::client::MOCK,
+        &openctx::server::mock::MOCK,
+        &openctx::client::calls::MOCK,
+        &amplifier::client::calls::MOCK,
+        &amplifier::server::mock::MOCK,
     ];
     MOCKS.into_iter().find(|m| m.role == role)
 }

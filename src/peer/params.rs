@@ -9,14 +9,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::format::variant;
+use crate::peer::fill::MAX_FILL;
 use crate::peer::{PeerError, VerbCall};
 use crate::protocol::http::verbs::{Body, Fill};
 use crate::protocol::words::Deliberate;
 
-/// How large a body made of a text repeated may be, in bytes.
-const MOST_FILL: usize = 64 << 20;
-
-/// The verb with its parameters, as a variant of `T`. What its shape lets through and this does not is told as the
+/// The verb with its parameters, as a variant of `T`. What its shape lets through and this does not is reported as the
 /// scenario's fault: a variable of the wrong type, for instance.
 pub fn read<T: DeserializeOwned + JsonSchema + 'static>(act: &VerbCall<'_>) -> Result<T, PeerError> {
     variant(act.verb, Value::Object(act.params.clone())).map_err(|e| wrong(act.verb, e))
@@ -68,8 +66,8 @@ impl Fill {
     /// That it would be too large, as a fragment.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
         let size = self.text.len().saturating_mul(self.times);
-        if size > MOST_FILL {
-            return Err(format!("`fill` makes {size} bytes; {MOST_FILL} are the most"));
+        if size > MAX_FILL {
+            return Err(format!("`fill` makes {size} bytes; {MAX_FILL} are the most"));
         }
         Ok([&self.before, &self.text.repeat(self.times), &self.after].map(|part| part.as_bytes()).concat())
     }
@@ -111,7 +109,7 @@ mod tests {
     fn a_filled_body_is_bounded() {
         let fill = |times| Fill { before: "<".into(), text: "ab".into(), times, after: ">".into() };
         assert_eq!(fill(2).bytes(), Ok(b"<abab>".to_vec()));
-        assert!(fill(MOST_FILL).bytes().is_err());
+        assert!(fill(MAX_FILL).bytes().is_err());
         assert!(fill(usize::MAX).bytes().is_err());
     }
 

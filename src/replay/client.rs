@@ -309,7 +309,7 @@ impl ReplayClient<'_> {
                 let fresh = self.tcp.insert(request.head.tcp);
                 let mut sent = message::request(request, self.values, self.server.path.as_ref());
                 sent.fresh = fresh;
-                sent.manner.deliberate = self.deliberate_reason(step);
+                sent.send_options.deliberate = self.deliberate_reason(step);
                 let exchange = self.http.send(Some(&step.conn), &sent).await?;
                 self.connections.insert(step.conn.clone(), LiveConnection::Exchange(exchange.control.clone()));
                 tokio::spawn(listen(exchange, step.conn.clone(), self.event_sender.clone()));
@@ -350,7 +350,7 @@ impl ReplayClient<'_> {
         let behaviour = self.behaviour(&step.conn);
         let request = ClientRequest {
             raw: Some(crate::wire::http_head::encode(&head)),
-            manner: SendOptions::deliberate(self.deliberate_reason(step).as_deref()),
+            send_options: SendOptions::deliberate(self.deliberate_reason(step).as_deref()),
             options: websocket::Options { pong: behaviour.pong, close: behaviour.close, read: true },
             ..ClientRequest::new("/")
         };

@@ -1,245 +1,63 @@
-//! The Amp client: the peer opposite an editor.
+//! An AMP client: the peer of plays against an editor, and the reference client.
 //!
-//! [`AmpClient`] performs the verbs of the role `amp-server`. It holds any number of named connections, each of
-//! which writes the trace by itself.
+//! Both show the token of an editor in the same way ([`target`]). They differ in who steers them: the steps of a scenario have any
+//! number of named connections, send frames and bytes of any kind, and leave what is wrong with a server to the rules (`steps`); the
+//! reference client finds an editor, keeps one connection to it, and makes the calls of a driver, where flaws and freedoms can change
+//! what it makes of frames (`run`). [`MOCK`] is its descriptor. [`detect`] and [`call`] make
+//! requests apart from any play.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use serde_json::json;
-
-use crate::format::types::Connection;
-use crate::peer::params::{deliberate, read, wrong};
-use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
-use crate::protocol::Lock;
+use crate::peer::amp::server::mock::lockfile::{IgnoredVariables, data_home};
+use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions, PeerError};
 use crate::protocol::amp::editions::AmpEdition;
-use crate::protocol::amp::verbs::{self, ClientVerb, Close, Connect, Encoding, LabelledSend, Ping, Request};
-use crate::protocol::words::{OpenTcp, StreamEnd};
-use crate::trace::{End, EventKind, Mark};
+use crate::protocol::amp::verbs::Encoding;
+use crate::uri;
 use crate::wire::tcp::{Address, ConnectError};
-use crate::wire::websocket::{self, FrameSpec, Piece, SendOptions};
-use crate::wire::{Limits, Tap};
 
-use self::connection::{AmpConnection, encode};
+use self::deviations::{Deviations, TABLE};
+use self::discovery::{DiscoverySwitch, SearchScope};
+use self::run::AgentSettings;
 
-pub(super) mod connection;
+mod deviations;
+mod discovery;
+mod handshake;
+mod incoming;
+mod pending_calls;
 mod probe;
-#[cfg(test)]
-mod tests;
+mod report;
+mod run;
+mod search;
+mod session;
+pub mod steps;
 
 pub use probe::{call, detect};
 
 /// The connection that a step means which names none.
-pub(super) const MAIN: &str = "main";
+const MAIN: &str = "main";
 
 /// How long the closing handshake may take when a scenario is over.
-pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A client of the role `amp-server`, in the edition of its [`Setting`].
-pub struct AmpClient {
-    setting: Setting,
-    edition: &'static AmpEdition,
-    connections: HashMap<String, AmpConnection>,
+/// The request target with which a client shows its token.
+pub fn target(token: Option<&str>, encoding: Encoding) -> String {
+    match token {
+        None => "/".to_owned(),
+        Some(token) => format!("/?auth={}", encode(token, encoding)),
+    }
 }
 
-impl AmpClient {
-    /// A client that has no connection yet.
-    pub fn new(setting: Setting) -> Self {
-        Self { edition: AmpEdition::of(setting.edition), setting, connections: HashMap::new() }
-    }
-
-    fn lock(&self) -> Result<&Lock, PeerError> {
-        self.setting.server.as_ref().ok_or_else(|| {
-            PeerError::Scenario("the subject is not up; connect after the step that starts it".to_owned())
-        })
-    }
-
-    fn limits(&self) -> Limits {
-        Limits { handshake: self.setting.patience, write: self.setting.patience, ..Limits::default() }
-    }
-
-    fn tap(&self, conn: &str) -> Tap {
-        Tap::new(self.setting.recorder.clone(), conn, End::Client)
-    }
-
-    /// The connection of this name, for a verb.
-    fn connection(&mut self, verb: &str, name: Option<&str>) -> Result<&mut AmpConnection, PeerError> {
-        let name = name.unwrap_or(MAIN);
-        let others = {
-            let mut names: Vec<&str> = self.connections.keys().map(String::as_str).collect();
-            names.sort_unstable();
-            names.join(", ")
-        };
-        self.connections.get_mut(name).ok_or_else(|| {
-            let there = if others.is_empty() { "there is none yet".to_owned() } else { format!("there are: {others}") };
-            wrong(verb, format!("there is no connection `{name}` ({there}); open it with `connect: {{ as: {name} }}`"))
-        })
-    }
-
-    /// Makes room for a connection of this name: an earlier one must have ended.
-    async fn free_name(&mut self, verb: &str, name: &str) -> Result<(), PeerError> {
-        let Some(earlier) = self.connections.get(name) else { return Ok(()) };
-        if !earlier.is_over() {
-            let advice = format!(
-                "connection `{name}` is open already; `close` or `drop` it first, or give this one \
-                another name with `as`"
-            );
-            return Err(wrong(verb, advice));
-        }
-        if let Some(earlier) = self.connections.remove(name) {
-            earlier.shut_down(CLOSE_TIMEOUT.min(self.setting.patience)).await;
-        }
-        Ok(())
-    }
-
-    async fn connect(&mut self, call: &VerbCall<'_>, params: Connect) -> Result<Performed, PeerError> {
-        let name = params.name.as_deref().unwrap_or(MAIN).to_owned();
-        self.free_name(call.verb, &name).await?;
-        let lock = self.lock()?;
-        let address = params.address(self.edition, lock);
-        let escaped = encode(&lock.token, Encoding::Component) != lock.token;
-        let request = params.request(lock, deliberate(call, params.deliberate.as_ref()));
-        let opened = websocket::connect(&address, &request, self.tap(&name), &self.limits()).await;
-        let opened = opened.map_err(|e| unreachable(&address, e))?;
-        let refused = opened.response.as_ref().and_then(|response| response.status());
-        let ordinary = match () {
-            () if self.connections.values().any(|other| other.session && !other.is_over()) => "several",
-            () if self.connections.values().any(|other| other.session) => "again",
-            () if escaped && refused.is_some_and(|status| matches!(status, 401 | 403)) => "token-encoded",
-            () => "token-right",
-        };
-        let subject_error = opened.why_not.as_ref().filter(|_| params.must_open()).map(|fault| PeerError::Subject {
-            message: format!("the handshake on connection `{name}` is not accepted: {fault}"),
-            proves: params.proves(&opened, ordinary),
-            expected: Some(json!(101)),
-            actual: opened.response.as_ref().and_then(|response| response.status()).map(|status| json!(status)),
-        });
-        opened.socket.sender.set_options(params.options());
-        // Whatever came of it, it is there, so that it is ended properly.
-        let connection = AmpConnection::start(opened.socket, opened.accepted);
-        self.connections.insert(name, connection);
-        subject_error.map_or(Ok(Performed::default()), Err)
-    }
-
-    async fn open(&mut self, call: &VerbCall<'_>, params: OpenTcp<Connection>) -> Result<Performed, PeerError> {
-        let name = params.name.as_deref().unwrap_or(MAIN).to_owned();
-        self.free_name(call.verb, &name).await?;
-        let address = Connect::default().address(self.edition, self.lock()?);
-        let socket = websocket::open(&address, self.tap(&name), &self.limits()).await;
-        let socket = socket.map_err(|e| unreachable(&address, e))?;
-        let mut connection = AmpConnection::start(socket, true);
-        connection.deliberate = deliberate(call, params.deliberate.as_ref());
-        self.connections.insert(name, connection);
-        Ok(Performed::default())
-    }
-
-    async fn request(&mut self, call: &VerbCall<'_>, params: Request) -> Result<Performed, PeerError> {
-        let Request { on, label, method, params, id, deliberate: why } = params;
-        let edition = self.edition;
-        let connection = self.connection(call.verb, on.as_deref())?;
-        let id = id.unwrap_or_else(|| connection.next_id());
-        let message = edition.envelope.request(&id, &method, &params.unwrap_or_else(|| json!({})));
-        let pieces = [Piece::Frame { spec: FrameSpec::text(message.to_string()), cut: None }];
-        let options = SendOptions { deliberate: deliberate(call, why.as_ref()), ..SendOptions::default() };
-        self.transmit(call, on.as_deref(), &pieces, &options, 1).await?;
-        Ok(Performed { bindings: label.map(|label| (label.into(), id)).into_iter().collect() })
-    }
-
-    async fn send(&mut self, call: &VerbCall<'_>, params: LabelledSend) -> Result<Performed, PeerError> {
-        let LabelledSend { send, label, id } = params;
-        let pieces = send.content.pieces().map_err(|e| wrong(call.verb, e))?;
-        let options = SendOptions {
-            deliberate: deliberate(call, send.deliberate.as_ref()),
-            split: send.split.map(|split| split.0),
-            ..SendOptions::default()
-        };
-        let binding = match (label, id) {
-            (Some(label), Some(id)) => Some((label.into(), id)),
-            (None, None) => None,
-            (Some(_), None) => return Err(wrong(call.verb, "`as` needs the `id` of the request that is sent")),
-            (None, Some(_)) => return Err(wrong(call.verb, "`id` needs `as`, the label that stands for it")),
-        };
-        self.transmit(call, send.on.as_deref(), &pieces, &options, send.repeat.unwrap_or(1)).await?;
-        Ok(Performed { bindings: binding.into_iter().collect() })
-    }
-
-    async fn ping(&mut self, call: &VerbCall<'_>, params: Ping) -> Result<Performed, PeerError> {
-        let pieces = [Piece::Frame { spec: FrameSpec::ping(params.payload), cut: None }];
-        self.transmit(call, params.on.as_deref(), &pieces, &SendOptions::default(), 1).await?;
-        Ok(Performed::default())
-    }
-
-    async fn close(&mut self, call: &VerbCall<'_>, params: Close) -> Result<Performed, PeerError> {
-        let spec = FrameSpec::close(Some(params.code.unwrap_or(1000)), &params.reason);
-        let pieces = [Piece::Frame { spec, cut: None }];
-        let options =
-            SendOptions { deliberate: deliberate(call, params.deliberate.as_ref()), ..SendOptions::default() };
-        self.transmit(call, params.on.as_deref(), &pieces, &options, 1).await?;
-        self.connection(call.verb, params.on.as_deref())?.close_sent = true;
-        Ok(Performed::default())
-    }
-
-    async fn drop(&mut self, call: &VerbCall<'_>, params: verbs::Drop) -> Result<Performed, PeerError> {
-        let why = deliberate(call, params.deliberate.as_ref()).unwrap_or_else(|| call.step.to_owned());
-        let connection = self.connection(call.verb, params.on.as_deref())?;
-        match params.how {
-            StreamEnd::Eof => connection.sender.shutdown_deliberately(&why).await,
-            StreamEnd::Reset => connection.sender.reset(Some(&why)).await,
-        }
-        connection.dropped = true;
-        Ok(Performed::default())
-    }
-
-    /// Sends on a connection. A connection that the subject has ended, or never accepted, swallows it: what
-    /// that means is for the expectations to say.
-    async fn transmit(
-        &mut self,
-        call: &VerbCall<'_>,
-        on: Option<&str>,
-        pieces: &[Piece],
-        options: &SendOptions,
-        times: u64,
-    ) -> Result<(), PeerError> {
-        let recorder = self.setting.recorder.clone();
-        let connection = self.connection(call.verb, on)?;
-        if connection.dropped {
-            let name = connection.sender.conn();
-            return Err(wrong(
-                call.verb,
-                format!("connection `{name}` was dropped by an earlier step; `connect` again"),
-            ));
-        }
-        if !connection.session {
-            let text = format!("{}: nothing is sent, since the handshake was not accepted", call.verb);
-            let mark = EventKind::Mark(Mark { mark: "step".to_owned(), text });
-            recorder.record(Some(connection.sender.conn()), None, mark);
-            return Ok(());
-        }
-        let options = match &options.deliberate {
-            None => SendOptions { deliberate: connection.deliberate.clone(), ..options.clone() },
-            Some(_) => options.clone(),
-        };
-        for _ in 0..times {
-            if !connection.transmit(pieces, &options).await? {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    async fn pass_barrier(&mut self, conn: Option<&str>, within: Duration) -> Result<(), PeerError> {
-        let edition = self.edition;
-        let recorder = self.setting.recorder.clone();
-        let connection = self.connection("barrier", conn)?;
-        connection.barrier(edition, within).await?;
-        let mark = Mark { mark: "barrier".to_owned(), text: connection.sender.conn().to_owned() };
-        recorder.record(Some(connection.sender.conn()), None, EventKind::Mark(mark));
-        Ok(())
+/// A token percent-encoded.
+pub fn encode(token: &str, encoding: Encoding) -> String {
+    match encoding {
+        Encoding::Component => uri::encode(token, uri::COMPONENT),
+        Encoding::All => uri::encode_all(token),
+        Encoding::None => token.to_owned(),
     }
 }
 
 /// The subject is up, so a port that refuses connections is its fault; a machine without sockets is not.
-pub(super) fn unreachable(address: &Address, error: ConnectError) -> PeerError {
+fn unreachable(address: &Address, error: ConnectError) -> PeerError {
     match error {
         ConnectError::Broken { .. } => PeerError::Environment(error.to_string()),
         ConnectError::Unreachable { .. } | ConnectError::TimedOut { .. } => PeerError::Unreachable {
@@ -250,34 +68,42 @@ pub(super) fn unreachable(address: &Address, error: ConnectError) -> PeerError {
     }
 }
 
-impl Peer for AmpClient {
-    fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
-        Box::pin(async move {
-            match read(&call)? {
-                ClientVerb::Connect(params) => self.connect(&call, *params).await,
-                ClientVerb::Open(params) => self.open(&call, params).await,
-                ClientVerb::Request(params) => self.request(&call, params).await,
-                ClientVerb::Send(params) => self.send(&call, params).await,
-                ClientVerb::Ping(params) => self.ping(&call, params).await,
-                ClientVerb::Close(params) => self.close(&call, params).await,
-                ClientVerb::Drop(params) => self.drop(&call, params).await,
-            }
-        })
-    }
+/// The reference client.
+pub static MOCK: MockKind = MockKind {
+    role: "amp-client",
+    flaws: || TABLE.flaws(),
+    freedoms: || TABLE.freedoms(),
+    described: crate::config::Described::default,
+    begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
+    scripted: false,
+};
 
-    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
-        Box::pin(self.pass_barrier(conn, within))
-    }
+async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
+    let edition = AmpEdition::of(options.edition);
+    let deviations = Deviations::chosen(&options, &TABLE)?;
+    let ignored = IgnoredVariables {
+        amp: deviations.has(DiscoverySwitch::IgnoresAmpDataHome),
+        xdg: deviations.has(DiscoverySwitch::IgnoresXdg),
+        home: deviations.has(DiscoverySwitch::IgnoresHome),
+    };
+    let named = options.data_home.or_else(|| data_home(ignored, |name| std::env::var_os(name)));
+    let data_home =
+        named.ok_or_else(|| MockError::Option("there is no data home: say --data-home, or set HOME".to_owned()))?;
+    let scope = SearchScope { data_home, workspace: options.workspace };
+    Ok(run::run(AgentSettings { edition, scope, deviations, recorder: options.recorder }, lines).await)
+}
 
-    fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            let within = CLOSE_TIMEOUT.min(self.setting.patience);
-            let leaving: Vec<_> =
-                self.connections.drain().map(|(_, connection)| tokio::spawn(connection.shut_down(within))).collect();
-            for left in leaving {
-                // A panic in there would have been reported as such; there is nothing more to end.
-                let _ = left.await;
-            }
-        })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_encoded_as_javascript_does() {
+        assert_eq!(target(Some("aZ9-_.!~*'()"), Encoding::Component), "/?auth=aZ9-_.!~*'()");
+        assert_eq!(target(Some("a b&c=%+/é"), Encoding::Component), "/?auth=a%20b%26c%3D%25%2B%2F%C3%A9");
+        assert_eq!(target(Some("ab"), Encoding::All), "/?auth=%61%62");
+        assert_eq!(target(Some("a+b"), Encoding::None), "/?auth=a+b");
+        assert_eq!(target(Some(""), Encoding::Component), "/?auth=");
+        assert_eq!(target(None, Encoding::Component), "/");
     }
 }

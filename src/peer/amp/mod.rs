@@ -1,12 +1,10 @@
-//! AMP: the peers that perform scenarios, and the mocks that run as programs of their own.
-//!
-//! [`client::AmpClient`] and [`host::AmpHost`] are the peers, [`editor::MOCK`] and [`agent::MOCK`] the mocks.
+//! AMP: one server (an editor) and one client, each steered by the steps of scenarios or running as a mock.
 
-pub mod agent;
 pub mod client;
 pub mod editor;
 mod frames;
-pub mod host;
+mod pieces;
+pub mod server;
 
 /// The id of the edition that Amp's own CLI speaks, in tables of flaws and freedoms.
 const CLI: &str = "cli";

@@ -1,256 +1,124 @@
-//! The Amplifier client that plays opposite a server.
+//! An Amplifier client: the peer of plays against a server, and the reference client.
 //!
-//! [`AmplifierClient`] performs the verbs of the role `amplifier-server`. Each request is an exchange of its own, and
-//! so is each event stream; the exchanges record what comes back. This code looks at events only for approvals and for
-//! progress, so that steps can decide and wait.
+//! What the requests of both are stands here and in [`routes`], as does the one request that is made apart from any play ([`call`]).
+//! They differ in who steers them and so in what they wait for: the steps of a scenario send requests, frames and bytes of any kind,
+//! several at a time, and look at what comes back only to decide and to wait (`steps`); a call gives one result or failure, and a
+//! subscription is followed and connected again, as a library has it (`calls`).
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
-use crate::peer::http::{HttpUrl, OutgoingRequest, Proves, RequestSender, Resend, address};
-use crate::peer::params::{deliberate, read, wrong};
-use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
-use crate::protocol::amplifier::verbs::{self, ClientVerb, CreatedBy, Generated, Key};
-use crate::protocol::http::verbs::Http;
-use crate::wire::http::Request;
+use crate::peer::http::{HttpUrl, Proves, failed, one, shown};
+use crate::peer::{Answer, Detected, PeerError, Setting};
+use crate::protocol::Lock;
+use crate::protocol::amplifier::{ENDPOINTS, PROTOCOL};
+use crate::trace::Recorder;
+use crate::wire::http::{Content, Request, Whole};
 
-use self::request::{DefaultRequest, RefusalWatch, below, default_profile, prompt};
-use self::sessions::{Approvals, CreatedSessions, PromptProgress};
-use self::subscriptions::SessionSocket;
+use self::routes::{Encoding, Route, route};
 
-mod request;
-mod sessions;
+pub mod calls;
+mod deviations;
+mod follow;
+mod reader;
+mod request_client;
+pub mod routes;
+pub mod steps;
 mod subscriptions;
-#[cfg(test)]
-mod tests;
-
-pub use request::{call, detect};
 
 /// What a server breaks that does not do the first things.
-pub(super) const PROVES: Proves =
-    Proves { reached: "health/status", answered: "http/answered", announced: "http/keep-alive" };
+const PROVES: Proves = Proves { reached: "health/status", answered: "http/answered", announced: "http/keep-alive" };
 
-/// Why a WebSocket is left that nobody needs any more.
-const PLAY_OVER: &str = "the play is over";
-
-/// A client of the role `amplifier-server`.
-pub struct AmplifierClient {
-    pub(super) setting: Setting,
-    pub(super) sender: RequestSender,
-    pub(super) approvals: Approvals,
-    pub(super) progress: PromptProgress,
-    pub(super) created: CreatedSessions,
-    /// The labels of requests for sessions whose responses may not have been seen yet.
-    pending_creations: Vec<String>,
-    /// The profile of new sessions, once it was chosen.
-    profile: Option<String>,
-    /// Default requests that the server has granted already.
-    granted_defaults: Vec<DefaultRequest>,
-    /// Whether a session was created with another key than the good one.
-    odd_key: bool,
-    /// The WebSockets, by their labels.
-    pub(super) sockets: HashMap<String, SessionSocket>,
+/// The route of an endpoint, with its parameters.
+fn route_for(endpoint: &str, params: &Value) -> Option<Route> {
+    route(endpoint, params, Encoding::default())
 }
 
-impl AmplifierClient {
-    /// A client that has sent nothing yet.
-    pub fn new(setting: Setting) -> Self {
-        let sender = RequestSender::new(&setting, PROVES);
-        Self {
-            setting,
-            sender,
-            approvals: Approvals::default(),
-            progress: PromptProgress::default(),
-            created: CreatedSessions::default(),
-            pending_creations: vec![],
-            profile: None,
-            granted_defaults: vec![],
-            odd_key: false,
-            sockets: HashMap::new(),
-        }
+/// The request of a route.
+fn request(url: &HttpUrl, route: Route) -> Request {
+    let mut request = Request::new(route.method, below(url, &route.target));
+    if let Some(body) = route.body {
+        request =
+            request.header("Content-Type", "application/json").content(Content::Whole(body.to_string().into_bytes()));
     }
-
-    pub(super) fn url(&self) -> Result<HttpUrl, PeerError> {
-        address(&self.setting)
-    }
-
-    async fn request(&mut self, call: &VerbCall<'_>, mut step: verbs::Request) -> Result<Performed, PeerError> {
-        let why = deliberate(call, step.deliberate.as_ref());
-        let url = self.url()?;
-        if let Some(CreatedBy(label)) = &step.created_by {
-            let Some(id) = self.created_by(call.verb, label).await? else { return Ok(unsent(step.label)) };
-            step.params.insert("session_id".to_owned(), id.into());
-        }
-        let mut generated = self.generated(&step.generated, step.session()).await?;
-        if step.endpoint == "createSession" {
-            self.odd_key |= step.key != Key::Good;
-            self.pending_creations.extend(step.label.clone().map(String::from));
-            generated.insert("profile".to_owned(), self.profile(step.sets("profile")).await.into());
-        }
-        let request = step.request(&url, &self.setting, generated, why)?;
-        let times = step.repeat.unwrap_or(1);
-        let default = DefaultRequest::of(&step, &self.setting.described, self.odd_key);
-        let default = default.filter(|default| !self.granted_defaults.contains(default));
-        let refusal = RefusalWatch::default();
-        let mut performed = Performed::default();
-        for _ in 0..times {
-            let sending = OutgoingRequest {
-                over: step.over.clone().map(String::from),
-                read: step.read.is_none_or(|read| read.0),
-                again: Some((
-                    HttpUrl { target: request.target.clone(), ..url.clone() },
-                    request_for_other_url(&request),
-                )),
-                watch: Some(refusal.watch(self.created.watch(step.label.clone().map(String::from)))),
-                ..OutgoingRequest::new(step.label.clone(), request.clone())
-            };
-            performed = self.sender.send(call.verb, &url.address, sending).await?;
-        }
-        // A response that does not come is for the steps that follow.
-        if let (Some(default), Some(label)) = (default, &step.label)
-            && self.sender.over(call.verb, label).await.is_ok()
-        {
-            if let Some(lacks) = refusal.missing_description(default, &self.setting.described) {
-                return Err(PeerError::Lacking(lacks));
-            }
-            self.granted_defaults.push(default);
-        }
-        Ok(performed)
-    }
-
-    /// The profile of new sessions: the one that is described, else one that the server lists. It is not looked for
-    /// where the step says one itself.
-    async fn profile(&mut self, given_by_step: bool) -> String {
-        if let Some(good) = self.setting.described.text("profiles.good") {
-            return good.to_owned();
-        }
-        if self.profile.is_none() && !given_by_step {
-            self.profile = Some(default_profile(&self.setting).await);
-        }
-        self.profile.clone().unwrap_or_default()
-    }
-
-    /// The session that a request created, if it did.
-    pub(super) async fn created_by(&self, verb: &str, label: &str) -> Result<Option<String>, PeerError> {
-        self.sender.over(verb, label).await?;
-        Ok(self.created.by_label(label))
-    }
-
-    /// What a step leaves to be filled in: the prompt that provokes something, or a decision.
-    pub(super) async fn generated(&self, step: &Generated, session: &str) -> Result<Map<String, Value>, PeerError> {
-        let mut generated = Map::new();
-        if let Some(what) = &step.provokes {
-            generated.insert("prompt".to_owned(), prompt(&self.setting, what)?.into());
-        }
-        if let Some(how) = step.decides {
-            let Setting { described, patience, .. } = &self.setting;
-            let decision = self.approvals.decision(session, how, described, *patience).await?;
-            generated.insert("decision".to_owned(), decision.into());
-        }
-        Ok(generated)
-    }
-
-    async fn http(&mut self, call: &VerbCall<'_>, mut step: Http) -> Result<Performed, PeerError> {
-        let why = deliberate(call, step.deliberate.as_ref());
-        let url = self.url()?;
-        if [&step.target, &step.raw].into_iter().flatten().any(|text| text.contains("/sessions/")) {
-            // Which ids there are is known once their responses were seen.
-            for label in std::mem::take(&mut self.pending_creations) {
-                let _ = self.sender.over(call.verb, &label).await;
-            }
-        }
-        step.target = step.target.map(|target| below(&url, &self.created.with_encoded_ids(target)));
-        step.raw = step.raw.map(|raw| self.created.with_encoded_ids(raw));
-        let host = url.address.to_string();
-        let request = step.request(("GET", &url.target), &host, why.clone()).map_err(|e| wrong(call.verb, e))?;
-        let requested = HttpUrl { target: request.target.clone(), ..url.clone() };
-        let again = step.clone();
-        let again: Resend = Box::new(move |url| {
-            let moved = again.moved(&url.target)?;
-            // What went wrong would have gone wrong before.
-            moved.request(("GET", &url.target), &url.address.to_string(), why.clone()).ok()
-        });
-        let sending = OutgoingRequest {
-            over: step.over.map(String::from),
-            read: step.read.is_none_or(|read| read.0),
-            again: Some((requested, again)),
-            watch: Some(self.created.watch(step.label.clone().map(String::from))),
-            ..OutgoingRequest::new(step.label, request)
-        };
-        self.sender.send(call.verb, &url.address, sending).await
-    }
-
-    /// A request that every server answers.
-    fn health(url: &HttpUrl) -> Request {
-        let mut request = Request::new("GET", below(url, "/health"));
-        request.fresh = true;
-        request
-    }
+    request.fresh = true;
+    request
 }
 
-/// Makes a request again for another URL.
-pub(super) fn request_for_other_url(request: &Request) -> Resend {
-    let request = request.clone();
-    Box::new(move |url| Some(Request { target: url.target.clone(), ..request.clone() }))
-}
-
-/// What a step has done that is not sent: its label stands for itself.
-pub(super) fn unsent(label: Option<impl Into<String>>) -> Performed {
-    let label: Option<String> = label.map(Into::into);
-    Performed { bindings: label.map(|label| (label.clone(), label.into())).into_iter().collect() }
+/// A target below the server's own URL.
+fn below(url: &HttpUrl, target: &str) -> String {
+    format!("{}{target}", url.target.trim_end_matches('/'))
 }
 
 /// A text as one segment of a path.
-pub(super) fn segment(text: &str) -> String {
-    crate::peer::amplifier::routes::Encoding::default().segment(text)
+fn segment(text: &str) -> String {
+    Encoding::default().segment(text)
 }
 
-impl Peer for AmplifierClient {
-    fn perform<'a>(&'a mut self, call: VerbCall<'a>) -> BoxFuture<'a, Result<Performed, PeerError>> {
-        Box::pin(async move {
-            match read(&call)? {
-                ClientVerb::Request(step) => self.request(&call, *step).await,
-                ClientVerb::Http(step) => self.http(&call, *step).await,
-                ClientVerb::Subscribe(step) => self.subscribe(&call, step).await,
-                ClientVerb::Control(step) => self.control(&call, *step).await,
-                ClientVerb::Unsubscribe(step) => self.unsubscribe(&call, step).await,
-                ClientVerb::AwaitSession(step) => {
-                    self.progress.wait_for(&step, &self.setting).await.map(|()| Performed::default())
-                }
-                ClientVerb::Open(step) => {
-                    let url = self.url()?;
-                    self.sender.open(&call, step, &url.address).await
-                }
-                ClientVerb::Drop(step) => self.sender.drop(&call, step).await,
-            }
-        })
-    }
+/// The path of a session's event stream; its id is given as a segment of a path.
+fn events_path(session: &str) -> String {
+    format!("/sessions/{session}/events")
+}
 
-    fn barrier<'a>(&'a mut self, conn: Option<&'a str>, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
-        Box::pin(async move {
-            let url = self.url()?;
-            self.sender.barrier(conn, within, &url.address, &Self::health(&url)).await
-        })
-    }
+/// The path of a session's WebSocket; its id is given as a segment of a path.
+fn socket_path(session: &str) -> String {
+    format!("/sessions/{session}/ws")
+}
 
-    fn alive<'a>(&'a mut self, within: Duration) -> BoxFuture<'a, Result<(), PeerError>> {
-        Box::pin(async move {
-            let url = self.url()?;
-            self.sender.ask(within, &url.address, &Self::health(&url)).await
-        })
-    }
+/// A subscription to an event stream, as an `EventSource` sends it.
+fn event_stream_request(target: String) -> Request {
+    Request::new("GET", target).header("Accept", "text/event-stream").header("Cache-Control", "no-cache")
+}
 
-    fn finish<'a>(&'a mut self) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            self.sender.finish().await;
-            for socket in std::mem::take(&mut self.sockets).into_values() {
-                socket.sender.shutdown_deliberately(PLAY_OVER).await;
-            }
-            if let Ok(url) = self.url() {
-                self.created.stop_all(&url).await;
-            }
-        })
+/// The edition of every server: there is one.
+pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
+    Detected { edition: PROTOCOL.default_edition(), how: "there is no other".to_owned() }
+}
+
+/// Makes one request to the server of `setting`, to an endpoint by its name, and waits for the response. Of the
+/// parameters, `session_id` and `name` go into the path, the others into the body or the query. A new session has no
+/// API key where its `credentials` are not said.
+///
+/// # Errors
+/// [`PeerError::Subject`] where the server is not there, does not answer within the patience, or gives a response that
+/// is none of the protocol; [`PeerError::Scenario`] where there is no such endpoint, or the setting names no server.
+pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, PeerError> {
+    let route = route_for(&method, &params).ok_or_else(|| {
+        PeerError::Scenario(format!("there is no endpoint `{method}`; there are: {}", ENDPOINTS.join(", ")))
+    })?;
+    let body = route.body.clone().map(|mut body| {
+        if method == "createSession" && body.get("credentials").is_none() {
+            body["credentials"] = json!({});
+        }
+        body
+    });
+    let route = Route { body, ..route };
+    let response = one(&setting, PROVES, &method, |url| request(url, route)).await?;
+    answer_of(&method, &response)
+}
+
+/// What a response gives a client: its body, or the error in it.
+fn answer_of(method: &str, response: &Whole) -> Result<Answer, PeerError> {
+    let status = response.head.status().unwrap_or_default();
+    let json = response.message.as_ref().and_then(|message| Some(message.value()?.into_owned()));
+    match (status, json) {
+        (200..=299, Some(json)) => Ok(Answer::Result(json)),
+        (400..=599, Some(json)) if json.get("error").is_some_and(Value::is_object) => {
+            Ok(Answer::Error(json["error"].clone()))
+        }
+        _ => Err(failed(format!("`{method}` was answered with the status {status}: {}", shown(&response.body)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_lies_below_the_servers_url() {
+        let url = HttpUrl::parse("http://127.0.0.1:1/base/").unwrap();
+        assert_eq!(below(&url, "/health"), "/base/health");
+        assert_eq!(below(&HttpUrl::parse("http://127.0.0.1:1").unwrap(), "/health"), "/health");
     }
 }

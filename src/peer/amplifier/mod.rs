@@ -1,7 +1,4 @@
-//! Amplifier: servers with an agent and their clients, those that perform scenarios and those that stand by themselves.
+//! Amplifier: one server and one client, each steered by the steps of scenarios or running as a mock.
 
-pub mod agent;
 pub mod client;
-pub mod host;
-mod routes;
 pub mod server;

@@ -1,286 +1,317 @@
-//! The mock server: plays `amplifier-server` for somebody else's client or tests.
+//! An Amplifier server on a socket: the peer of plays against a client, and the mock.
 //!
-//! A [`script::Script`] says what its agent does for a prompt, and what it has. The [`model::Model`] is its state,
-//! without sockets; a [`context::ServerContext`] has it go on by itself. `service` answers requests with it,
-//! `subscription` serves its events, and [`deviations`] are where flaws and freedoms make it different.
+//! [`AmplifierServer`] takes in requests and handshakes, and carries out what whoever steers it decides ([`Steering`]): the steps of a
+//! scenario (`step_steering`), or the flaws and freedoms of a mock (`mock_steering`). Behind both is the same [`model::Model`] with an
+//! agent that goes by a [`script::Script`]; a [`context::ServerContext`] has it go on by itself. `subscription` serves the events of
+//! a session.
 
-use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use tokio::sync::{Mutex, broadcast};
-use tokio::time::timeout;
+use serde_json::Value;
+use tokio::sync::mpsc;
 
-use crate::config::Described;
-use crate::diagnostic::yaml;
-use crate::peer::control::read_command;
-use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
-use crate::protocol::amplifier::{ENDPOINTS, Endpoint};
-use crate::trace::End;
-use crate::wire::http::{Exchanges, Limits, Server};
-use crate::wire::tcp;
+use crate::peer::http::server::{Pending, StepHandler};
+use crate::peer::http::{Decision, OutgoingResponse, PendingRequest, PendingRequests, line};
+use crate::protocol::amplifier::{Endpoint, Route};
+use crate::protocol::words::{StopMode, StreamEnd};
+use crate::trace::HttpRequest;
+use crate::wire::http::{Content, Handler, OnHead, ReceiveError, Received, Responder, Response};
+use crate::wire::http_head;
+use crate::wire::websocket::{self, Reply, Request, Sender};
 
-use self::context::{Folder, ServerContext};
-use self::deviations::{Deviations, TABLE};
-use self::model::Model;
-use self::script::{EFFECT_FILE, KEYS, PROMPTS, Script, ScriptedError, example};
-use self::service::Service;
+use self::deviations::Deviations;
+use self::model::{EndpointRequest, Refusal};
+use self::open_subscriptions::StreamOrder;
+use self::subscription::{EventStreamSubscription, SocketSubscription};
 
 pub mod context;
 pub mod deviations;
 pub mod format;
+pub mod mock;
+mod mock_steering;
 pub mod model;
+mod open_subscriptions;
 pub mod script;
-mod service;
+mod step_steering;
+pub mod steps;
 mod subscription;
-#[cfg(test)]
-mod tests;
 
-/// The one edition that there is.
-pub const EDITION: &str = "2025-12-09";
-
-/// The mock server.
-pub static MOCK: MockKind = MockKind {
-    role: "amplifier-server",
-    flaws: || TABLE.flaws(),
-    freedoms: || TABLE.freedoms(),
-    described,
-    begin: Begin::Serve(|options| Box::pin(start(options))),
-    scripted: true,
-};
-
-/// How long subscribers may take to get the last events at the end.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// How many connections it holds at once: streams, and requests beside them.
-const CONNECTIONS: usize = 16_384;
-
-struct MockServer {
-    service: Arc<Service>,
-    address: SocketAddr,
-    server: Mutex<Option<Server>>,
+/// A server that serves.
+pub struct AmplifierServer<S> {
+    /// Decides on its requests.
+    pub steering: S,
+    /// The requests that wait for steps; a mock leaves none to them.
+    waiting: PendingRequests<PendingExchange>,
 }
 
-/// The description of this mock for its certification: the prompts and keys of the example.
-fn described() -> Described {
-    let prompts: Map<String, Value> =
-        PROMPTS.iter().map(|(key, prompt)| ((*key).to_owned(), (*prompt).into())).collect();
-    let variables =
-        [("good", "WIRECERT_KEY_GOOD"), ("bad", "WIRECERT_KEY_BAD"), ("unauthorized", "WIRECERT_KEY_UNAUTHORIZED")];
-    let credentials: Map<String, Value> =
-        variables.iter().map(|(key, variable)| ((*key).to_owned(), (*variable).into())).collect();
-    let secret = |wanted: &str| KEYS.iter().find(|(key, _)| *key == wanted).map(|(_, value)| (*value).to_owned());
-    let secrets: BTreeMap<String, String> =
-        variables.iter().filter_map(|(key, variable)| Some(((*variable).to_owned(), secret(key)?))).collect();
-    let values = json!({
-        "prompts": prompts,
-        "approval": {"allow": ["Allow", "Allow All"], "deny": ["Deny"], "effect": EFFECT_FILE},
-        "profiles": {"good": "dev", "collection": "design-intelligence", "model": "claude-sonnet-4-5"},
-        "credentials": credentials,
-    });
-    match values {
-        Value::Object(values) => Described::new(values, secrets),
-        _ => Described::default(),
+/// Who steers a server: decides what becomes of its requests.
+pub trait Steering: Send + Sync + 'static {
+    /// Kept for as long as a subscription lasts.
+    type Subscribed<'a>: Send
+    where
+        Self: 'a;
+
+    /// Decides on a request as it is understood; none where there is no such endpoint.
+    fn decide(
+        &self,
+        received: &Received,
+        request: Option<EndpointRequest>,
+    ) -> impl Future<Output = RequestDecision> + Send;
+
+    /// Decides on a handshake for the WebSocket of a session.
+    fn decide_upgrade(&self, request: &Request, session: &str) -> UpgradeDecision;
+
+    /// Called once a request for an endpoint has been answered.
+    fn answered(&self, _endpoint: Endpoint) {}
+
+    /// A subscription begins.
+    fn subscribe(&self) -> Self::Subscribed<'_>;
+
+    /// The stream of a subscription is open. Gives the orders for it, where there can be such.
+    fn stream_opened(&self, _conn: &str, _session: &str) -> Option<mpsc::Receiver<StreamOrder>> {
+        None
+    }
+
+    /// The stream of a subscription has ended.
+    fn stream_ended(&self, _session: &str) {}
+
+    /// The WebSocket of a subscription is open.
+    fn socket_opened(&self, _session: &str, _sender: &Sender) {}
+
+    /// Called for a request whose head alone has come.
+    fn on_head(&self, _head: &HttpRequest) {}
+
+    /// Called for a request that could not be received, or whose client left.
+    fn on_receive_error(&self, _error: ReceiveError) {}
+
+    /// Ends the streams that steps write into, since the server ends.
+    fn end_streams(&self, _how: StopMode, _why: &str, _within: Duration) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
     }
 }
 
-async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
-    let deviations = Deviations::chosen(&options, &TABLE)?;
-    let script = match &options.data {
-        Some(source) => Script::parse(source).map_err(MockError::Data)?,
-        None => example().clone(),
+/// What becomes of a request.
+pub enum RequestDecision {
+    /// It waits for a step.
+    Wait,
+    /// This; where it is the answer of an endpoint, of which one.
+    Now(Decision, Option<Endpoint>),
+    /// It is answered with the events of a session.
+    Stream(Box<EventStreamSubscription>),
+}
+
+impl From<Decision> for RequestDecision {
+    fn from(decision: Decision) -> Self {
+        Self::Now(decision, None)
+    }
+}
+
+impl From<OutgoingResponse> for RequestDecision {
+    fn from(response: OutgoingResponse) -> Self {
+        Decision::Respond(Box::new(response)).into()
+    }
+}
+
+/// What becomes of a handshake.
+pub enum UpgradeDecision {
+    /// It waits for a step.
+    Wait,
+    /// It is refused.
+    Refuse(Response),
+    /// Its connection is ended without a response, for this reason.
+    HangUp(&'static str),
+    /// It is accepted, and the events of a session are sent.
+    Follow(Box<SocketSubscription>),
+}
+
+impl<S> AmplifierServer<S> {
+    /// A server that is steered so.
+    pub fn new(steering: S) -> Self {
+        Self { steering, waiting: PendingRequests::default() }
+    }
+}
+
+impl<S: Steering> Handler for AmplifierServer<S> {
+    fn on_head(&self, head: &HttpRequest) -> OnHead {
+        let route = Route::of(head.method(), head.target());
+        let socket = route.is_some_and(|route| route.endpoint == Endpoint::Socket);
+        if socket && head.header("upgrade").next().is_some() {
+            return OnHead::Upgrade;
+        }
+        self.steering.on_head(head);
+        OnHead::Read
+    }
+
+    fn on_receive_error(&self, error: ReceiveError) {
+        self.steering.on_receive_error(error);
+    }
+
+    async fn handle(&self, received: Received, responder: Responder) {
+        if let Some(decision) = self.waiting.repeats(&received) {
+            let _busy = self.waiting.begin();
+            return decision.carry_out(responder).await;
+        }
+        let route = Route::of(received.head.method(), received.head.target());
+        let endpoint = route.as_ref().map(|route| route.endpoint);
+        let request = route.map(|route| EndpointRequest::read(route, &received.content));
+        match self.steering.decide(&received, request).await {
+            RequestDecision::Wait => {
+                let conn = received.conn.clone();
+                let pending = PendingRequest::new(received, responder);
+                self.waiting.add(conn, PendingExchange::Plain(Box::new(pending), endpoint));
+            }
+            RequestDecision::Now(decision, answered) => {
+                let _busy = self.waiting.begin();
+                decision.carry_out(responder).await;
+                if let Some(endpoint) = answered {
+                    self.steering.answered(endpoint);
+                }
+            }
+            RequestDecision::Stream(subscription) => {
+                let session = subscription.session.clone();
+                let _subscribed = self.steering.subscribe();
+                let opened = || self.steering.stream_opened(&received.conn, &session);
+                subscription.run(responder, opened).await;
+                self.steering.stream_ended(&session);
+            }
+        }
+    }
+
+    async fn upgrade(&self, request: Request) {
+        let session = Route::of("GET", request.target()).and_then(|route| route.name).unwrap_or_default();
+        match self.steering.decide_upgrade(&request, &session) {
+            UpgradeDecision::Wait => {
+                self.waiting.add(request.conn().to_owned(), PendingExchange::Socket(Box::new(request)));
+            }
+            UpgradeDecision::Refuse(response) => refuse(request, &response).await,
+            UpgradeDecision::HangUp(why) => request.hang_up(Some(why)).await,
+            UpgradeDecision::Follow(subscription) => {
+                let _subscribed = self.steering.subscribe();
+                subscription.run(request, |sender| self.steering.socket_opened(&session, sender)).await;
+            }
+        }
+    }
+}
+
+impl<S: Steering> StepHandler for AmplifierServer<S> {
+    type Pending = PendingExchange;
+    const NAME: &'static str = "server";
+    const PATH: &'static str = "";
+    const PROVES: &'static str = "http/client-endpoint";
+
+    fn waiting(&self) -> &PendingRequests<PendingExchange> {
+        &self.waiting
+    }
+
+    async fn end_streams(&self, how: StopMode, why: &str, within: Duration) {
+        self.steering.end_streams(how, why, within).await;
+    }
+}
+
+/// A request that waits for its response.
+pub enum PendingExchange {
+    /// An HTTP request, and the endpoint that it is for.
+    Plain(Box<PendingRequest>, Option<Endpoint>),
+    /// A handshake for a WebSocket. It can only be refused: what accepts it depends on its key.
+    Socket(Box<Request>),
+}
+
+impl PendingExchange {
+    /// The endpoint that it is for.
+    pub fn endpoint(&self) -> Option<Endpoint> {
+        match self {
+            Self::Plain(_, endpoint) => *endpoint,
+            Self::Socket(..) => Some(Endpoint::Socket),
+        }
+    }
+}
+
+impl Pending for PendingExchange {
+    fn head(&self) -> HttpRequest {
+        match self {
+            Self::Plain(request, _) => request.head.clone(),
+            Self::Socket(request) => HttpRequest::new(request.head.clone(), 0),
+        }
+    }
+
+    fn repeatable(&self) -> Option<&PendingRequest> {
+        match self {
+            Self::Plain(request, _) => Some(request),
+            Self::Socket(_) => None,
+        }
+    }
+
+    async fn send(self, waiting: &PendingRequests<Self>, response: OutgoingResponse) {
+        match self {
+            Self::Plain(request, _) => waiting.send(*request, response).await,
+            Self::Socket(request) => refuse(*request, &response.response).await,
+        }
+    }
+
+    async fn hang_up(self, how: StreamEnd, why: &str) {
+        match (self, how) {
+            (Self::Plain(request, _), how) => request.hang_up(how, why).await,
+            (Self::Socket(request), StreamEnd::Eof) => request.hang_up(Some(why)).await,
+            (Self::Socket(request), StreamEnd::Reset) => {
+                request.leave_unanswered(websocket::Options::default()).sender.reset(Some(why)).await;
+            }
+        }
+    }
+}
+
+/// Refuses a handshake with a response.
+async fn refuse(request: Request, response: &Response) {
+    let body = match &response.content {
+        Content::None => vec![],
+        Content::Whole(bytes) => bytes.clone(),
+        Content::Raw(pieces) | Content::Chunked { pieces, .. } => {
+            pieces.iter().flat_map(|piece| piece.bytes.clone()).collect()
+        }
     };
-    let folder = Folder::new(&options.workspace)
-        .map_err(|e| MockError::Option(format!("the workspace {} cannot be used: {e}", options.workspace.display())))?;
-    let listen = (Ipv4Addr::LOCALHOST, options.port.unwrap_or(0));
-    let listener = tcp::listen(listen).map_err(|source| {
-        let port = options.port.map_or("any port".to_owned(), |port| format!("port {port}"));
-        MockError::System { doing: format!("listen on {port} of the loopback address"), source }
-    })?;
-    let learn = |source| MockError::System { doing: "learn where it listens".to_owned(), source };
-    let address = listener.local_addr().map_err(learn)?;
-    let model = Model::new(Arc::new(script), deviations, Box::new(folder), Timestamp::now(), address.port());
-    let service = Arc::new(Service::new(ServerContext::new(model), options.latency));
-    let exchanges = Exchanges::new(options.recorder, End::Server);
-    allow_many_files();
-    let limits = Limits { connections: CONNECTIONS, ..Limits::default() };
-    let server = Server::start(listener, service.clone(), exchanges, limits).map_err(learn)?;
-    Ok(Box::new(MockServer { service, address, server: Mutex::new(Some(server)) }))
-}
-
-/// Has the system let this process hold as many connections as it may: by itself it often allows a thousand files.
-fn allow_many_files() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let wanted = Some(2 * CONNECTIONS as u64);
-    let most = limit.maximum.map_or(wanted, |maximum| wanted.map(|wanted| wanted.min(maximum)));
-    if limit.current.is_some_and(|current| most.is_some_and(|most| current < most)) {
-        // Where it is not allowed, fewer have to do.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: limit.maximum });
+    let head = match &response.raw {
+        Some(raw) => http_head::parse(raw),
+        None => response.head(true),
+    };
+    let reply = Reply { head, body, send_options: response.send_options.clone() };
+    // Fails only where the client is gone, which is in the trace.
+    if let Ok(socket) = request.reply(&reply).await {
+        socket.sender.shutdown().await;
     }
 }
 
-impl MockServer {
-    fn execute(&self, command: SteerCommand) -> Result<Value, String> {
-        let context = &self.service.context;
-        let now = context.now();
-        let mut model = context.model();
-        let known = |model: &Model, session: Option<&String>| match session {
-            Some(id) if model.session(id).is_none() => Err(format!("there is no session `{id}`")),
-            _ => Ok(()),
-        };
-        match command {
-            SteerCommand::Script { from } => {
-                drop(model);
-                let script = script(from.as_ref())?;
-                context.model().replace(script);
-            }
-            SteerCommand::Event { session, event, data } => {
-                known(&model, session.as_ref())?;
-                let count = model.emit(session.as_deref(), &event, &data.into(), now);
-                return Ok(json!({"sessions": count}));
-            }
-            SteerCommand::Cut { session, how } => {
-                known(&model, session.as_ref())?;
-                return Ok(json!({"streams": model.cut(session.as_deref(), how == StreamCut::Reset)}));
-            }
-            SteerCommand::Refuse { endpoint, failure, times } => {
-                (0..times).for_each(|_| model.refuse_next(endpoint, failure.clone()));
-            }
-            SteerCommand::Switch { name, on } => {
-                let deviation = TABLE.either(EDITION, &name)?;
-                model.deviations.set(deviation, on);
-            }
-            SteerCommand::State {} => return Ok(model.describe()),
-            SteerCommand::Quit {} => {
-                drop(model);
-                self.service.end(Ended::Quit);
-            }
-        }
-        Ok(json!({}))
-    }
+/// The response with a reply of the model, as deviations change it.
+fn response(reply: model::Reply, received: &Received, deviations: &Deviations) -> Response {
+    let mut why = reply.why;
+    let mut body = reply.body.to_string().into_bytes();
+    why = deviations.body(&mut body).or(why);
+    let mut response = Response::new(line(reply.status));
+    response = response.header("Content-Type", "application/json").content(Content::Whole(body));
+    why = deviations.response(&mut response, received).or(why);
+    response.deliberate(why)
 }
 
-impl Mock for MockServer {
-    fn ready(&self) -> Value {
-        json!({
-            "role": MOCK.role,
-            "edition": EDITION,
-            "port": self.address.port(),
-            "url": format!("http://{}/", self.address),
-            "pid": std::process::id(),
-        })
+/// The request that the model is to answer.
+///
+/// # Errors
+/// Why it is refused before the model has it.
+fn check(received: &Received, request: Option<EndpointRequest>) -> Result<EndpointRequest, Refusal> {
+    let request = request.ok_or_else(|| unknown_endpoint(&received.head))?;
+    if received.head.header("content-encoding").any(|coding| !coding.eq_ignore_ascii_case("identity")) {
+        return Err(Refusal::invalid("requests have no content coding"));
     }
-
-    fn steer<'a>(&'a self, command: &'a Map<String, Value>) -> BoxFuture<'a, Result<Value, String>> {
-        Box::pin(async move { self.execute(read_command(command)?) })
+    if request.route.endpoint == Endpoint::Socket {
+        return Err(Refusal::invalid("this is a WebSocket: ask for an upgrade"));
     }
-
-    fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
-        match read_command(command)? {
-            SteerCommand::Switch { name, .. } => TABLE.either(EDITION, &name).map(drop),
-            SteerCommand::Script { from: from @ Some(ScriptSource::Script(_)) } => script(from.as_ref()).map(drop),
-            _ => Ok(()),
-        }
-    }
-
-    fn happenings(&self) -> broadcast::Receiver<MockEvent> {
-        self.service.happenings()
-    }
-
-    fn ended(&self) -> BoxFuture<'_, Ended> {
-        Box::pin(self.service.ended())
-    }
-
-    fn stop(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            let Some(server) = self.server.lock().await.take() else { return };
-            server.close();
-            let now = self.service.context.now();
-            self.service.context.model().end(now);
-            // One that does not read has had its time.
-            let _ = timeout(DRAIN_TIMEOUT, self.service.no_subscribers()).await;
-            server.stop().await;
-        })
-    }
+    Ok(request)
 }
 
-/// The script that a command speaks of.
-fn script(from: Option<&ScriptSource>) -> Result<Script, String> {
-    match from {
-        None => Ok(example().clone()),
-        Some(ScriptSource::File(path)) => {
-            let source = yaml::read(Path::new(path)).map_err(|fault| fault.message)?;
-            Script::parse(&source).map_err(|faults| crate::format::in_a_line(&faults))
-        }
-        Some(ScriptSource::Script(script)) => Script::from_json(&Value::Object(script.clone())),
-    }
+/// The response that refuses a handshake.
+fn refusal_response(refusal: &Refusal) -> Response {
+    Response::new(line(refusal.status)).json(&refusal.body()).deliberate(refusal.why)
 }
 
-/// A command to a mock that serves.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SteerCommand {
-    /// From now on the agent does this; what it does in the example where nothing is said.
-    Script {
-        #[serde(flatten)]
-        from: Option<ScriptSource>,
-    },
-    /// Emits an event to the subscribers of a session, or of all.
-    Event {
-        session: Option<String>,
-        event: String,
-        #[serde(default)]
-        data: Map<String, Value>,
-    },
-    /// Ends the streams of a session, or of all.
-    Cut {
-        session: Option<String>,
-        #[serde(default)]
-        how: StreamCut,
-    },
-    /// Refuses the next requests for an endpoint, or any.
-    Refuse {
-        #[schemars(with = "Option<String>", extend("enum" = ENDPOINTS))]
-        endpoint: Option<Endpoint>,
-        #[serde(flatten)]
-        failure: ScriptedError,
-        #[serde(default = "once")]
-        #[schemars(range(min = 1, max = 10_000))]
-        times: u64,
-    },
-    /// Switches a flaw or freedom on or off.
-    Switch { name: String, on: bool },
-    /// Reports the state of the server.
-    State {},
-    /// Ends the mock.
-    Quit {},
-}
-
-/// Where a script is.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ScriptSource {
-    /// The path of a file.
-    File(String),
-    /// As in a file.
-    Script(Map<String, Value>),
-}
-
-/// How streams are ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum StreamCut {
-    #[default]
-    End,
-    Reset,
-}
-
-fn once() -> u64 {
-    1
+/// The refusal of a request for what is no endpoint. Of the fourteen codes only two come with this status.
+fn unknown_endpoint(head: &HttpRequest) -> Refusal {
+    let code = if head.path().starts_with("/profiles") { "PROFILE_NOT_FOUND" } else { "SESSION_NOT_FOUND" };
+    Refusal::new(code, "There is no such endpoint").about("endpoint", Value::from(format!("{} …", head.method())))
 }

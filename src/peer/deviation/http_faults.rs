@@ -162,7 +162,7 @@ pub const FREEDOMS: &[FreedomRow<ResponseEffect>] = &[
         }
     })),
     freedom!("in-segments" "Answers come in many TCP segments."
-        Changes(|r| if let Some(length) = length(r) { r.manner.split = Some(length.div_ceil(10).max(50)) })),
+        Changes(|r| if let Some(length) = length(r) { r.send_options.split = Some(length.div_ceil(10).max(50)) })),
     freedom!("headers-in-lower-case" "Header names are in lower case." Changes(|r| header_names(r, str::to_lowercase))),
     freedom!("more-headers" "Answers have more headers, some of them several times."
     Changes(|r| for (name, value) in [

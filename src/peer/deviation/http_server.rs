@@ -154,7 +154,7 @@ pub fn raw_chunks(response: &mut Response, write: fn(&str) -> String) {
 pub fn cut_body(response: &mut Response, ending: Ending) {
     if let Some(length) = length(response) {
         let closes = ending == Ending::Close;
-        response.manner.cut = Some(http_head::encode(&response.head(closes)).len() + length / 2);
+        response.send_options.cut = Some(http_head::encode(&response.head(closes)).len() + length / 2);
         response.ending = ending;
     }
 }

@@ -1,80 +1,37 @@
-//! Requests that arrive at a port of ours and wait until a step says what becomes of them; repeats that are treated as the
-//! first request was.
+//! What becomes of a request ([`Decision`]), and requests that wait until a step decides it ([`PendingRequests`]). A decision may
+//! hold for repeats of the request, too.
 
 use std::collections::{HashMap, VecDeque};
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::peer::PeerError;
 use crate::protocol::http::repeats::{ALIKE, key};
 use crate::protocol::words::StreamEnd;
 use crate::trace::{EventKind, HttpRequest, Mark, Recorder};
 use crate::wire::http::{Received, Responder};
-use crate::wire::tcp::BACKLOG;
 
 use super::OutgoingResponse;
 
 /// How long a request that a flaw confuses with the next one waits for that.
 pub const CONFUSION: Duration = Duration::from_millis(250);
 
-/// A port of the loopback address. While nobody listens there, who connects is refused.
-pub struct Port(Result<(TcpSocket, SocketAddr), String>);
-
-impl Port {
-    /// Any port that is free.
-    pub fn hold() -> Self {
-        Self(bind(0).map_err(|e| e.to_string()))
-    }
-
-    /// The address of the port.
-    ///
-    /// # Errors
-    /// That there was no port to be had.
-    pub fn address(&self) -> Result<SocketAddr, PeerError> {
-        let pending = self.0.as_ref();
-        pending.map(|(_, address)| *address).map_err(|e| PeerError::Environment(format!("cannot get a port: {e}")))
-    }
-
-    /// Listens there.
-    ///
-    /// # Errors
-    /// That the machine is in the way.
-    pub fn listen(&self) -> Result<TcpListener, PeerError> {
-        let address = self.address()?;
-        let listener = bind(address.port()).and_then(|(socket, _)| socket.listen(BACKLOG));
-        listener.map_err(|e| PeerError::Environment(format!("cannot listen on {address}: {e}")))
-    }
-}
-
-/// A socket that is bound to this port of the loopback address, or to any free one. It does not listen.
-fn bind(port: u16) -> std::io::Result<(TcpSocket, SocketAddr)> {
-    let socket = TcpSocket::new_v4()?;
-    // So that another socket can listen there while this one holds the port.
-    socket.set_reuseaddr(true)?;
-    socket.bind((Ipv4Addr::LOCALHOST, port).into())?;
-    let address = socket.local_addr()?;
-    Ok((socket, address))
-}
-
-/// How many requests wait. Others are not answered.
+/// The most requests that wait. Others get no response.
 const MAX_PENDING: usize = 10_000;
 
-/// Requests that wait for steps, and answers that are on their way.
+/// Requests that wait for steps, and responses that are on their way.
 pub struct PendingRequests<T> {
     pending: Mutex<VecDeque<(String, T)>>,
     /// Counts what arrives.
     arrived: watch::Sender<u64>,
-    /// How many answers are on their way.
+    /// How many responses are on their way.
     busy: watch::Sender<usize>,
-    repeats: RepeatTreatments,
+    repeats: RepeatDecisions,
 }
 
-/// A request that waits for its answer.
+/// A request that waits for its response.
 pub struct PendingRequest {
     /// The name of its exchange.
     pub conn: String,
@@ -83,10 +40,10 @@ pub struct PendingRequest {
     /// The head of the request.
     pub head: HttpRequest,
     /// The way back.
-    pub answer: Responder,
+    pub responder: Responder,
 }
 
-/// An answer on its way; it has arrived when this is dropped.
+/// A response on its way; it has arrived when this is dropped.
 pub struct ResponseGuard(watch::Sender<usize>);
 
 impl Drop for ResponseGuard {
@@ -101,7 +58,7 @@ impl<T> Default for PendingRequests<T> {
             pending: Mutex::default(),
             arrived: watch::Sender::new(0),
             busy: watch::Sender::new(0),
-            repeats: RepeatTreatments::default(),
+            repeats: RepeatDecisions::default(),
         }
     }
 }
@@ -148,13 +105,13 @@ impl<T> PendingRequests<T> {
     }
 
     /// What becomes of a request that has come, if it only repeats one whose repeats are treated alike.
-    pub fn repeats(&self, received: &Received) -> Option<Treatment> {
+    pub fn repeats(&self, received: &Received) -> Option<Decision> {
         self.repeats.of(received)
     }
 
     /// Has repeats of a request treated alike from now on, and says so in the trace.
-    pub fn treat_repeats(&self, pending: &PendingRequest, treatment: Treatment, recorder: &Recorder) {
-        self.repeats.treat(pending, treatment, recorder);
+    pub fn decide_repeats(&self, pending: &PendingRequest, decision: Decision, recorder: &Recorder) {
+        self.repeats.decide(pending, decision, recorder);
     }
 
     /// Registers a response that begins.
@@ -170,13 +127,13 @@ impl<T> PendingRequests<T> {
         let _ = timeout(within, busy.wait_for(|busy| *busy == 0)).await;
     }
 
-    /// Sends an answer: before the next step, unless that takes its time.
+    /// Sends a response: before the next step, unless that takes its time.
     pub async fn send(&self, pending: PendingRequest, sending: OutgoingResponse) {
         let guard = self.begin();
         let slow = sending.is_slow();
         let sent = async move {
             // Fails only where the client is gone, which is in the trace.
-            let _ = sending.send(pending.answer).await;
+            let _ = sending.send(pending.responder).await;
             drop(guard);
         };
         if slow {
@@ -189,63 +146,57 @@ impl<T> PendingRequests<T> {
 
 impl PendingRequests<PendingRequest> {
     /// Adds a request that waits for a step.
-    pub fn hold(&self, received: Received, answer: Responder) {
-        self.add(received.conn.clone(), PendingRequest::new(received, answer));
+    pub fn hold(&self, received: Received, responder: Responder) {
+        self.add(received.conn.clone(), PendingRequest::new(received, responder));
     }
 }
 
 impl PendingRequest {
     /// A request that has come.
-    pub fn new(received: Received, answer: Responder) -> Self {
+    pub fn new(received: Received, responder: Responder) -> Self {
         let key = key(&received.head, &received.content);
-        Self { conn: received.conn, key, head: received.head, answer }
+        Self { conn: received.conn, key, head: received.head, responder }
     }
+}
 
-    /// Ends its connection without an answer; `why` says why that is wrong on purpose.
-    pub fn hang_up(self, how: StreamEnd, why: &str) {
-        match how {
-            StreamEnd::Eof => self.answer.close(Some(why)),
-            StreamEnd::Reset => self.answer.reset(Some(why)),
+/// What becomes of a request, whoever decides it.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    /// It is answered with this response.
+    Respond(Box<OutgoingResponse>),
+    /// Its connection is ended without a response; the reason is that why it is wrong on purpose, if it is.
+    HangUp(StreamEnd, Option<String>),
+    /// It gets no response, and its connection is kept.
+    Never(Option<String>),
+}
+
+impl Decision {
+    /// Carries it out. Returns once the response has been sent, or the client is gone, which is in the trace.
+    pub async fn carry_out(self, responder: Responder) {
+        match self {
+            Self::Respond(sending) => drop(sending.send(responder).await),
+            Self::HangUp(StreamEnd::Eof, why) => responder.close(why.as_deref()),
+            Self::HangUp(StreamEnd::Reset, why) => responder.reset(why.as_deref()),
+            Self::Never(why) => responder.never(why.as_deref()),
         }
     }
 }
 
-/// How a request was treated.
-#[derive(Clone, Debug)]
-pub enum Treatment {
-    /// The request was answered.
-    Answer(OutgoingResponse),
-    /// The connection was ended without a response, for this reason.
-    HangUp(StreamEnd, String),
-}
-
-/// The treatment of repeated requests.
+/// The decisions on repeated requests.
 #[derive(Default)]
-pub struct RepeatTreatments(Mutex<HashMap<u64, Treatment>>);
+pub struct RepeatDecisions(Mutex<HashMap<u64, Decision>>);
 
-impl RepeatTreatments {
+impl RepeatDecisions {
     /// Has repeats of a request treated alike from now on, and says so in the trace.
-    pub fn treat(&self, pending: &PendingRequest, treatment: Treatment, recorder: &Recorder) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(pending.key, treatment);
+    pub fn decide(&self, pending: &PendingRequest, decision: Decision, recorder: &Recorder) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(pending.key, decision);
         let mark = Mark { mark: ALIKE.to_owned(), text: String::new() };
         recorder.record(Some(&pending.conn), None, EventKind::Mark(mark));
     }
 
-    /// The treatment of a request that repeats an earlier one, if it does.
-    pub fn of(&self, received: &Received) -> Option<Treatment> {
+    /// The decision on a request that repeats an earlier one, if it does.
+    pub fn of(&self, received: &Received) -> Option<Decision> {
         let key = key(&received.head, &received.content);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
-    }
-}
-
-impl Treatment {
-    /// Treats another request in the same way.
-    pub async fn apply(self, answer: Responder) {
-        match self {
-            // Fails only where the client is gone, which is in the trace.
-            Self::Answer(sending) => drop(sending.send(answer).await),
-            Self::HangUp(StreamEnd::Eof, why) => answer.close(Some(&why)),
-            Self::HangUp(StreamEnd::Reset, why) => answer.reset(Some(&why)),
-        }
     }
 }

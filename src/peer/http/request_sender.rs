@@ -129,7 +129,7 @@ impl RequestSender {
         request.raw = Some(vec![]);
         request.content = Content::None;
         request.ending = Ending::Hold;
-        request.manner.deliberate = deliberate(act, step.deliberate.as_ref());
+        request.send_options.deliberate = deliberate(act, step.deliberate.as_ref());
         self.send(act.verb, address, OutgoingRequest::new(step.name, request)).await
     }
 
@@ -195,7 +195,7 @@ impl RequestSender {
         if !read {
             exchange.control.set_reading(false);
         }
-        let due = awaited && read && request.manner.deliberate.is_none() && request.ending == Ending::Usual;
+        let due = awaited && read && request.send_options.deliberate.is_none() && request.ending == Ending::Usual;
         let follower =
             RedirectFollower { resend: again, watch, recorder: self.recorder.clone(), ending: request.ending };
         let conn = exchange.control.conn().to_owned();

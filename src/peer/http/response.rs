@@ -17,18 +17,26 @@ use crate::wire::http::{Broken, Content, Ending, Piece, Responder, Response};
 use crate::wire::http_head;
 use crate::wire::websocket::SendOptions;
 
-/// An answer that is ready to be sent.
+/// A response that is ready to be sent.
 #[derive(Clone, Debug)]
 pub struct OutgoingResponse {
     pub response: Response,
-    interim: Vec<u16>,
-    after: Duration,
-    /// Whether the body is sent over and over again.
-    pub endless: bool,
+    /// The responses that come before it.
+    pub interim: Vec<Response>,
+    /// The time that passes before anything is sent, unless the client leaves.
+    pub after: Duration,
+    /// What is sent over and over again after the body, as long as anybody reads it.
+    pub endless: Option<Vec<u8>>,
+}
+
+impl From<Response> for OutgoingResponse {
+    fn from(response: Response) -> Self {
+        Self { response, interim: vec![], after: Duration::ZERO, endless: None }
+    }
 }
 
 impl Delivery {
-    /// An answer with this body; the content type is there unless headers say another one.
+    /// A response with this body; the content type is there unless headers say another one.
     pub fn sending(
         &self,
         mut body: Vec<u8>,
@@ -82,14 +90,14 @@ impl Delivery {
             }
             None => Content::Whole(body),
         };
-        response.manner = self.manner(why);
+        response.send_options = self.send_options(why);
         if self.chunked.is_none() {
             self.pace(&mut response);
         }
-        OutgoingResponse { response, interim: self.interim.clone(), after: self.after.0.0, endless: false }
+        self.outgoing(response)
     }
 
-    /// An answer that is given as it is to be sent.
+    /// A response that is given as it is to be sent.
     pub fn raw(&self, raw: &str, why: Option<String>) -> OutgoingResponse {
         let end = raw.find("\r\n\r\n").map_or(raw.len(), |at| at + 4);
         let (head, body) = raw.split_at(end);
@@ -101,8 +109,13 @@ impl Delivery {
             ConnectionEnd::Announce | ConnectionEnd::Close => Ending::Close,
             ConnectionEnd::Reset => Ending::Reset,
         };
-        response.manner = self.manner(why);
-        OutgoingResponse { response, interim: self.interim.clone(), after: self.after.0.0, endless: false }
+        response.send_options = self.send_options(why);
+        self.outgoing(response)
+    }
+
+    fn outgoing(&self, response: Response) -> OutgoingResponse {
+        let interim = self.interim.iter().map(|status| Response::new(line(*status))).collect();
+        OutgoingResponse { response, interim, after: self.after.0.0, endless: None }
     }
 
     fn status(&self) -> String {
@@ -113,7 +126,7 @@ impl Delivery {
         }
     }
 
-    fn manner(&self, deliberate: Option<String>) -> SendOptions {
+    fn send_options(&self, deliberate: Option<String>) -> SendOptions {
         SendOptions { deliberate, split: self.pieces.split.map(|split| split.0), cut: self.pieces.cut }
     }
 
@@ -137,7 +150,7 @@ impl Delivery {
         let pieces = body.chunks(split.max(1)).map(|piece| Piece::after(pace, piece)).collect();
         response.raw = Some(http_head::encode(&head));
         response.content = Content::Raw(pieces);
-        response.manner.split = None;
+        response.send_options.split = None;
     }
 }
 
@@ -149,40 +162,32 @@ impl OutgoingResponse {
             Content::Whole(body) => body.len() > 1 << 20,
             Content::None => false,
         };
-        paced || self.endless || !self.after.is_zero() || self.response.manner.split.is_some()
+        paced || self.endless.is_some() || !self.after.is_zero() || self.response.send_options.split.is_some()
     }
 
     /// Sends it.
     ///
     /// # Errors
     /// Where the client does not read, or is gone.
-    pub async fn send(self, mut answer: Responder) -> Result<(), Broken> {
+    pub async fn send(self, mut responder: Responder) -> Result<(), Broken> {
         if !self.after.is_zero() {
             tokio::select! {
                 () = tokio::time::sleep(self.after) => {}
-                _ = answer.gone() => {}
+                // Nobody waits for it any more.
+                _ = responder.gone() => {}
             }
         }
-        for status in &self.interim {
-            answer.interim(&Response::new(line(*status))).await?;
+        for interim in &self.interim {
+            responder.interim(interim).await?;
         }
-        if !self.endless {
-            return answer.send(&self.response).await;
-        }
-        let why = self.response.manner.deliberate.clone();
-        let piece = match &self.response.content {
-            Content::Whole(body) => body.clone(),
-            Content::Chunked { pieces, .. } | Content::Raw(pieces) => {
-                pieces.iter().flat_map(|piece| piece.bytes.clone()).collect()
-            }
-            Content::None => vec![],
-        };
+        let Some(piece) = &self.endless else { return responder.send(&self.response).await };
+        let why = self.response.send_options.deliberate.clone();
         let pace = match &self.response.content {
             Content::Chunked { pieces, .. } | Content::Raw(pieces) => pieces.first().map(|piece| piece.after),
             Content::Whole(_) | Content::None => None,
         };
-        let mut body = answer.start(&self.response).await?;
-        // Nothing over and over again is an answer that does not go on.
+        let mut body = responder.start(&self.response).await?;
+        // Nothing over and over again is a response that does not go on.
         if piece.is_empty() {
             body.gone().await;
             return Ok(());
@@ -235,7 +240,7 @@ pub fn line(status: u16) -> String {
 }
 
 impl Respond {
-    /// The answer.
+    /// The response.
     ///
     /// # Errors
     /// What is wrong with it, as a fragment.
@@ -246,11 +251,18 @@ impl Respond {
         let body = self.body.as_ref().map(Body::bytes).transpose()?.unwrap_or_default();
         let json = matches!(self.body, Some(Body::Json(_)));
         let mut sending = self.delivery.sending(body, json.then_some("application/json"), request, why);
-        sending.endless = self.endless;
-        if let (true, Content::Whole(piece)) = (sending.endless, &sending.response.content) {
-            // It has no length.
-            let pieces = vec![Piece::now(piece.clone())];
-            sending.response.content = Content::Chunked { pieces, trailers: vec![] };
+        if self.endless {
+            if let Content::Whole(piece) = &sending.response.content {
+                // It has no length.
+                let pieces = vec![Piece::now(piece.clone())];
+                sending.response.content = Content::Chunked { pieces, trailers: vec![] };
+            }
+            sending.endless = Some(match &sending.response.content {
+                Content::Chunked { pieces, .. } | Content::Raw(pieces) => {
+                    pieces.iter().flat_map(|piece| piece.bytes.clone()).collect()
+                }
+                Content::Whole(_) | Content::None => vec![],
+            });
         }
         Ok(sending)
     }

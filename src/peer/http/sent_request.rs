@@ -221,7 +221,7 @@ impl Http {
         let mut request = Request::new(method, self.target.as_deref().unwrap_or(target));
         let Pieces { split, pace, cut } = self.pieces;
         let split = split.map(|split| split.0);
-        request.manner = SendOptions { deliberate, split, cut };
+        request.send_options = SendOptions { deliberate, split, cut };
         request.ending = if self.hold || cut.is_some() { Ending::Hold } else { Ending::Usual };
         if let Some(raw) = &self.raw {
             request.raw = Some(raw.clone().into_bytes());
@@ -310,7 +310,7 @@ fn set_pace(request: &mut Request, host: &str, split: usize, pace: Duration) {
     let first = |n: usize| if n == 0 { Duration::ZERO } else { pace };
     let pieces = bytes.chunks(split.max(1)).enumerate().map(|(n, piece)| Piece::after(first(n), piece)).collect();
     request.raw = Some(vec![]);
-    request.manner.split = None;
+    request.send_options.split = None;
     request.content = Content::Raw(pieces);
 }
 

@@ -1,6 +1,6 @@
-//! OpenCtx: clients and providers, those that perform scenarios and those that stand by themselves.
+//! OpenCtx: one server and one client, each steered by the steps of scenarios or running as a mock.
 
-pub mod agent;
 pub mod client;
-pub mod host;
-pub mod provider;
+pub mod data;
+pub mod request;
+pub mod server;

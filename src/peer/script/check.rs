@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Source};
 use crate::format::types::{MockCommand, OneOrMany, Version};
 use crate::format::{self, Checker};
 
-use super::player::{RepeatCount, Script, ScriptAction, ScriptCommand, ScriptStep, StepTrigger};
+use super::{RepeatCount, Script, ScriptAction, ScriptCommand, ScriptStep, StepTrigger};
 
 /// Says what is wrong with a command, if anything is.
 type CheckCommand<'a> = &'a dyn Fn(&Map<String, Value>) -> Result<(), String>;

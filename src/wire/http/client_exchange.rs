@@ -76,7 +76,7 @@ impl ClientExchange {
             server_closed: None,
         };
         let continue_received = reading.continue_received.clone();
-        let why = request.manner.deliberate.clone();
+        let why = request.send_options.deliberate.clone();
         let sending = send(&mut write, &mut sent, &head, &request, &continue_received);
         // The end of our side is recorded before the server can react to it.
         let outcome = {
@@ -104,7 +104,7 @@ impl ClientExchange {
             Ok(sent_all) => {
                 let server_keeps_alive =
                     reading.head.as_ref().is_some_and(|head| keeps_alive(head) && head.status() != Some(101));
-                let usual = request.ending == Ending::Usual && request.manner.cut.is_none();
+                let usual = request.ending == Ending::Usual && request.send_options.cut.is_none();
                 *sent_all
                     && server_keeps_alive
                     && usual
@@ -161,16 +161,16 @@ async fn send(
 ) -> Result<Option<Closed>, Broken> {
     let (mut start, mut content) = (http_head::encode(head), request.content.clone());
     // `100 Continue` ends the pause before the body.
-    let expects = has_token(head, "expect", "100-continue") && request.manner.cut.is_none();
+    let expects = has_token(head, "expect", "100-continue") && request.send_options.cut.is_none();
     if let Some(pause) = content.first_pause().filter(|_| expects) {
         let head = std::mem::take(&mut start);
-        write.send_message(sent, head, &Content::None, &request.manner).await?;
+        write.send_message(sent, head, &Content::None, &request.send_options).await?;
         let _ = tokio::time::timeout(std::mem::take(pause), continue_received.notified()).await;
     }
-    write.send_message(sent, start, &content, &request.manner).await?;
+    write.send_message(sent, start, &content, &request.send_options).await?;
     let ending = closing(request.ending);
     if ending == Some(Closed::Eof) {
-        sent.record_close(Closed::Eof, request.manner.deliberate.as_deref());
+        sent.record_close(Closed::Eof, request.send_options.deliberate.as_deref());
         write.shutdown().await;
     }
     Ok(ending)

@@ -27,7 +27,7 @@ pub struct Request {
     pub content: Content,
     /// How the message is sent, and the reason if it is wrong on purpose. Cut and split count head and content
     /// together.
-    pub manner: SendOptions,
+    pub send_options: SendOptions,
     /// How our side of the connection ends once the request is sent.
     pub ending: Ending,
     /// Whether the request needs a new TCP connection. Otherwise one that was kept alive is used, if there is one.
@@ -50,7 +50,7 @@ pub struct Response {
     pub content: Content,
     /// How the message is sent, and the reason if it is wrong on purpose. Cut and split count head and content
     /// together.
-    pub manner: SendOptions,
+    pub send_options: SendOptions,
     /// How the connection ends once the response is sent.
     pub ending: Ending,
 }
@@ -124,7 +124,7 @@ impl Request {
             headers: vec![],
             raw: None,
             content: Content::None,
-            manner: SendOptions::default(),
+            send_options: SendOptions::default(),
             ending: Ending::Usual,
             fresh: false,
         }
@@ -176,7 +176,7 @@ impl Response {
             headers: vec![],
             raw: None,
             content: Content::None,
-            manner: SendOptions::default(),
+            send_options: SendOptions::default(),
             ending: Ending::Usual,
         }
     }
@@ -220,7 +220,7 @@ impl Response {
 
     /// Wrong on purpose, if there is a reason `why`.
     pub fn deliberate(mut self, why: Option<&str>) -> Self {
-        self.manner.deliberate = why.map(str::to_owned);
+        self.send_options.deliberate = why.map(str::to_owned);
         self
     }
 

@@ -281,7 +281,7 @@ impl Responder {
         headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
         let head = Head { start, headers, raw, body: None };
         let ExchangeWriter { writer, transcript, .. } = self.0.out()?;
-        let options = &response.manner;
+        let options = &response.send_options;
         writer.send(transcript, &http_head::encode(&head), options.deliberate.as_deref(), options.split).await
     }
 
@@ -294,7 +294,7 @@ impl Responder {
         let head = out.begin(response);
         let without_body = out.method == "HEAD" && !matches!(response.content, Content::Raw(_));
         let content = if without_body { &Content::None } else { &response.content };
-        out.writer.send_message(&mut out.transcript, http_head::encode(&head), content, &response.manner).await
+        out.writer.send_message(&mut out.transcript, http_head::encode(&head), content, &response.send_options).await
     }
 
     /// Sends the head of a response and the content that it has. The rest of the body is written by the [`BodyWriter`],
@@ -305,7 +305,7 @@ impl Responder {
     pub async fn start(mut self, response: &Response) -> Result<BodyWriter, Broken> {
         let out = self.0.out()?;
         let head = out.begin(response);
-        let options = &response.manner;
+        let options = &response.send_options;
         let why = options.deliberate.as_deref();
         out.writer.send(&mut out.transcript, &http_head::encode(&head), why, options.split).await?;
         let (chunked, first) = match &response.content {
@@ -356,9 +356,9 @@ impl ExchangeWriter {
     fn begin(&mut self, response: &Response) -> Head {
         let close = !self.keep || response.ending == Ending::Close;
         let head = response.head(close);
-        self.keep &= keeps_alive(&head) && response.manner.cut.is_none();
+        self.keep &= keeps_alive(&head) && response.send_options.cut.is_none();
         self.ending = response.ending;
-        self.why.clone_from(&response.manner.deliberate);
+        self.why.clone_from(&response.send_options.deliberate);
         head
     }
 }

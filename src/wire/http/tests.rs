@@ -47,8 +47,8 @@ impl Handler for Play {
                 flawed(ok.header("Transfer-Encoding", "chunked").content(raw))
             }
             "/cut" => {
-                let manner = SendOptions { deliberate: Some("flaw".into()), cut: Some(20), split: None };
-                Response { manner, ..ok.text("abcd") }
+                let send_options = SendOptions { deliberate: Some("flaw".into()), cut: Some(20), split: None };
+                Response { send_options, ..ok.text("abcd") }
             }
             "/no-http" => flawed(Response { raw: Some(b"hello there\r\n\r\n".to_vec()), ..ok }),
             "/reset" => return responder.reset(Some("flaw")),
@@ -250,7 +250,7 @@ async fn a_request_may_be_sent_in_any_way() {
     let chunked = post().content(Content::Chunked { pieces, trailers: vec![] });
     assert_eq!(both.exchange(&chunked).await.expect("whole").body, b"{\"a\":2}");
     let split =
-        Request { manner: SendOptions { split: Some(7), ..SendOptions::default() }, ..post().json(&json!([1])) };
+        Request { send_options: SendOptions { split: Some(7), ..SendOptions::default() }, ..post().json(&json!([1])) };
     assert_eq!(both.exchange(&split).await.expect("whole").body, b"[1]");
     let expecting = post().header("Expect", "100-continue").json(&json!([2]));
     let whole = both.exchange(&expecting).await.expect("whole");

@@ -52,7 +52,7 @@ pub struct Reply {
     /// The body.
     pub body: Vec<u8>,
     /// How the response is sent, and the reason if it is wrong on purpose.
-    pub manner: SendOptions,
+    pub send_options: SendOptions,
 }
 
 /// Reads the handshake request from a connection that was just accepted.
@@ -163,10 +163,10 @@ impl Request {
         frames: &[FrameSpec],
         options: Options,
     ) -> Result<Socket, AcceptError> {
-        let deliberate = reply.manner.deliberate.as_deref();
+        let deliberate = reply.send_options.deliberate.as_deref();
         let mut bytes = http_head::encode(&reply.head);
         bytes.extend(&reply.body);
-        match reply.manner.cut.filter(|cut| *cut < bytes.len()) {
+        match reply.send_options.cut.filter(|cut| *cut < bytes.len()) {
             Some(cut) => {
                 bytes.truncate(cut);
                 self.tap.sent_bytes(deliberate, &bytes);
@@ -179,7 +179,7 @@ impl Request {
         let within = self.limits.write;
         let starting = PendingSocket::new(self.stream, self.tap, self.limits, options);
         // That a client is gone already is found by reading.
-        starting.send(bytes, frames, &reply.manner).await.map_err(|e| match e {
+        starting.send(bytes, frames, &reply.send_options).await.map_err(|e| match e {
             SendError::Gone { source, .. } => AcceptError::Broken(source),
             SendError::Stuck { .. } | SendError::Ended { .. } => AcceptError::TimedOut(within),
         })?;
@@ -204,7 +204,7 @@ impl Reply {
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value)).to_vec();
         let head = Head { start: "HTTP/1.1 101 Switching Protocols".into(), headers, raw: None, body: None };
-        Self { head, body: vec![], manner: SendOptions::default() }
+        Self { head, body: vec![], send_options: SendOptions::default() }
     }
 
     /// A refusal with a status (such as `401 Unauthorized`), and a plain text as its body.
@@ -216,12 +216,12 @@ impl Reply {
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value)).to_vec();
         let head = Head { start: format!("HTTP/1.1 {status}"), headers, raw: None, body: None };
-        Self { head, body: text.into(), manner: SendOptions::default() }
+        Self { head, body: text.into(), send_options: SendOptions::default() }
     }
 
     /// A response of exactly these bytes.
     pub fn raw(bytes: &[u8]) -> Self {
-        Self { head: http_head::parse(bytes), body: vec![], manner: SendOptions::default() }
+        Self { head: http_head::parse(bytes), body: vec![], send_options: SendOptions::default() }
     }
 }
 

@@ -31,7 +31,7 @@ pub struct ClientRequest {
     /// The complete head with its empty line, instead of all the fields above.
     pub raw: Option<Vec<u8>>,
     /// How the request is sent, and the reason if it is wrong on purpose.
-    pub manner: SendOptions,
+    pub send_options: SendOptions,
     /// What the connection does automatically, from the first frame on.
     pub options: Options,
 }
@@ -46,7 +46,7 @@ impl ClientRequest {
             subprotocols: vec![],
             headers: vec![],
             raw: None,
-            manner: SendOptions::default(),
+            send_options: SendOptions::default(),
             options: Options::default(),
         }
     }
@@ -137,17 +137,17 @@ pub async fn connect(
     tap.connected(stream.peer_addr().map_err(broken)?);
     let head = request.head(address);
     let bytes = http_head::encode(&head);
-    let cut = request.manner.cut.is_some_and(|cut| cut < bytes.len());
+    let cut = request.send_options.cut.is_some_and(|cut| cut < bytes.len());
     if !cut {
-        tap.sent(request.manner.deliberate.as_deref(), EventKind::Handshake(head.clone()));
+        tap.sent(request.send_options.deliberate.as_deref(), EventKind::Handshake(head.clone()));
     }
     let (response_sender, response_receiver) = oneshot::channel();
     let socket = Socket::start(stream, tap, *limits, ReadStart::Response { deadline, response_sender });
     socket.sender.set_options(request.options);
     let sent = if cut {
-        socket.sender.send_raw_in(&bytes, &request.manner).await
+        socket.sender.send_raw_in(&bytes, &request.send_options).await
     } else {
-        socket.sender.send_recorded(&bytes, request.manner.split).await
+        socket.sender.send_recorded(&bytes, request.send_options.split).await
     };
     // A server may respond and close before it has read everything: its response counts.
     let outcome = timeout_at(deadline, response_receiver).await;

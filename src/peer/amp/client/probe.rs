@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use crate::peer::{Answer, Detected, PeerError, Setting};
 use crate::protocol::Lock;
@@ -12,11 +12,12 @@ use crate::protocol::amp::editions::{ALL, AmpEdition};
 use crate::protocol::amp::envelope::{response, response_id};
 use crate::protocol::amp::verbs::{Connect, Encoding};
 use crate::trace::{End, Recorder};
-use crate::wire::websocket::{self, ClientRequest, FrameSpec, Receiver, Sender};
+use crate::wire::tcp::{Address, ConnectError};
+use crate::wire::websocket::{self, ClientRequest, FrameSpec, HandshakeOutcome, Receiver, Sender, Socket};
 use crate::wire::{Limits, Tap};
 
-use super::connection::{AmpConnection, target};
-use super::{CLOSE_TIMEOUT, MAIN, unreachable};
+use super::steps::connection::AmpConnection;
+use super::{CLOSE_TIMEOUT, MAIN, target, unreachable};
 
 /// How long a server has to respond before the next request is sent as well.
 const RESPONSE_WAIT: Duration = Duration::from_millis(700);
@@ -57,22 +58,30 @@ pub async fn detect(lock: Lock, patience: Duration, recorder: Recorder) -> Detec
 }
 
 async fn send_probe(lock: &Lock, patience: Duration, recorder: Recorder) -> Result<Detected, String> {
-    let limits = Limits { handshake: patience, write: patience, ..Limits::default() };
-    let request = ClientRequest::new(target(Some(&lock.token), Encoding::Component));
-    let address = Connect::default().address(ALL[0], lock);
     let tap = Tap::new(recorder, "detect", End::Client);
-    let opened = websocket::connect(&address, &request, tap, &limits).await.map_err(|e| e.to_string())?;
+    let opened = connect(ALL[0], lock, tap, patience).await.1.map_err(|e| e.to_string())?;
     let (sender, mut incoming) = (opened.socket.sender, opened.socket.incoming);
     if let Some(fault) = opened.why_not {
         sender.shutdown().await;
         return Err(format!("the handshake is not accepted: {fault}"));
     }
     let detected = probe_editions(&sender, &mut incoming, patience).await;
-    // Where it cannot be sent any more, the connection has ended already.
-    let _ = sender.send(&FrameSpec::close(Some(1000), ""), None).await;
-    let _ = timeout(CLOSE_TIMEOUT.min(patience), sender.ended()).await;
-    sender.shutdown().await;
+    AmpConnection::start(Socket { sender, incoming }, true).shut_down(CLOSE_TIMEOUT.min(patience)).await;
     detected
+}
+
+/// Connects as a client of the edition does, with the right token. Gives where to, and what came of it.
+async fn connect(
+    edition: &AmpEdition,
+    lock: &Lock,
+    tap: Tap,
+    patience: Duration,
+) -> (Address, Result<HandshakeOutcome, ConnectError>) {
+    let limits = Limits { handshake: patience, write: patience, ..Limits::default() };
+    let address = Connect::default().address(edition, lock);
+    let request = ClientRequest::new(target(Some(&lock.token), Encoding::Component));
+    let opened = websocket::connect(&address, &request, tap, &limits).await;
+    (address, opened)
 }
 
 /// Sends one request after the other until the form of a response shows the edition. A response that does not, such
@@ -156,11 +165,8 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
     let edition = AmpEdition::of(edition);
     let lock = server.ok_or_else(|| PeerError::Scenario("there is no server to call".to_owned()))?;
     let deadline = Instant::now() + patience;
-    let limits = Limits { handshake: patience, write: patience, ..Limits::default() };
-    let address = Connect::default().address(edition, &lock);
-    let request = ClientRequest::new(target(Some(&lock.token), Encoding::Component));
     let tap = Tap::new(recorder, MAIN, End::Client);
-    let opened = websocket::connect(&address, &request, tap, &limits).await;
+    let (address, opened) = connect(edition, &lock, tap, patience).await;
     let opened = opened.map_err(|e| unreachable(&address, e))?;
     if let Some(fault) = opened.why_not {
         opened.socket.sender.shutdown().await;
@@ -175,7 +181,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
         Ok(None) => Err(subject_error(format!("the connection was closed before `{method}` was answered"))),
         Ok(Some(response)) => Ok(response),
     };
-    AmpConnection::start(websocket::Socket { sender, incoming }, true).shut_down(CLOSE_TIMEOUT.min(patience)).await;
+    AmpConnection::start(Socket { sender, incoming }, true).shut_down(CLOSE_TIMEOUT.min(patience)).await;
     response
 }
 

@@ -9,21 +9,21 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde_json::Value;
 
+use crate::peer::amp::server::handshake::{HandshakeSwitch, TokenSwitch};
+use crate::peer::amp::server::mock::listener::ListenSwitch;
+use crate::peer::amp::server::mock::lockfile::LockfileSwitch;
+use crate::peer::amp::server::mock::session::SessionSwitch;
+use crate::peer::amp::server::shared::SharedSwitch;
 use crate::peer::deviation::websocket::{self, SocketEffect, SocketSwitch};
 use crate::peer::deviation::{DeviationTable, Deviations, Includes, includes, switches};
 use crate::protocol::amp::editions::{Method, NotificationKind};
 
 use self::freedoms::FREEDOMS;
 use super::files::{EditSwitch, PathSwitch, ReadSwitch};
-use super::handshake::{HandshakeSwitch, TokenSwitch};
-use super::lockfile::LockfileSwitch;
 use super::methods::{DiagnosticsSwitch, MethodSwitch, OpenUriSwitch};
 use super::model::StateSwitch;
 use super::outgoing::{FormSwitch, NotificationSwitch};
 use super::request::RequestSwitch;
-use super::server::ListenSwitch;
-use super::session::SessionSwitch;
-use super::shared::SharedSwitch;
 use super::text::ColumnUnit;
 
 mod connection;

@@ -41,6 +41,8 @@ pub struct Editor {
     pub token: String,
     /// The flaws and freedoms of the editor.
     pub deviations: EditorDeviations,
+    /// What whoever steers it takes over; nothing at first.
+    pub policy: EditorPolicy,
     /// The open files, by real path.
     pub(super) buffers: BTreeMap<PathBuf, Buffer>,
     /// Real paths, in the order in which they became visible.
@@ -50,6 +52,15 @@ pub struct Editor {
     pub(super) diagnostics: BTreeMap<PathBuf, Vec<FileDiagnostic>>,
     /// Files that were edited by clients, for a flaw that minds.
     pub(super) edited: Vec<PathBuf>,
+}
+
+/// What an editor leaves to whoever steers it. It is no flaw and no freedom.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EditorPolicy {
+    /// A client that has just connected is told nothing.
+    pub silent_at_first: bool,
+    /// Requests with numbers as ids are answered, whatever the edition says.
+    pub numeric_ids: bool,
 }
 
 /// A file that is open.
@@ -128,6 +139,7 @@ impl Editor {
             root: root.canonicalize()?,
             token: token.into(),
             deviations,
+            policy: EditorPolicy::default(),
             buffers: BTreeMap::new(),
             visible: vec![],
             selection: None,
@@ -230,6 +242,9 @@ impl Editor {
 
     /// The notifications for a client that has just connected.
     pub fn initial_notifications(&self) -> Vec<Notification> {
+        if self.policy.silent_at_first {
+            return vec![];
+        }
         let mut notifications = vec![Notification::Metadata, Notification::VisibleFiles];
         notifications.extend(self.selection.as_ref().map(|_| Notification::Selection));
         if self.deviations.has(StateSwitch::NoStateAtFirst) {

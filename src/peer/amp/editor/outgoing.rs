@@ -241,7 +241,7 @@ impl Editor {
     }
 
     /// Whether a notice may go to a client, `place` being its place among those connected.
-    pub(super) fn reaches(&self, topic: NotificationKind, place: usize) -> bool {
+    pub fn reaches(&self, topic: NotificationKind, place: usize) -> bool {
         place == 0 || !self.deviations.has(NotificationSwitch::FirstClientOnly(topic))
     }
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::peer::amp::server::shared::Trigger;
 use crate::protocol::amp::editions::{AmpEdition, Method};
 use crate::protocol::amp::envelope;
 
 use super::deviations::EditorDeviations;
-use super::model::{Editor, Notification};
+use super::model::{Editor, EditorPolicy, Notification};
 use super::outgoing::{self, MethodOutcome, Outgoing};
-use super::shared::Trigger;
 
 /// What an editor can do otherwise with a request, whatever its method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INVALID_PARAMS: i64 = -32602;
 
 /// Reads a message.
-pub fn read(edition: &AmpEdition, deviations: &EditorDeviations, bytes: &[u8]) -> ClientRequest {
+pub fn read(edition: &AmpEdition, deviations: &EditorDeviations, policy: EditorPolicy, bytes: &[u8]) -> ClientRequest {
     let bad = |id: &Value, name: &str, code, message: String, kind| {
         let (id, name) = (id.clone(), name.to_owned());
         ClientRequest::Invalid { id, name, code, message, kind }
@@ -104,7 +104,8 @@ pub fn read(edition: &AmpEdition, deviations: &EditorDeviations, bytes: &[u8]) -
         return invalid(&Value::Null, "`clientRequest` must be an object");
     };
     let id = request.get("id").cloned().unwrap_or(Value::Null);
-    if !(id.is_string() || (edition.numeric_ids || deviations.has(RequestSwitch::TakesNumericIds)) && id.is_number()) {
+    let numeric_ids = edition.numeric_ids || policy.numeric_ids || deviations.has(RequestSwitch::TakesNumericIds);
+    if !(id.is_string() || numeric_ids && id.is_number()) {
         return invalid(&if id.is_number() { id } else { Value::Null }, "the request needs an `id` that is a string");
     }
     if let Some(wrapper) =
@@ -176,7 +177,7 @@ impl Editor {
     /// Serves one message.
     pub fn handle(&mut self, bytes: &[u8]) -> HandledMessage {
         self.deviations.reset_last_flaw();
-        match read(self.edition, &self.deviations, bytes) {
+        match read(self.edition, &self.deviations, self.policy, bytes) {
             ClientRequest::Call { id, method, params } => {
                 let (outcome, notifications) = self.call(method, &params);
                 let kind = if id.is_string() { Trigger::BadParams } else { Trigger::BadEnvelope };
@@ -240,7 +241,7 @@ mod tests {
     use crate::protocol::amp::editions::{CLI, GUIDE};
 
     fn code(edition: &AmpEdition, text: &str) -> (i64, Value) {
-        match read(edition, &EditorDeviations::default(), text.as_bytes()) {
+        match read(edition, &EditorDeviations::default(), EditorPolicy::default(), text.as_bytes()) {
             ClientRequest::Invalid { code, id, .. } => (code, id),
             ClientRequest::Call { .. } => panic!("{text} was taken for a request"),
         }
@@ -252,7 +253,7 @@ mod tests {
         let guide = r#"{"clientRequest":{"id":"1","method":{"readFile":{"path":"/a"}}}}"#;
         for (edition, own, other) in [(&CLI, cli, guide), (&GUIDE, guide, cli)] {
             let ClientRequest::Call { id, method, params } =
-                read(edition, &EditorDeviations::default(), own.as_bytes())
+                read(edition, &EditorDeviations::default(), EditorPolicy::default(), own.as_bytes())
             else {
                 panic!("{own} was refused");
             };

@@ -93,7 +93,7 @@ impl Editor {
     }
 
     /// The state of the editor as JSON: everything that is open.
-    pub(super) fn state(&self) -> Value {
+    pub fn state(&self) -> Value {
         let shown = |key: &PathBuf| self.shown(key).to_string_lossy().into_owned();
         let pos = |p: Pos| json!({"line": p.line, "col": p.col});
         let buffers =

@@ -1,212 +1,341 @@
-//! Subscriptions by event stream and WebSocket, and control messages.
+//! The subscriptions of a client: what each one goes over, and how its events reach the caller.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use crate::peer::http::{HttpUrl, OutgoingRequest, Watch};
-use crate::peer::params::{deliberate, headers, wrong};
-use crate::peer::{PeerError, Performed, VerbCall};
-use crate::protocol::amplifier::verbs::{
-    Control, ControlContent, CreatedBy, FrameHeader, Subscribe, Transport, Unsubscribe, UnsubscribeHow,
-};
-use crate::trace::{opcode, read_json};
-use crate::wire::Limits;
-use crate::wire::http::{self, Request};
-use crate::wire::websocket::{self, ClientRequest, FrameSpec, Incoming, Mask, Receiver, Sender};
+use serde_json::{Value, json};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, timeout};
 
-use super::request::below;
-use super::{AmplifierClient, request_for_other_url, segment, unsent};
+use crate::peer::deviation::Includes;
+use crate::peer::driven::{ClientOutput, OutputWriter};
+use crate::wire::http::Control;
+use crate::wire::websocket::{FrameSpec, Sender};
 
-/// A WebSocket of a session.
-pub struct SessionSocket {
-    /// The id of the session.
-    pub session: String,
-    /// The sender of the WebSocket.
-    pub sender: Sender,
+use super::deviations::{AmplifierClientEffect, Deviations};
+use super::request_client::RequestClient;
+
+/// How long the end of a WebSocket may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// What a client can do otherwise where it reports events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubscriptionSwitch {
+    /// The first option is taken without asking anybody.
+    DecidesAlone,
+    /// After many events no more are reported.
+    StopsAfterMany,
+    /// Of two events the later one is reported first.
+    Swaps,
+    /// Events are reported once the prompt is complete.
+    HoldsUntilComplete,
+    /// Before a `session:start` nothing is reported.
+    NeedsStart,
+    /// Events are reported once a prompt was answered.
+    DeafBeforeAnswer,
+    /// The events of the newest subscription alone are reported.
+    OneStream,
+    /// A prompt is posted again when its stream stands again.
+    PromptsAgain,
+    /// The last event is reported again when the stream stands again.
+    TellsLastAgain,
+    /// It does not tell how it stands.
+    NoStates,
+    /// Subscriptions have names.
+    Named,
 }
 
-impl SessionSocket {
-    /// Receives what comes over it: `on_message` gets the session and each message.
-    pub fn new(
-        session: String,
-        sender: Sender,
-        mut receiver: Receiver,
-        on_message: impl Fn(&str, &Value) + Send + 'static,
-    ) -> Self {
-        let session_id = session.clone();
-        tokio::spawn(async move {
-            while let Some(incoming) = receiver.recv().await {
-                if let Incoming::Message(message) = incoming
-                    && let Some(json) = message.value()
-                {
-                    on_message(&session_id, &json);
-                }
-            }
-        });
-        Self { session, sender }
-    }
+/// Every subscription that has not been ended, by its number.
+#[derive(Default)]
+pub struct Subscriptions(Mutex<SubscriptionTable>);
+
+#[derive(Default)]
+struct SubscriptionTable {
+    last: u64,
+    open: BTreeMap<u64, Subscription>,
 }
 
-impl Control {
-    /// The frames to send. `generated` are members of the message that the step leaves to be filled in.
-    pub fn frames(&self, generated: Map<String, Value>) -> Vec<FrameSpec> {
-        let mut payload = match &self.content {
-            ControlContent::Message(message) => {
-                let mut message = message.clone();
-                message.extend(generated);
-                Value::Object(message).to_string().into_bytes()
-            }
-            ControlContent::Text(text) => text.clone().into_bytes(),
-            ControlContent::Hex(bytes) => bytes.0.clone(),
-        };
-        let FrameHeader { fin, opcode, rsv, masked, code } = self.frame;
-        if let Some(code) = code {
-            payload.splice(0..0, code.to_be_bytes());
-        }
-        let mask = match masked {
-            None => Mask::ByRole,
-            Some(true) => Mask::Fresh,
-            Some(false) => Mask::Off,
-        };
-        let first = opcode.unwrap_or(opcode::TEXT);
-        let size = payload.len().div_ceil(self.fragments.unwrap_or(1).max(1)).max(1);
-        let fragments: Vec<&[u8]> = if payload.is_empty() { vec![&[]] } else { payload.chunks(size).collect() };
-        let last = fragments.len() - 1;
-        let frames = fragments.into_iter().enumerate().map(|(n, fragment)| FrameSpec {
-            fin: n == last && fin.unwrap_or(true),
-            rsv: rsv.unwrap_or_default(),
-            mask,
-            ..FrameSpec::new(if n == 0 { first } else { opcode::CONTINUATION }, fragment)
-        });
-        frames.collect()
-    }
+/// A subscription: its connection, and the task that follows it.
+pub struct Subscription {
+    /// What it goes over.
+    pub slot: ConnectionSlot,
+    /// Who follows it.
+    pub task: AbortHandle,
 }
 
-impl AmplifierClient {
-    pub(super) async fn subscribe(&mut self, call: &VerbCall<'_>, mut step: Subscribe) -> Result<Performed, PeerError> {
-        if let Some(CreatedBy(label)) = &step.created_by {
-            let Some(id) = self.created_by(call.verb, label).await? else { return Ok(unsent(step.label)) };
-            step.session_id = id;
-        }
-        match step.transport {
-            Transport::Sse => self.stream(call, step).await,
-            Transport::Ws => self.socket(call, step).await,
-        }
+/// What a subscription goes over at the moment. Clones share it.
+#[derive(Clone, Default)]
+pub struct ConnectionSlot(Arc<Mutex<Connection>>);
+
+/// What a subscription goes over.
+#[derive(Clone, Default)]
+pub enum Connection {
+    /// Nothing, for now or for ever.
+    #[default]
+    None,
+    /// An event stream.
+    Stream(Control),
+    /// A WebSocket.
+    Socket(Sender),
+}
+
+impl Subscriptions {
+    /// The number of a new subscription.
+    pub fn number(&self) -> u64 {
+        let mut state = self.lock();
+        state.last += 1;
+        state.last
     }
 
-    async fn stream(&mut self, call: &VerbCall<'_>, step: Subscribe) -> Result<Performed, PeerError> {
-        let url = self.url()?;
-        let target = format!("/sessions/{}/events", segment(&step.session_id));
-        let mut request = Request::new("GET", below(&url, &target))
-            .header("Accept", "text/event-stream")
-            .header("Cache-Control", "no-cache");
-        for (name, value) in headers(&step.headers.0) {
-            request.headers.retain(|(default, _)| !default.eq_ignore_ascii_case(&name));
-            request.headers.push((name, value));
-        }
-        request.manner.deliberate = deliberate(call, step.deliberate.as_ref());
-        let (approvals, progress, session) = (self.approvals.clone(), self.progress.clone(), step.session_id);
-        let watch: Watch = Box::new(move |incoming| {
-            if let http::Incoming::Event(event) = incoming
-                && let Some(json) = event.data.as_deref().and_then(read_json)
-            {
-                approvals.note_event(&session, &json.value);
-                progress.note_event(&session, &json.value);
-            }
-        });
-        let read = step.read.is_none_or(|read| read.0);
-        let again = Some((HttpUrl { target: request.target.clone(), ..url.clone() }, request_for_other_url(&request)));
-        let sending = OutgoingRequest {
-            read,
-            awaited: false,
-            watch: Some(watch),
-            again,
-            ..OutgoingRequest::new(step.label.clone(), request)
-        };
-        step.label.iter().for_each(|label| drop(self.sockets.remove(&**label)));
-        self.sender.send(call.verb, &url.address, sending).await
+    /// Keeps a subscription.
+    pub fn keep(&self, number: u64, subscription: Subscription) {
+        self.lock().open.insert(number, subscription);
     }
 
-    async fn socket(&mut self, call: &VerbCall<'_>, step: Subscribe) -> Result<Performed, PeerError> {
-        let url = self.url()?;
-        let target = format!("/sessions/{}/ws", segment(&step.session_id));
-        let mut request = ClientRequest::new(below(&url, &target));
-        request.headers = headers(&step.headers.0);
-        request.manner.deliberate = deliberate(call, step.deliberate.as_ref());
-        request.options.read = step.read.is_none_or(|read| read.0);
-        let name = step.label.as_deref().map(|label| self.sender.name(label));
-        let tap = self.sender.exchanges().tap(name.as_deref());
-        let limits = Limits { handshake: self.setting.patience, ..Limits::default() };
-        let opened = websocket::connect(&url.address, &request, tap, &limits).await;
-        let opened = opened.map_err(|error| self.sender.unreachable(&error))?;
-        let (approvals, progress) = (self.approvals.clone(), self.progress.clone());
-        let on_message = move |session: &str, json: &Value| {
-            approvals.note_event(session, json);
-            progress.note_event(session, json);
-        };
-        let socket = SessionSocket::new(step.session_id, opened.socket.sender, opened.socket.incoming, on_message);
-        let label = step.label.map(String::from);
-        self.sockets.insert(label.clone().unwrap_or_else(|| socket.sender.conn().to_owned()), socket);
-        Ok(Performed { bindings: label.into_iter().zip(name.map(Value::from)).collect() })
+    /// What one goes over; none where there is no such subscription.
+    pub fn connection(&self, number: u64) -> Option<Connection> {
+        self.lock().open.get(&number).map(|subscription| subscription.slot.connection())
     }
 
-    pub(super) async fn control(&mut self, call: &VerbCall<'_>, step: Control) -> Result<Performed, PeerError> {
-        let why = deliberate(call, step.deliberate.as_ref());
-        let socket = self.sockets.get(&*step.of);
-        let socket = socket.ok_or_else(|| wrong(call.verb, format!("`{}` is no WebSocket", &*step.of)))?;
-        let generated = self.generated(&step.generated, &socket.session).await?;
-        for frame in step.frames(generated) {
-            // One that the server has ended shows so in the trace.
-            if socket.sender.send(&frame, why.as_deref()).await.is_err() {
-                break;
-            }
-        }
-        Ok(Performed::default())
+    /// Whether there are any.
+    pub fn any(&self) -> bool {
+        !self.lock().open.is_empty()
     }
 
-    pub(super) async fn unsubscribe(&mut self, call: &VerbCall<'_>, step: Unsubscribe) -> Result<Performed, PeerError> {
-        let marked = deliberate(call, step.deliberate.as_ref());
-        // To leave is no fault, but it is why nothing comes any more.
-        let why = marked.clone().unwrap_or_else(|| call.step.to_owned());
-        let Some(socket) = self.sockets.get(&*step.of) else {
-            self.sender.leave(call.verb, &step.of, step.how == UnsubscribeHow::Reset, &why).await?;
-            return Ok(Performed::default());
-        };
-        match step.how {
-            UnsubscribeHow::Close => _ = socket.sender.send(&FrameSpec::close(Some(1000), ""), marked.as_deref()).await,
-            UnsubscribeHow::Eof => socket.sender.shutdown_deliberately(&why).await,
-            UnsubscribeHow::Reset => socket.sender.reset(Some(&why)).await,
-        }
-        Ok(Performed::default())
+    /// Takes one out, to end it.
+    pub fn take(&self, number: u64) -> Option<Subscription> {
+        self.lock().open.remove(&number)
+    }
+
+    /// Takes all of them.
+    pub fn take_all(&self) -> Vec<Subscription> {
+        std::mem::take(&mut self.lock().open).into_values().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SubscriptionTable> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
+impl Subscription {
+    /// Ends it in an orderly way.
+    pub async fn end(self) {
+        self.task.abort();
+        match self.slot.connection() {
+            Connection::None => {}
+            Connection::Stream(control) => control.close(None).await,
+            Connection::Socket(sender) => close(&sender).await,
+        }
+    }
+}
 
-    use crate::protocol::amplifier::verbs::ClientVerb;
-
-    use super::*;
-
-    fn frames(step: Value) -> Vec<FrameSpec> {
-        let step: Control = serde_json::from_value(step).unwrap();
-        step.frames(Map::from_iter([("prompt".to_owned(), json!("p"))]))
+impl ConnectionSlot {
+    /// Notes that the subscription goes over this event stream now.
+    pub fn set_stream(&self, control: Control) {
+        *self.lock() = Connection::Stream(control);
     }
 
-    #[test]
-    fn a_message_is_text_in_as_many_frames_as_are_wanted() {
-        let whole = frames(json!({"of": "s", "message": {"action": "a"}}));
-        assert_eq!(whole, [FrameSpec::text(r#"{"action":"a","prompt":"p"}"#)]);
-        let fragments = frames(json!({"of": "s", "text": "abc", "fragments": 2}));
-        assert_eq!(fragments, [FrameSpec::text("ab").unfinished(), FrameSpec::continuation("c")]);
+    /// Notes that the subscription goes over this WebSocket.
+    pub fn set_socket(&self, sender: Sender) {
+        *self.lock() = Connection::Socket(sender);
     }
 
-    #[test]
-    fn a_frame_may_be_any() {
-        let close = frames(json!({"of": "s", "text": "bye", "opcode": 8, "code": 1000, "masked": false, "rsv": 4}));
-        let expected = FrameSpec { rsv: 4, mask: Mask::Off, ..FrameSpec::close(Some(1000), "bye") };
-        assert_eq!(close, [expected]);
-        let both = crate::format::variant::<ClientVerb>("control", json!({"of": "s", "text": "", "hex": ""}));
-        assert_eq!(both.unwrap_err(), "`control` takes exactly one of message, text, hex");
+    /// Notes that the subscription has no connection any more.
+    pub fn clear(&self) {
+        *self.lock() = Connection::None;
     }
+
+    fn connection(&self) -> Connection {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Closes a WebSocket as RFC 6455 section 7.1 has it, or without the server where it does not answer.
+async fn close(sender: &Sender) {
+    // A server that is gone needs no goodbye.
+    let _ = sender.send_unless_closing(&FrameSpec::close(Some(1000), ""), None).await;
+    if timeout(CLOSE_TIMEOUT, sender.ended()).await.is_err() {
+        sender.shutdown().await;
+    }
+}
+
+/// How long a flaw holds an event back, hoping for the next one.
+const SWAP_WINDOW: Duration = Duration::from_millis(50);
+/// How many events a flaw reports before it has no room.
+const MAX_EVENTS: u64 = 20_000;
+
+/// Reports the events of one subscription to the caller.
+pub struct EventReporter {
+    requester: Arc<RequestClient>,
+    output: OutputWriter,
+    session: String,
+    number: u64,
+    /// What is held back by a flaw, and since when.
+    pending: Vec<Value>,
+    pending_since: Option<Instant>,
+    last: Option<Value>,
+    count: u64,
+    started: bool,
+    /// The session has ended.
+    ended: bool,
+    /// A flaw has given it up.
+    given_up: bool,
+}
+
+impl EventReporter {
+    /// For a subscription of this number to a session.
+    pub fn new(requester: Arc<RequestClient>, output: OutputWriter, session: String, number: u64) -> Self {
+        let (pending, pending_since, last, count) = (vec![], None, None, 0);
+        let (started, ended, given_up) = (false, false, false);
+        Self { requester, output, session, number, pending, pending_since, last, count, started, ended, given_up }
+    }
+
+    fn deviations(&self) -> &Deviations {
+        &self.requester.deviations
+    }
+
+    fn has<K: PartialEq>(&self, switch: K) -> bool
+    where
+        AmplifierClientEffect: Includes<K>,
+    {
+        self.deviations().has(switch)
+    }
+
+    /// The session that is followed.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// Whether the session has ended.
+    pub fn session_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Gives the subscription up: no more events are reported.
+    pub fn give_up(&mut self) {
+        self.given_up = true;
+    }
+
+    /// When events that are held back are due at the latest.
+    pub fn release_at(&self) -> Option<Instant> {
+        self.pending_since
+            .filter(|_| self.has(SubscriptionSwitch::Swaps))
+            .map(|pending_since| pending_since + SWAP_WINDOW)
+    }
+
+    /// Reports the state of the subscription.
+    pub async fn report_state(&self, state: &str) {
+        if !self.has(SubscriptionSwitch::NoStates) {
+            self.output.line(json!({"state": state})).await;
+        }
+    }
+
+    /// A message came: an event, where it is one.
+    pub async fn receive(&mut self, mut message: Value) {
+        if self
+            .deviations()
+            .any(|effect| matches!(effect, AmplifierClientEffect::EndsAtMessage(ends) if ends(&message)))
+        {
+            self.given_up = true;
+        }
+        let Some(name) = name(&message) else { return };
+        self.started |= name == "session:start";
+        self.ended |= name == "session:end";
+        if name == "approval:required" && self.has(SubscriptionSwitch::DecidesAlone) {
+            let (requester, session, approval) = (self.requester.clone(), self.session.clone(), message.clone());
+            tokio::spawn(async move { requester.decide_alone(&session, &approval).await });
+        }
+        let drops =
+            self.deviations().any(|effect| matches!(effect, AmplifierClientEffect::Drops(drops) if drops(&message)));
+        let other =
+            self.has(SubscriptionSwitch::OneStream) && self.requester.memory.lock().newest_subscription != self.number;
+        let early = self.has(SubscriptionSwitch::NeedsStart) && !self.started;
+        let unanswered =
+            self.has(SubscriptionSwitch::DeafBeforeAnswer) && self.requester.memory.lock().pending_prompts > 0;
+        if self.given_up || drops || other || early || unanswered {
+            return;
+        }
+        self.count += 1;
+        if self.has(SubscriptionSwitch::StopsAfterMany) && self.count > MAX_EVENTS {
+            return;
+        }
+        let change = |effect| if let AmplifierClientEffect::Message(change) = effect { Some(change) } else { None };
+        self.deviations().rewrite(&mut message, change);
+        let complete = matches!(self::name(&message), Some("prompt:complete" | "session:end"));
+        if self.has(SubscriptionSwitch::Swaps) {
+            self.pending.insert(0, message);
+            self.pending_since.get_or_insert_with(Instant::now);
+            if self.pending.len() == 2 {
+                self.release().await;
+            }
+        } else if self.has(SubscriptionSwitch::HoldsUntilComplete) {
+            self.pending.push(message);
+            if complete {
+                self.release().await;
+            }
+        } else {
+            self.report(message).await;
+        }
+    }
+
+    /// Reports the events that are held back.
+    pub async fn release(&mut self) {
+        self.pending_since = None;
+        for message in std::mem::take(&mut self.pending) {
+            self.report(message).await;
+        }
+    }
+
+    /// The stream is connected again.
+    pub async fn reconnected(&mut self) {
+        if self.has(SubscriptionSwitch::TellsLastAgain)
+            && let Some(message) = self.last.clone()
+        {
+            self.report(message).await;
+        }
+        if self.has(SubscriptionSwitch::PromptsAgain) {
+            let (requester, session) = (self.requester.clone(), self.session.clone());
+            tokio::spawn(async move { requester.prompt_again(&session).await });
+        }
+    }
+
+    /// A flaw makes the client respond to no calls any more.
+    pub fn stop_responding(&self) {
+        self.requester.memory.calls.stop_responding();
+    }
+
+    /// A flaw makes the client die.
+    pub async fn exit(&self) {
+        self.output.say(ClientOutput::Died).await;
+    }
+
+    async fn report(&mut self, message: Value) {
+        if self.has(SubscriptionSwitch::TellsLastAgain) {
+            self.last = Some(message.clone());
+        }
+        let subscription = subscription(self.deviations(), self.number);
+        let line = match message {
+            Value::Object(mut members) => {
+                let (event, data) = (members.remove("event"), members.remove("data"));
+                json!({"event": event, "data": data, "subscription": subscription})
+            }
+            _ => return,
+        };
+        self.output.line(line).await;
+    }
+}
+
+/// The name of an event; none where it is no event.
+fn name(message: &Value) -> Option<&str> {
+    message.get("event").and_then(Value::as_str)
+}
+
+/// How the caller names a subscription.
+pub fn subscription(deviations: &Deviations, number: u64) -> Value {
+    if deviations.has(SubscriptionSwitch::Named) { format!("subscription-{number}").into() } else { number.into() }
 }

@@ -18,11 +18,11 @@ use crate::protocol::amplifier::Endpoint;
 use crate::wire::http::{ReceiveError, Received};
 
 use super::format::{SocketFormat, StreamFormat};
+use super::mock_steering::SteeringSwitch;
 use super::model::{
     ActionSwitch, ApprovalSwitch, EndpointRequest, FeedSwitch, LeakSwitch, Model, PromptSwitch, Refusal, Reply,
     SessionListSwitch, StopSwitch, WorkSwitch,
 };
-use super::service::ServiceSwitch;
 
 mod events;
 mod freedoms;
@@ -81,15 +81,15 @@ pub enum AmplifierServerEffect {
     ActionSwitch(ActionSwitch),
     /// What [`WorkSwitch`] lists.
     WorkSwitch(WorkSwitch),
-    /// What [`ServiceSwitch`] lists.
-    ServiceSwitch(ServiceSwitch),
+    /// What [`SteeringSwitch`] lists.
+    SteeringSwitch(SteeringSwitch),
 }
 
 includes!(AmplifierServerEffect: Http(ResponseEffect), Socket(SocketEffect), SocketSwitch(SocketSwitch));
 switches!(
     AmplifierServerEffect:
     SessionListSwitch, PromptSwitch, LeakSwitch, ApprovalSwitch, FeedSwitch, StopSwitch, ActionSwitch, WorkSwitch,
-    ServiceSwitch,
+    SteeringSwitch,
 );
 
 /// The items of a list in an object.

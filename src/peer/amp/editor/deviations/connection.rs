@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::peer::amp::CLI;
 use crate::peer::amp::editor::deviations::EditorEffect;
-use crate::peer::amp::editor::handshake::{HandshakeSwitch, OverlookedFault, TokenSwitch, UpgradeFlaw};
-use crate::peer::amp::editor::lockfile::LockfileSwitch;
-use crate::peer::amp::editor::server::ListenSwitch;
-use crate::peer::amp::editor::session::{Breakdown, QUIT_REASON, SessionSwitch};
+use crate::peer::amp::server::handshake::{HandshakeSwitch, OverlookedFault, TokenSwitch, UpgradeFlaw};
+use crate::peer::amp::server::mock::listener::ListenSwitch;
+use crate::peer::amp::server::mock::lockfile::LockfileSwitch;
+use crate::peer::amp::server::mock::session::{Breakdown, QUIT_REASON, SessionSwitch};
 use crate::peer::deviation::value::{remove, set, single_quotes};
 use crate::peer::deviation::websocket::FrameKind::{self, Close, Message};
 use crate::peer::deviation::websocket::SocketEffect::{self, Frame, Text};

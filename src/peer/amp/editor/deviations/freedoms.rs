@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::peer::amp::editor::files::{EditSwitch, PathSwitch, ReadSwitch};
-use crate::peer::amp::editor::handshake::TokenSwitch;
-use crate::peer::amp::editor::lockfile::LockfileSwitch;
 use crate::peer::amp::editor::methods::DiagnosticsSwitch;
 use crate::peer::amp::editor::model::StateSwitch;
 use crate::peer::amp::editor::outgoing::{FormSwitch, NotificationSwitch};
 use crate::peer::amp::editor::request::RequestSwitch;
-use crate::peer::amp::editor::session::SessionSwitch;
-use crate::peer::amp::editor::shared::SharedSwitch;
 use crate::peer::amp::editor::text::ColumnUnit;
+use crate::peer::amp::server::handshake::TokenSwitch;
+use crate::peer::amp::server::mock::lockfile::LockfileSwitch;
+use crate::peer::amp::server::mock::session::SessionSwitch;
+use crate::peer::amp::server::shared::SharedSwitch;
 use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{escape, pretty, reverse_keys};
 use crate::peer::deviation::websocket::{FrameKind, SocketEffect};

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::peer::amp::editor::deviations::{EditorEffect, MessageFilter};
 use crate::peer::amp::editor::disk;
-use crate::peer::amp::editor::handshake::HandshakeSwitch;
 use crate::peer::amp::editor::model::StateSwitch;
 use crate::peer::amp::editor::outgoing::NotificationSwitch;
-use crate::peer::amp::editor::server::ListenSwitch;
-use crate::peer::amp::editor::session::SessionSwitch;
-use crate::peer::amp::editor::shared::{SharedSwitch, Trigger};
+use crate::peer::amp::server::handshake::HandshakeSwitch;
+use crate::peer::amp::server::mock::listener::ListenSwitch;
+use crate::peer::amp::server::mock::session::SessionSwitch;
+use crate::peer::amp::server::shared::{SharedSwitch, Trigger};
 use crate::peer::amp::{CLI, GUIDE};
 use crate::peer::deviation::value::{everywhere, remove, set};
 use crate::peer::deviation::websocket::{FrameKind, SocketEffect};

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::peer::amplifier::server::mock_steering::SteeringSwitch;
 use crate::peer::amplifier::server::model::{
     ActionSwitch, ApprovalSwitch, FeedSwitch, PromptSwitch, StopSwitch, WorkSwitch,
 };
-use crate::peer::amplifier::server::service::ServiceSwitch;
 use crate::peer::deviation::http_server::content_type;
 use crate::peer::deviation::value::{each, naive, remove, rename, set};
 use crate::peer::deviation::{FlawRow, flaw};
@@ -21,7 +21,7 @@ pub const STREAMS: &[FlawRow<AmplifierServerEffect>] = &[
     AmplifierServerEffect::Stream(|f| f.bytes = Some(|bytes| if let Some(at) = bytes.windows(2).rposition(|two| two == b":\"") {
         bytes.insert(at + 2, 0xff);
     }))),
-    flaw!("stream-for-nobody" "stream/not-found" "A session that never existed has an event stream." ServiceSwitch::StreamsNobody.on()),
+    flaw!("stream-for-nobody" "stream/not-found" "A session that never existed has an event stream." SteeringSwitch::StreamsNobody.on()),
     flaw!("stream-head-late" "stream/at-once" "The head of an event stream comes with the first event." AmplifierServerEffect::Stream(|f| f.begin = HeadTiming::WithEvent)),
     flaw!("stream-ends-in-event" "stream/complete-events" "A stream ends within an event." AmplifierServerEffect::Stream(|f| f.end = StreamEnd::InEvent)),
     flaw!("events-by-their-names" "stream/message-type" "Each event comes under its own name as its type." AmplifierServerEffect::Stream(|f| f.kind = EventTypeChoice::Own)),
@@ -73,7 +73,7 @@ pub const STREAMS: &[FlawRow<AmplifierServerEffect>] = &[
 pub const WEBSOCKETS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("socket-refused" "websocket/handshake" "An upgrade is refused with the status 403."
         AmplifierServerEffect::Frames(|f| f.refused = true)),
-    flaw!("socket-for-nobody" "websocket/not-found" "A session that never existed has a WebSocket, which tells of its start." ServiceSwitch::SocketsForNobody.on()),
+    flaw!("socket-for-nobody" "websocket/not-found" "A session that never existed has a WebSocket, which tells of its start." SteeringSwitch::SocketsForNobody.on()),
     flaw!("socket-without-deltas" "websocket/events" "A WebSocket gets no deltas." AmplifierServerEffect::Frames(|f| f.skips = ":delta")),
     flaw!("socket-without-completion" "websocket/events" "A WebSocket is not told of completion." AmplifierServerEffect::Frames(|f| f.skips = "prompt:complete")),
     flaw!("socket-ignores-prompts" "websocket/submit-prompt" "The action `submit_prompt` is ignored." ActionSwitch::Ignores("submit_prompt").on()),

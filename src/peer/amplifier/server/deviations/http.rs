@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use crate::peer::amplifier::server::mock_steering::SteeringSwitch;
 use crate::peer::amplifier::server::model::{FeedSwitch, PromptSwitch};
-use crate::peer::amplifier::server::service::ServiceSwitch;
 use crate::peer::deviation::http_faults::after;
 use crate::peer::deviation::http_server::{ClientMistake, Instead, ResponseEffect};
 use crate::peer::deviation::value::{remove, rename, set};
@@ -66,7 +66,7 @@ pub const REQUESTS: &[FlawRow<AmplifierServerEffect>] = &[
         odd.then(|| Instead::respond(Response::new("200 OK").json(&json!({}))))
     })),
     flaw!("confuses-requests" "robustness/concurrent" "Requests that come at the same time get the answer to the last one."
-        ServiceSwitch::Confuses.on()),
+        SteeringSwitch::Confuses.on()),
     flaw!("mixes-sessions" "stream/own-session" "What a session does that begins while another one works is told to the subscribers of that one."
         PromptSwitch::MixesSessions.on()),
     flaw!("one-session-at-a-time" "robustness/concurrent-sessions" "While a session works others are refused as busy."
@@ -93,7 +93,7 @@ pub const REQUESTS: &[FlawRow<AmplifierServerEffect>] = &[
         "When a subscriber is gone, the streams of all others end."
         FeedSwitch::LeavingEndsOthers.on()),
     flaw!("many-streams-tire" "robustness/stream-flood" "After thirty subscribers of a session have left it, those who subscribe are told of nothing."
-        ServiceSwitch::Tires.on()),
+        SteeringSwitch::Tires.on()),
     flaw!("silent-after-bad-websocket" "robustness/bad-websocket" "After a WebSocket that breaks its protocol nothing is answered."
         AmplifierServerEffect::Http(ResponseEffect::Instead(|s| after(s, ClientMistake::Socket)))),
 ];

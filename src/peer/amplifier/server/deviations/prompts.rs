@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use crate::peer::amplifier::server::mock_steering::SteeringSwitch;
 use crate::peer::amplifier::server::model::{ApprovalSwitch, LeakSwitch, PromptSwitch, StopSwitch, UnusualDecision};
-use crate::peer::amplifier::server::service::ServiceSwitch;
 use crate::peer::deviation::http_server::Instead;
 use crate::peer::deviation::value::{remove, rename, set};
 use crate::peer::deviation::{FlawRow, flaw};
@@ -22,7 +22,7 @@ pub const PROMPTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("request-ids-same" "prompt/request-id-unique" "All prompts have the same `request_id`." PromptSwitch::SameRequestId.on()),
     flaw!("prompt-accepted" "prompt/value" "The status of an accepted prompt is `accepted`." result(SubmitPrompt, |b| set(b, "status", "accepted"))),
     flaw!("prompt-without-message" "prompt/message" "The answer to a prompt has no message." result(SubmitPrompt, |b| drop(remove(b, "message")))),
-    flaw!("prompt-answered-late" "prompt/at-once" "A prompt is answered when it is complete." ServiceSwitch::AnswersLate.on()),
+    flaw!("prompt-answered-late" "prompt/at-once" "A prompt is answered when it is complete." SteeringSwitch::AnswersLate.on()),
     flaw!("prompt-unknown-202" "prompt/not-found" "A prompt for a session that never existed is accepted."
         reply(SubmitPrompt, |r| pretend(r, 404, 202, json!({"request_id": "req-0", "status": "processing", "message": "ok"})))),
     flaw!("busy-accepted" "prompt/busy" "A prompt for a session that works is accepted, and forgotten." PromptSwitch::AcceptsBusy.on()),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::EDITION;
 use super::super::deviations::TABLE;
+use super::super::mock::EDITION;
 use super::super::script::{KEYS, Script, ScriptedError, example};
 use super::*;
 use crate::protocol::amplifier::Route;
