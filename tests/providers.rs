@@ -78,8 +78,14 @@ fn told(text: &str, args: &[&str]) -> String {
 }
 
 #[test]
-fn a_provider_that_offers_nothing_conforms() {
-    let outcome = certify(module("export default { meta: () => ({ name: 'Silent' }) }").path(), MODULE, None);
+fn a_provider_that_offers_nothing_conforms_where_that_is_declared() {
+    let folder = module("export default { meta: () => ({ name: 'Silent' }) }");
+    let outcome = certify(folder.path(), MODULE, None);
+    assert_eq!((outcome.code, outcome.verdict()), (Some(4), "incomplete"), "{}", outcome.stderr);
+    let text = "role: openctx-provider\nmodule: provider.mjs\nsettings: settings.json\n\
+                missing: [mentions, items, annotations]\n";
+    std::fs::write(folder.path().join("wirecert.yaml"), text).expect("written");
+    let outcome = certify(folder.path(), &[], None);
     assert_eq!((outcome.code, outcome.verdict()), (Some(0), "conforms"), "{}", outcome.stderr);
 }
 

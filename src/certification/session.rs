@@ -15,7 +15,9 @@ use crate::judge::{
     Baseline, Note, Played, Report, Repro, RunOptions, Scope, Selection, Shard, SnapshotResult, SubjectReport,
     SubjectRun, Suite, Unjudged, judge_subject,
 };
-use crate::play::{Cancel, FailedTraces, KeptTraces, PlayOptions, Run, StopCondition, SuiteError, Traces, suite};
+use crate::play::{
+    Cancel, FailedTraces, KeptTraces, PlayOptions, Run, StopCondition, SuiteError, Traces, least_waiting_time, suite,
+};
 use crate::protocol::{Edition, Requirement, Role, protocols};
 use crate::report::Progress;
 use crate::scenario::{Filter, Plan, filter};
@@ -28,6 +30,10 @@ use super::storage::{SnapshotComparison, TraceStorage, folders, wanted_traces};
 
 /// The default maximum of servers that are started side by side.
 const SERVERS: usize = 4;
+/// How many more of them are started at most where their plays have much to wait for, and the time for which there is one
+/// more.
+const WAITING_SERVERS: usize = 5;
+const WAIT_OF_A_SERVER: Duration = Duration::from_millis(1500);
 /// The default maximum of clients.
 const CLIENTS: usize = 16;
 
@@ -216,7 +222,7 @@ impl Session {
         progress.suite_started(&title, selected.plans.len());
         let strength = self.options.snapshot_strength.or(spec.snapshot_strength);
         let snapshots = SnapshotComparison::new(storage.snapshots.as_deref(), strength, selected.all_shards_complete);
-        let jobs = self.options.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get);
+        let jobs = self.options.jobs.map_or_else(|| default_jobs(spec.role, &selected.plans), NonZeroUsize::get);
         let run = Run {
             options: PlayOptions {
                 patience,
@@ -290,12 +296,18 @@ impl Session {
     }
 }
 
-/// Plays of a server now and then wait; clients are small, and their plays mostly wait for them to give up.
+/// How many plays go on side by side where nothing is said. Plays of a server wait now and then, and the more of them, the
+/// longer these plans let time pass; clients are small, and their plays mostly wait for them to give up.
 ///
-/// More than that gains nothing: measured with `certify --self` on two cores, where 3 and 12 are the fastest.
-pub fn default_jobs(role: &Role) -> usize {
+/// More than that gains nothing: measured with `certify --self` on two cores.
+pub fn default_jobs(role: &Role, plans: &[Plan]) -> usize {
     let cores = available_parallelism().map_or(1, NonZeroUsize::get);
-    if role.is_client() { (cores * 6).min(CLIENTS) } else { (cores * 3 / 2).clamp(1, SERVERS) }
+    if role.is_client() {
+        return (cores * 6).min(CLIENTS);
+    }
+    let waiting: Duration = plans.iter().map(|plan| least_waiting_time(&plan.steps)).sum();
+    let more = waiting.as_millis() / WAIT_OF_A_SERVER.as_millis();
+    (cores * 3 / 2).clamp(1, SERVERS) + usize::try_from(more).unwrap_or(usize::MAX).min(WAITING_SERVERS)
 }
 
 /// Makes the folder for traces, and makes sure that files can be written there before anything is played.

@@ -130,7 +130,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let mut run = args.target.play(&spec);
     run.options.strict = args.strict;
     run.retries = 1;
-    run.jobs = args.jobs.map_or_else(|| default_jobs(spec.role), NonZeroUsize::get);
+    run.jobs = args.jobs.map_or_else(|| default_jobs(spec.role, &[]), NonZeroUsize::get);
     let campaign = Campaign { spec, run, time: args.time, cancel: cancel.clone() };
     let fuzz = FuzzRun { args: &args, campaign, seed };
     run_cancellable(&cancel, async || fuzz.run_all(terminal).await)

@@ -30,6 +30,7 @@ pub use recorded::{FindingSource, Findings, FindingsReader, Recorded, subjects};
 pub use report::{Cause, Counts, Note, Report, Repro, SnapshotResult, Standing, SubjectReport, Suite, digest};
 pub use rules::RuleRun;
 pub use subject::{SubjectRun, judge_subject};
+pub use unassessed::declared_missing;
 pub use verdict::{
     Attempt, Blame, BlockedBy, Depends, Excuse, Finding, RequirementResult, ScenarioResult, ScenarioStatus, Status,
     Verdict,

@@ -33,6 +33,11 @@ impl Unassessed {
     }
 }
 
+/// Why a scenario is skipped that needs a capability which the subject declares missing.
+pub fn declared_missing(capability: &str) -> String {
+    format!("the subject declares `{capability}` missing")
+}
+
 /// Whether a requirement that nothing was learnt about is excused, and why nothing was learnt.
 ///
 /// Excused is what the subject declares missing, what a play found it not to owe, a `may`, and what belongs to a
@@ -70,6 +75,12 @@ pub(super) fn unassessed(inputs: &Inputs, requirement: &Required, excuse: Option
             ScenarioStatus::Passed => "its scenario passed without coming to that",
         };
         *reasons.entry(reason).or_default() += 1;
+    }
+    // Where each of its scenarios needs what the subject does not have, it is not owed either.
+    let needs = |name: &&String| reasons.contains_key(declared_missing(name).as_str());
+    let missing: Vec<&str> = inputs.basis.missing.iter().filter(needs).map(String::as_str).collect();
+    if !missing.is_empty() && missing.len() == reasons.len() {
+        return Unassessed::excused(format!("declared missing: {}", missing.join(", ")));
     }
     let complete = scope == Scope::Full && judged.iter().any(JudgedScenario::was_judged);
     // What a rule judges had no occasion where all that is played about its area was kept from its point.

@@ -26,4 +26,4 @@ pub use needs::missing;
 pub use one::{PlayOptions, Snapshotter};
 pub use subject_slot::{SubjectPool, fresh_run_dir, serves, start};
 pub use suite::{Run, StopCondition, SuiteError, suite};
-pub use timing::Cancel;
+pub use timing::{Cancel, least_waiting_time};

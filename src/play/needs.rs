@@ -2,6 +2,7 @@
 
 use crate::config::SubjectSpec;
 use crate::diagnostic::SourceSpan;
+use crate::judge::declared_missing;
 use crate::protocol::RequirementId;
 use crate::scenario::{Plan, ProcessSharing, Step, StepKind};
 
@@ -25,7 +26,7 @@ pub fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
             "described" if spec.described.at(name).is_none() => {
                 Some(format!("the subject is not described with `{name}`").replace('.', ": "))
             }
-            "capability" if spec.lacks(name) => Some(format!("the subject declares `{name}` missing")),
+            "capability" if spec.lacks(name) => Some(declared_missing(name)),
             _ => None,
         };
         if reason.is_some() {

@@ -30,6 +30,21 @@ pub fn waiting_time(steps: &[Step], patience: Duration) -> Duration {
     steps.iter().map(|step| bound_of_step(&step.kind, patience)).fold(Duration::ZERO, Duration::saturating_add)
 }
 
+/// How long these steps wait in any case, also where all that is awaited comes at once.
+pub fn least_waiting_time(steps: &[Step]) -> Duration {
+    let of_step = |step: &Step| match &step.kind {
+        StepKind::Never { until: Until::Quiet(time), .. } => *time,
+        StepKind::Act { verb, params: Value::String(time) } if verb.name == "pause" => {
+            parse_duration(time).unwrap_or_default()
+        }
+        StepKind::Repeat { times, steps } => {
+            least_waiting_time(steps).saturating_mul(u32::try_from(*times).unwrap_or(u32::MAX))
+        }
+        _ => Duration::ZERO,
+    };
+    steps.iter().map(of_step).fold(Duration::ZERO, Duration::saturating_add)
+}
+
 fn bound_of_step(kind: &StepKind, patience: Duration) -> Duration {
     match kind {
         StepKind::Expect(expectation) => expectation.within.unwrap_or(patience),
@@ -223,6 +238,15 @@ mod tests {
         assert_eq!(bound(&repeated, 12), Duration::from_secs(72));
         let within = ASKED.replace("} }", "}, within: 60s }");
         assert_eq!(bound(&format!("steps:\n{within}"), 12), Duration::from_secs(72));
+    }
+
+    #[test]
+    fn what_a_play_waits_for_in_any_case_is_known_beforehand() {
+        let quiet = "  - never: { response: { to: a }, until: 200ms, proves: envelope/answered }\n";
+        let repeated = "  - repeat:\n      times: 3\n      steps:\n        - pause: 1s\n";
+        let loaded = load_str("it.yaml", &format!("{BEGINNING}steps:\n{ASKED}{quiet}{repeated}  - pause: 50ms\n"));
+        assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
+        assert_eq!(least_waiting_time(&loaded.plans[0].steps), Duration::from_millis(3250));
     }
 
     #[test]

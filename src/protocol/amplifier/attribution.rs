@@ -135,7 +135,7 @@ pub const SERVER: Attribution = Attribution {
             "robustness/alive",
             &["robustness/bad-json", "robustness/bad-body", "robustness/bad-head", "robustness/wrong-length"],
         ),
-        ("robustness/wrong-length", &["robustness/bad-json", "robustness/concurrent"]),
+        ("robustness/wrong-length", &["robustness/bad-json"]),
         // Whether something goes on, shown by a request that is not answered anyhow.
         ("http/keep-alive", &["http/answered"]),
         ("http/extra-query", &["http/answered"]),

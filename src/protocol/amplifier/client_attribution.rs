@@ -42,7 +42,7 @@ pub const CLIENT: Attribution = Attribution {
         ("prompt/client-result", &["robustness/client-slow"]),
         ("websocket/client-submit-prompt", &["events/client-at-once"]),
         ("list/client-status", &["list/client-status-known"]),
-        ("approval/client-as-asked", &["approval/client-asked-only"]),
+        ("approval/client-as-asked", &["approval/client-asked-only", "approval/client-once"]),
         // Whoever decides what was not offered decides something else than the caller wants.
         ("approval/client-as-asked", &["approval/client-offered"]),
         ("approval/client-once", &["approval/client-asked-only"]),
