@@ -34,7 +34,9 @@ pub use file::{
 };
 pub use finding::{Awaited, AwaitedPart, Culprit, Finding, JudgementEnd, MissKind};
 pub use lenient::{LenientJson, read as read_json};
-pub use normal::{NormalisationFacts, Normaliser, Strength, TraceFacts, ValueNormaliser, exchange_number, normalise};
+pub use normal::{
+    BARRIER, NormalisationFacts, Normaliser, Strength, TraceFacts, ValueNormaliser, exchange_number, normalise,
+};
 pub use recorder::{Clock, Recorder, Sink};
 pub use redact::Redactor;
 pub use tail::Tail;

@@ -28,6 +28,16 @@ pub(super) use volatile::{Volatile, VolatilePiece};
 /// How many events a normalised trace holds; later ones are only counted.
 const MAX_EVENTS: usize = 10_000;
 
+/// The name of the exchanges of barriers; of a later one, a number follows. Whether a barrier needs one depends on timing: it has
+/// none where something else is under way.
+pub const BARRIER: &str = "barrier";
+
+/// Whether an exchange belongs to a barrier.
+fn is_of_barrier(conn: &str) -> bool {
+    let number = conn.strip_prefix(BARRIER).and_then(|rest| rest.strip_prefix('-'));
+    conn == BARRIER || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// How much of a trace the text has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Strength {
@@ -85,9 +95,8 @@ impl Normaliser {
     pub fn push(&self, event: &Event) {
         // The output of a process belongs to no protocol, and marks are ours. How a body is cut into pieces depends on
         // timing. Conclusions are not what happened.
-        if matches!(event.kind, EventKind::Output(_) | EventKind::Mark(_) | EventKind::Body(_))
-            || event.kind.is_conclusion()
-        {
+        let is_left_out = matches!(event.kind, EventKind::Output(_) | EventKind::Mark(_) | EventKind::Body(_));
+        if is_left_out || event.kind.is_conclusion() || event.conn.as_deref().is_some_and(is_of_barrier) {
             return;
         }
         let mut gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,7 +14,7 @@ use crate::peer::{PeerError, Performed, Setting, VerbCall};
 use crate::protocol::http::redirects;
 use crate::protocol::http::verbs::DropRequest;
 use crate::protocol::words::{OpenTcp, StreamEnd};
-use crate::trace::{End, EventKind, Mark, Recorder};
+use crate::trace::{BARRIER, End, EventKind, Mark, Recorder};
 use crate::wire::http::{Client, Content, Control, Ending, Exchanges, Limits, Request, Whole};
 use crate::wire::tcp::{Address, ConnectError};
 
@@ -24,9 +24,6 @@ use super::sent_request::{Hop, RedirectFollower, Resend, SentRequest, Watch};
 const MAX_WAIT: Duration = Duration::from_secs(120);
 /// Why an exchange is ended that nobody waits for any more.
 const PLAY_OVER: &str = "the play is over";
-/// The name of our own exchanges: those of barriers and of health checks.
-const BARRIER: &str = "barrier";
-
 /// What a server breaks that does not do the first things: requirements, as area and slug.
 #[derive(Clone, Copy)]
 pub struct Proves {

@@ -378,3 +378,20 @@ fn what_differs_from_run_to_run_becomes_equal_and_nothing_else_does() {
     assert_ne!(normaliser.header("Host", "localhost:1"), normaliser.header("host", "elsewhere:1"));
     assert_ne!(normaliser.header("Accept", "x"), normaliser.header("Accept", "y"));
 }
+
+#[test]
+fn the_requests_of_barriers_are_left_out_since_timing_decides_whether_there_are_any() {
+    let event = |i: u64, conn: &str| Event {
+        i,
+        t: i,
+        conn: Some(conn.to_owned()),
+        dir: Some(Direction::ToServer),
+        deliberate: None,
+        kind: Run::message(json!({ "from": conn })),
+    };
+    let events: Vec<Event> =
+        (0..).zip(["barrier", "barrier-2", "barriers", "barrier-x"]).map(|(i, c)| event(i, c)).collect();
+    let text = normalise(&events, &NormalisationFacts::default(), Strength::Exact);
+    assert!(text.contains("connection barriers") && text.contains("connection barrier-x"), "{text}");
+    assert!(!text.contains("\"barrier\"") && !text.contains("barrier-2"), "{text}");
+}
