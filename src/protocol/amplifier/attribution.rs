@@ -220,6 +220,9 @@ pub const SERVER: Attribution = Attribution {
         ("life/within-prompt", &["life/stopped-no-work", "safety/stopped"]),
         ("life/stopped-no-work", &["safety/stopped"]),
         ("life/submitted-once", &["prompt/refused-no-work"]),
+        // Where a refused prompt ended the one under way, the next one is accepted, and begins before that is complete.
+        ("prompt/busy", &["prompt/busy-undisturbed"]),
+        ("life/one-at-a-time", &["prompt/busy-undisturbed"]),
         ("life/session-end-usage", &["status/token-usage-grows"]),
         ("status/token-usage-added", &["life/completed"]),
         (
