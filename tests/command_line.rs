@@ -122,9 +122,9 @@ fn where_nothing_is_judged_the_run_is_not_green_and_says_why() {
         let wirecert_itself = env!("CARGO_BIN_EXE_wirecert");
         args.extend(["--", wirecert_itself, "mock", "openctx-provider", "--port", "{port}"]);
         let output = wirecert(dir.path(), &args).output().unwrap();
-        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{args:?}: {told}");
-        assert!(told.contains(why), "{args:?}: {told}");
+        let reported = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {reported}");
+        assert!(reported.contains(why), "{args:?}: {reported}");
     }
 }
 
@@ -256,6 +256,42 @@ fn init_writes_a_subject_once() {
     let written = std::fs::read_to_string(dir.path().join("wirecert.yaml")).unwrap();
     assert_eq!(written, std::fs::read_to_string(dir.path().join("other.yaml")).unwrap());
     insta::assert_snapshot!(written);
+}
+
+#[test]
+fn init_takes_a_project_for_what_its_files_say() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("plugin/lua/mine/init.lua", "");
+    write("provider/package.json", r#"{"devDependencies": {"@openctx/provider": "1"}, "main": "./out/provider.js"}"#);
+    write("server/app.py", "app = FastAPI()\n@app.post('/sessions')\n");
+    write("both/app.py", "app = FastAPI()\n@app.post('/sessions')\n");
+    write("both/lua/mine.lua", "");
+    write("nothing/readme.md", "");
+    let in_folder = |folder: &str, args: &[&str]| outcomes(&dir.path().join(folder), &[args]);
+    insta::assert_snapshot!(
+        [
+            in_folder("plugin", &["init", "--ci", "github"]),
+            in_folder("plugin", &["init", "--out", "other.yaml"]),
+            in_folder("provider", &["init"]),
+            in_folder("server", &["init", "--ci", "gitlab"]),
+            in_folder("both", &["init"]),
+            in_folder("both", &["init", "amplifier-server"]),
+            in_folder("nothing", &["init"]),
+        ]
+        .concat()
+    );
+    for path in ["plugin/wirecert.yaml", "provider/wirecert.yaml", "server/wirecert.yaml"] {
+        insta::assert_snapshot!(path, std::fs::read_to_string(dir.path().join(path)).unwrap());
+    }
+    assert!(dir.path().join("plugin/.github/workflows/wirecert.yml").is_file());
+    assert!(dir.path().join("plugin/wirecert.lua").is_file());
+    assert!(!dir.path().join("plugin/other.yaml").exists(), "the script was there already");
+    assert!(dir.path().join("server/.gitlab-ci.yml").is_file());
 }
 
 #[test]

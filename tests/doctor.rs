@@ -106,6 +106,44 @@ fn programs_that_are_not_there_are_told_all_at_once_and_nothing_is_started() {
 }
 
 #[test]
+fn what_needs_no_decision_is_mended_when_asked_for() {
+    let dir = TempDir::new().unwrap();
+    let home = TempDir::new().unwrap();
+    let lockfiles = home.path().join("amp/ide");
+    fs::create_dir_all(&lockfiles).unwrap();
+    let lockfile = |name: &str, pid: u32| fs::write(lockfiles.join(name), format!("{{\"pid\": {pid}}}")).unwrap();
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    lockfile("1.json", gone.id());
+    lockfile("2.json", std::process::id());
+    fs::write(lockfiles.join("3.json"), "{").unwrap();
+    fs::write(dir.path().join("plain"), "#!/bin/sh\n").unwrap();
+    describe(dir.path(), WIRECERT, "stimuli:\n  open: [./plain]\n");
+    let doctor = |args: &[&str]| {
+        let mut command = Command::new(WIRECERT);
+        command.current_dir(dir.path()).env("AMP_DATA_HOME", home.path()).args(["doctor", "--no-start"]).args(args);
+        let output = command.output().expect("it can be run");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+
+    let (code, stdout) = doctor(&[]);
+    assert_eq!(code, Some(3), "{stdout}");
+    assert!(stdout.contains("has a lockfile of an editor that has gone, which clients may try"), "{stdout}");
+    assert!(stdout.contains("/plain cannot be executed\n"), "{stdout}");
+    assert!(lockfiles.join("1.json").exists(), "nothing is mended unasked");
+
+    let (code, stdout) = doctor(&["--fix"]);
+    assert_eq!(code, Some(0), "{stdout}");
+    assert!(stdout.contains("removed a lockfile of an editor that has gone\n"), "{stdout}");
+    assert!(stdout.contains("/plain was made executable\n"), "{stdout}");
+    let left = ["1.json", "2.json", "3.json"].map(|name| lockfiles.join(name).exists());
+    assert_eq!(left, [false, true, true], "others keep theirs");
+
+    let (code, stdout) = doctor(&[]);
+    assert_eq!(code, Some(0), "{stdout}");
+}
+
+#[test]
 fn a_client_is_met_once() {
     let dir = TempDir::new().unwrap();
     let text = format!("name: my-agent\nrole: openctx-client\nlaunch: [\"{WIRECERT}\", mock, openctx-client]\n");

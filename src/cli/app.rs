@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::{ArgAction, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use super::{
-    CliError, Exit, Output, Terminal, call, certify, check, doctor, export, fixtures, fuzz, mock, prove, record,
-    reference, replay, report, scenario, setup, shell, shrink, snapshot, verify, view,
+    CliError, Exit, Output, Terminal, call, certify, check, doctor, export, fixtures, fuzz, init, mock, prove, record,
+    reference, replay, report, scenario, shell, shrink, snapshot, verify, view,
 };
 
 /// Conformance suite and mock harness for the protocols between editors and AI agents.
@@ -52,7 +52,7 @@ enum Color {
 enum Command {
     Certify(certify::CertifyArgs),
     Run(certify::RunArgs),
-    /// Make one request to a live implementation, and print its answer.
+    /// Make one request to a live implementation, and print its response.
     Call(call::Args),
     Mock(mock::Args),
     Prove(prove::Args),
@@ -80,7 +80,7 @@ enum Command {
     Schema(reference::SchemaArgs),
     Export(export::Args),
     /// Write a commented wirecert.yaml to begin with.
-    Init(setup::InitArgs),
+    Init(init::InitArgs),
     Doctor(doctor::DoctorArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
@@ -133,7 +133,7 @@ impl Cli {
             Command::Requirements(args) => reference::requirements(args, terminal),
             Command::Schema(args) => reference::schema(args, terminal),
             Command::Export(args) => export::run(args, terminal),
-            Command::Init(args) => setup::init(args, terminal),
+            Command::Init(args) => init::init(args, terminal),
             Command::Doctor(args) => doctor::doctor(args, terminal),
             Command::Completions(args) => shell::completions(args, terminal),
             Command::Man(args) => shell::man(args, terminal),

@@ -9,8 +9,10 @@ use std::process::{Command, Stdio};
 use anstyle::{AnsiColor, Color, Style};
 
 use crate::certification::{CheckResult, examine, load_baseline};
-use crate::config::{CommandLine, FILE, SubjectSpec};
+use crate::config::{CommandLine, Environment, FILE, SubjectSpec, users_data_home};
 use crate::play::Cancel;
+use crate::protocol::{Reach, protocols};
+use crate::subject::{is_alive, read_bounded};
 
 use super::certify::described_subjects;
 use super::terminal::run_cancellable;
@@ -28,6 +30,11 @@ pub struct DoctorArgs {
     /// Look at the file and the programs that it names, and start nothing.
     #[arg(long)]
     no_start: bool,
+
+    /// Mend what can be mended without a decision of yours: make programs executable that the file names by their path, and
+    /// remove the lockfiles of editors whose process has gone.
+    #[arg(long)]
+    fix: bool,
 }
 
 /// Runs every check, whatever the others found. Any bad one means that the subject, or any, cannot be judged here.
@@ -35,7 +42,7 @@ pub struct DoctorArgs {
 /// # Errors
 /// Where the file of the subject has faults, after the checks of the machine.
 pub fn doctor(args: DoctorArgs, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let checks: [(&str, CheckResult); 7] = [
+    let checks: [(&str, CheckResult); 8] = [
         ("platform", CheckResult::Good(format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH))),
         ("temporary folder", temporary(&std::env::temp_dir())),
         ("loopback, IPv4", loopback(Ipv4Addr::LOCALHOST.into())),
@@ -43,16 +50,17 @@ pub fn doctor(args: DoctorArgs, terminal: &mut Terminal) -> Result<Exit, CliErro
         ("localhost", localhost()),
         ("processes", processes()),
         ("open files", open_files()),
+        ("lockfiles", lockfiles(args.fix)),
     ];
     let mut sound = true;
     for (name, found) in &checks {
         sound &= tell(name, found, terminal);
     }
     if args.subject.is_some() || Path::new(FILE).exists() {
-        let options = SharedOptions { subject: args.subject, ..SharedOptions::default() };
+        let options = SharedOptions { subject: args.subject.clone(), ..SharedOptions::default() };
         for spec in described_subjects(None, &[], &options)? {
             terminal.result(&format!("\n{} ({})\n", spec.name, spec.role.name));
-            sound &= subject(&spec, args.no_start, terminal)?;
+            sound &= subject(&spec, &args, terminal)?;
         }
     }
     Ok(if sound { Exit::OK } else { Exit::UNJUDGED })
@@ -72,13 +80,13 @@ fn tell(name: &str, found: &CheckResult, terminal: &mut Terminal) -> bool {
 }
 
 /// Checks what describes a subject, and starts it where that may help.
-fn subject(spec: &SubjectSpec, no_start: bool, terminal: &mut Terminal) -> Result<bool, CliError> {
+fn subject(spec: &SubjectSpec, args: &DoctorArgs, terminal: &mut Terminal) -> Result<bool, CliError> {
     let mut sound = true;
     let launch =
         spec.launch().filter(|launch| launch.module.is_none()).map(|launch| ("launch".to_owned(), &launch.command));
     let stimuli = spec.stimuli.iter().map(|(name, command)| (format!("program of {name}"), command));
     for (name, command) in launch.into_iter().chain(stimuli) {
-        sound &= tell(&name, &program(command), terminal);
+        sound &= tell(&name, &program(command, args.fix), terminal);
     }
     if let Some(path) = &spec.baseline {
         let found = match load_baseline(Some(path)) {
@@ -93,7 +101,7 @@ fn subject(spec: &SubjectSpec, no_start: bool, terminal: &mut Terminal) -> Resul
         sound &= tell("baseline", &found, terminal);
     }
     // What cannot be started adds nothing but a second message about it.
-    if no_start || !sound {
+    if args.no_start || !sound {
         return Ok(sound);
     }
     let plans = embedded::plans_of(&[spec.role.name])?;
@@ -108,8 +116,8 @@ fn subject(spec: &SubjectSpec, no_start: bool, terminal: &mut Terminal) -> Resul
     Ok(sound)
 }
 
-/// Whether the program of a command is there.
-fn program(command: &CommandLine) -> CheckResult {
+/// Whether the program of a command is there. `fix`: make it executable where it is not.
+fn program(command: &CommandLine, fix: bool) -> CheckResult {
     let Some(program) = command.0.first() else {
         return CheckResult::Bad("the command is empty".to_owned(), "name a program and its arguments".to_owned());
     };
@@ -120,9 +128,14 @@ fn program(command: &CommandLine) -> CheckResult {
     if program.contains('/') {
         return match Path::new(program) {
             path if is_program(path) => CheckResult::Good(program.clone()),
-            path if path.exists() => {
-                CheckResult::Bad(format!("{program} cannot be executed"), format!("chmod +x {program}"))
-            }
+            path if path.is_file() && fix => match make_executable(path) {
+                Ok(()) => CheckResult::Good(format!("{program} was made executable")),
+                Err(e) => CheckResult::Bad(format!("{program} cannot be made executable: {e}"), String::new()),
+            },
+            path if path.exists() => CheckResult::Bad(
+                format!("{program} cannot be executed"),
+                format!("run `wirecert doctor --fix`, or: chmod +x {program}"),
+            ),
             _ => CheckResult::Bad(format!("{program} is not there"), "build it, or correct the path".to_owned()),
         };
     }
@@ -143,9 +156,62 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
+#[cfg(unix)]
+fn make_executable(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut permissions = path.metadata()?.permissions();
+    // For whoever can read it.
+    permissions.set_mode(permissions.mode() | (permissions.mode() & 0o444) >> 2);
+    std::fs::set_permissions(path, permissions)
+}
+
 #[cfg(not(unix))]
 fn is_executable(path: &Path) -> bool {
     path.is_file()
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Whether there are lockfiles of editors that have gone, which clients may try. `fix`: remove them.
+fn lockfiles(fix: bool) -> CheckResult {
+    let environment = match Environment::here() {
+        Ok(environment) => environment,
+        Err(e) => return CheckResult::Poor(format!("the working directory cannot be told: {e}")),
+    };
+    let folders = protocols().iter().flat_map(|protocol| protocol.roles).filter_map(|role| match &role.reach {
+        Reach::Lockfile { folder, data_home, .. } => Some(users_data_home(&environment, data_home).join(folder)),
+        _ => None,
+    });
+    let folders: Vec<PathBuf> = folders.collect();
+    let name = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let files = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json"));
+    let left: Vec<PathBuf> = files.filter(|path| is_left_over(path)).collect();
+    let count = match left.len() {
+        0 => return CheckResult::Good(format!("{name}: none of an editor that has gone")),
+        1 => "a lockfile of an editor that has gone".to_owned(),
+        n => format!("{n} lockfiles of editors that have gone"),
+    };
+    if !fix {
+        return CheckResult::Poor(format!(
+            "{name} has {count}, which clients may try: `wirecert doctor --fix` removes them"
+        ));
+    }
+    match left.iter().try_for_each(std::fs::remove_file) {
+        Ok(()) => CheckResult::Good(format!("{name}: removed {count}")),
+        Err(e) => CheckResult::Poor(format!("{name} has {count}, of which not all can be removed: {e}")),
+    }
+}
+
+/// Whether a lockfile names a process that does not run.
+fn is_left_over(path: &Path) -> bool {
+    let content = read_bounded(path).ok();
+    let content: Option<serde_json::Value> = content.and_then(|(bytes, _)| serde_json::from_slice(&bytes).ok());
+    let pid = content.and_then(|content| content["pid"].as_u64()).and_then(|pid| u32::try_from(pid).ok());
+    pid.is_some_and(|pid| !is_alive(pid))
 }
 
 /// Something without which most of the suite works.

@@ -26,5 +26,5 @@ pub(crate) use lockfile::read_bounded;
 pub(crate) use ready::data_homes;
 pub use run_dir::RunDir;
 pub use running::{Running, Start, StopResult};
-pub use tree::Descendants;
+pub use tree::{Descendants, is_alive};
 pub use workspace::{FileState, ScenarioDir};

@@ -291,7 +291,7 @@ fn pending_sweeps() -> MutexGuard<'static, Vec<(String, u64)>> {
 }
 
 /// Whether a process of this id is there; a zombie does not count.
-pub(super) fn is_alive(pid: u32) -> bool {
+pub fn is_alive(pid: u32) -> bool {
     table::of(pid).is_some_and(|e| !e.zombie)
 }
 

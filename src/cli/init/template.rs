@@ -1,45 +1,30 @@
-//! `wirecert init`: a commented `wirecert.yaml` to begin with.
-
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
-use std::path::PathBuf;
+//! The text of a `wirecert.yaml` to begin with: what has to be said, and as comments what may be.
 
 use crate::format::{Field, Shape};
 use crate::protocol::{Protocol, Reach, Role, Verb};
 
-use super::reference::known_role;
-use super::{CliError, Exit, Terminal};
-
-/// Arguments of `init`.
-#[derive(Debug, clap::Args)]
-pub struct InitArgs {
-    /// What the subject is, such as `amp-server`.
-    role: String,
-
-    /// The file to write.
-    #[arg(long, value_name = "FILE", default_value = "wirecert.yaml")]
-    out: PathBuf,
+/// What is known of a subject before its user has said anything.
+pub struct Known {
+    /// How it is started, as lines of the file.
+    pub launch: String,
+    /// Stimuli that work already, as lines of the file; the others are comments.
+    pub stimuli: Vec<(&'static str, String)>,
 }
 
-/// Writes the file. One that is there is never replaced.
-pub fn init(args: InitArgs, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let (protocol, role) = known_role(&args.role)?;
-    let name = args.out.display();
-    let opened = OpenOptions::new().write(true).create_new(true).open(&args.out);
-    let written = opened.and_then(|mut file| file.write_all(template(protocol, role).as_bytes()));
-    match written {
-        Ok(()) => {
-            terminal.progress(&format!("wrote {name}; edit `launch`, then run: wirecert certify"));
-            Ok(Exit::OK)
-        }
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(CliError::usage(format!("{name} is there already"))
-            .help("it was left as it is; move it away, or choose another file with --out")),
-        Err(e) => Err(CliError::usage(format!("cannot write {name}: {e}"))),
+impl Known {
+    /// Nothing: the user writes the command.
+    pub fn nothing(role: &Role) -> Self {
+        let arguments = match role.reach {
+            Reach::Url { .. } => r#"--port, "{port}""#,
+            Reach::Lockfile { .. } => r#"--headless, "{workspace}""#,
+            Reach::Seeks { .. } => "--quiet",
+        };
+        Self { launch: format!("launch: [my-subject, {arguments}]\n"), stimuli: vec![] }
     }
 }
 
-/// The file's text: what has to be said, and as comments what may be.
-fn template(protocol: &Protocol, role: &Role) -> String {
+/// The file's text.
+pub fn template(protocol: &Protocol, role: &Role, name: &str, known: &Known) -> String {
     let editions = protocol.editions.iter().map(|e| format!("#   {}: {}\n", e.id(), e.about())).collect::<String>();
     let reached = match role.reach {
         Reach::Seeks { .. } => {
@@ -60,21 +45,23 @@ fn template(protocol: &Protocol, role: &Role) -> String {
              ready: {{ within: 10s }}\n"
         ),
         Reach::Lockfile { .. } => {
-            let stimuli: String = (role.stimuli)().iter().map(stimulus).collect();
+            let stimuli: String = (role.stimuli)().iter().map(|verb| stimulus(verb, known)).collect();
+            let key = if known.stimuli.is_empty() { "# stimuli:" } else { "stimuli:" };
             format!(
                 "# When it is ready: it is reached through the lockfile it writes.\n\
                  ready: {{ lockfile: true, within: 10s }}\n\
                  \n\
                  # Commands that make it do something from outside (exit code 0 within a bound). Scenarios that need one\n\
-                 # that is not here are skipped, and say so.\n\
-                 # stimuli:\n\
+                 # that is not here are skipped, and say so. Each parameter has its name; {{params}} are all of them, as one\n\
+                 # JSON object.\n\
+                 {key}\n\
                  {stimuli}"
             )
         }
     };
     format!(
         "# Describes one subject to wirecert: here, {about}.\n\
-         name: my-subject\n\
+         name: {name}\n\
          role: {role}\n\
          \n\
          # Which description of the protocol it is judged by; `auto` finds out.\n\
@@ -83,7 +70,7 @@ fn template(protocol: &Protocol, role: &Role) -> String {
          \n\
          # The command that starts it, word by word, without a shell. These are replaced in it: {{workspace}},\n\
          # {{run_dir}}, {{data_home}}, {{port}}, {{url}}.\n\
-         launch: [my-subject, --headless, \"{{workspace}}\"]\n\
+         {launch}\
          \n\
          {reached}\
          \n\
@@ -96,16 +83,32 @@ fn template(protocol: &Protocol, role: &Role) -> String {
          # baseline: wirecert-baseline.yaml\n",
         about = role.about,
         role = role.name,
+        launch = known.launch,
         described = described((role.described)()),
         capabilities = role.capabilities.iter().map(|(n, about)| format!("#   {n}: {about}\n")).collect::<String>(),
         first = role.capabilities.first().map_or("", |(name, _)| name),
     )
 }
 
-/// A stimulus as a line to be uncommented, each parameter in its place.
-fn stimulus(verb: &Verb) -> String {
-    let params = verb.shape.fields().iter().map(|f| format!(", \"{{{}}}\"", f.name)).collect::<String>();
-    format!("#   # {}\n#   {name}: [my-subject-ctl, {name}{params}]\n", verb.doc, name = verb.name)
+/// A stimulus: its line, or one to be uncommented, with each parameter in its place and what that is.
+fn stimulus(verb: &Verb, known: &Known) -> String {
+    let fields = verb.shape.fields();
+    let documented = fields.iter().filter(|field| !field.doc.is_empty());
+    let about: String =
+        documented.map(|field| format!("  #   {{{}}}: {}{}\n", field.name, field.doc, items(&field.shape))).collect();
+    if let Some((_, line)) = known.stimuli.iter().find(|(name, _)| *name == verb.name) {
+        return format!("  # {}\n{about}  {line}\n", verb.doc);
+    }
+    let params = fields.iter().map(|f| format!(", \"{{{}}}\"", f.name)).collect::<String>();
+    let about = about.replace("  #   ", "#   #   ");
+    format!("#   # {}\n{about}#   {name}: [my-subject-ctl, {name}{params}]\n", verb.doc, name = verb.name)
+}
+
+/// What a list has in it, where that are objects.
+fn items(shape: &Shape) -> String {
+    let Shape::List(item) = shape else { return String::new() };
+    let keys: Vec<String> = item.fields().iter().map(|field| format!("`{}`", field.name)).collect();
+    if keys.is_empty() { String::new() } else { format!(" A JSON list; each item has {}.", keys.join(", ")) }
 }
 
 /// What a subject of the role is described with, as lines to be uncommented.
@@ -149,7 +152,7 @@ mod tests {
     #[test]
     fn the_file_of_every_role_describes_a_subject_also_when_its_comments_are_taken_up() {
         for (protocol, role) in protocols().iter().flat_map(|p| p.roles.iter().map(move |r| (*p, r))) {
-            let text = template(protocol, role);
+            let text = template(protocol, role, "my-subject", &Known::nothing(role));
             assert_eq!(read(&text).role.name, role.name);
             let mut taken_up = text.replace("# baseline:", "baseline:").replace("# missing:", "missing:");
             taken_up = taken_up.replace("# stimuli:", "stimuli:");
