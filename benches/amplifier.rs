@@ -81,7 +81,7 @@ async fn run(sessions: usize, streams: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Posts all of these, some at a time; gives the answers in any order.
+/// Posts all of these, some at a time; gives the responses in any order.
 async fn all(client: &Arc<Client>, requests: impl Iterator<Item = (String, Value)>) -> Result<Vec<Value>, Failure> {
     let (mut answers, mut posting) = (vec![], JoinSet::new());
     for (target, body) in requests {

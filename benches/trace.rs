@@ -28,6 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             rsv: 0,
             opcode: 1,
             masked: true,
+            mask_reused: false,
             length: text.len() as u64,
             length_bits: None,
             payload: Payload::Text(text.clone()),

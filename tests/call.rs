@@ -126,8 +126,8 @@ fn nobody_there_is_told_with_what_to_do() {
 
 #[test]
 fn wrong_usage_is_told_with_what_was_meant() {
-    let usage = |args: &[&str], told: &str| {
-        wirecert().arg("call").args(args).assert().code(2).stdout("").stderr(predicate::str::contains(told));
+    let usage = |args: &[&str], reported: &str| {
+        wirecert().arg("call").args(args).assert().code(2).stdout("").stderr(predicate::str::contains(reported));
     };
     usage(&["amp-sever", "ping"], "did you mean `amp-server`?");
     usage(&["amp-server", "ping", "--edition", "clj"], "did you mean `cli`?");

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use assert_cmd::Command;
 
-struct Told {
+struct Reported {
     code: Option<i32>,
     stdout: String,
     stderr: String,
 }
 
-fn fuzz(dir: &Path, args: &[&str], flags: Option<&[&str]>) -> Told {
+fn fuzz(dir: &Path, args: &[&str], flags: Option<&[&str]>) -> Reported {
     let binary = assert_cmd::cargo::cargo_bin!("wirecert");
     let mut command = Command::new(binary);
     command.current_dir(dir).arg("fuzz").args(args);
@@ -22,7 +22,7 @@ fn fuzz(dir: &Path, args: &[&str], flags: Option<&[&str]>) -> Told {
         command.arg("--").arg(binary).args(mock).args(flags);
     }
     let run = command.output().expect("it runs");
-    Told {
+    Reported {
         code: run.status.code(),
         stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&run.stderr).into_owned(),
@@ -48,9 +48,9 @@ fn a_sound_mock_of_any_role_is_accused_of_nothing() {
         let jobs = if measured { "2" } else { "8" };
         let mut args = vec![role, "--edition", edition, "--seed", "11", "--cases", &cases, "--strict"];
         args.extend(["--jobs", jobs]);
-        let told = fuzz(dir.path(), &args, None);
-        assert_eq!(told.code, Some(0), "{role} {edition}: {}{}", told.stdout, told.stderr);
-        let (first, rest) = told.stdout.split_once('\n').expect("a line");
+        let reported = fuzz(dir.path(), &args, None);
+        assert_eq!(reported.code, Some(0), "{role} {edition}: {}{}", reported.stdout, reported.stderr);
+        let (first, rest) = reported.stdout.split_once('\n').expect("a line");
         assert_eq!(first, format!("seed 11: {cases} cases judged; no requirement violated"), "{role} {edition}");
         assert_eq!(rest.starts_with("note: the subject's processes had "), measured, "{role} {edition}: {rest}");
     }
@@ -61,9 +61,9 @@ fn a_flaw_is_found_and_a_scenario_that_shows_it_is_saved() {
     let dir = tempfile::tempdir().expect("a folder");
     let flawed = ["--flaw", "no-pong"];
     let args = ["amp-server", "--seed", "1", "--cases", "40", "--timeout", "500ms", "--out", "found"];
-    let told = fuzz(dir.path(), &args, Some(&flawed));
-    assert_eq!(told.code, Some(1), "{}{}", told.stdout, told.stderr);
-    assert!(told.stdout.contains("violated (must): amp/cli/framing/pong\n"), "{}", told.stdout);
+    let reported = fuzz(dir.path(), &args, Some(&flawed));
+    assert_eq!(reported.code, Some(1), "{}{}", reported.stdout, reported.stderr);
+    assert!(reported.stdout.contains("violated (must): amp/cli/framing/pong\n"), "{}", reported.stdout);
     let saved: Vec<_> = std::fs::read_dir(dir.path().join("found")).expect("a folder").flatten().collect();
     let of_pong = saved.iter().find(|f| f.file_name().to_string_lossy().starts_with("framing-pong-seed1-case"));
     let file = of_pong.unwrap_or_else(|| panic!("{saved:?}")).path();
@@ -139,8 +139,8 @@ fn the_same_seed_gives_the_same_cases_and_one_of_them_can_be_had_alone() {
 #[test]
 fn wrong_usage_is_told_from_a_subject_that_does_not_start() {
     let dir = tempfile::tempdir().expect("a folder");
-    let told = fuzz(dir.path(), &["amp-servant"], None);
-    assert_eq!(told.code, Some(2));
-    assert!(told.stderr.contains("there is no role `amp-servant`"), "{}", told.stderr);
+    let reported = fuzz(dir.path(), &["amp-servant"], None);
+    assert_eq!(reported.code, Some(2));
+    assert!(reported.stderr.contains("there is no role `amp-servant`"), "{}", reported.stderr);
     assert_eq!(fuzz(dir.path(), &["amp-server", "--edition", "cli"], Some(&["--no-such-flag"])).code, Some(3));
 }

@@ -78,7 +78,7 @@ fn what_is_not_there_is_told_and_the_secret_is_not() {
     drop(free);
     place.write("torn.json", "{\"port\": 80");
     let url = format!("ws://127.0.0.1:{port}?auth=hush-hush-hush");
-    for (target, told) in [
+    for (target, reported) in [
         (["--url", url.as_str()], format!("nothing accepts connections at port {port} of this machine")),
         (["--lockfile", "nowhere.json"], "is of no use: No such file or directory".to_owned()),
         (["--lockfile", "torn.json"], "is of no use: it is no JSON".to_owned()),
@@ -87,7 +87,7 @@ fn what_is_not_there_is_told_and_the_secret_is_not() {
         for edition in ["cli", "auto"] {
             let outcome = place.outcome(&["run", "greet.yaml", "--edition", edition, target[0], target[1]]);
             assert_eq!(outcome.code, Some(3), "{outcome:?}");
-            assert!(outcome.stderr.contains(&told), "{}", outcome.stderr);
+            assert!(outcome.stderr.contains(&reported), "{}", outcome.stderr);
             assert!(!outcome.stderr.contains("hush") && !outcome.stdout.contains("hush"), "{outcome:?}");
         }
     }
@@ -102,7 +102,7 @@ fn a_mock_whose_port_or_socket_is_taken_says_what_else_to_take() {
     let (_mock, port, _) = mock(&place);
     place.write("file", "mine");
     let long = format!("{}.sock", "long-".repeat(40));
-    for (args, code, told, help) in [
+    for (args, code, reported, help) in [
         (["--port", &port.to_string()], 3, format!("cannot listen on port {port} of"), "choose another --port"),
         (["--control", "file"], 2, "there is a file of that name".to_owned(), "choose another path for --control"),
         (["--control", &long], 2, "cannot listen on the control socket".to_owned(), "a socket's path is limited"),
@@ -110,7 +110,7 @@ fn a_mock_whose_port_or_socket_is_taken_says_what_else_to_take() {
     ] {
         let outcome = place.outcome(&[&["mock", "amp-server", "--data-home", "d2"], &args[..]].concat());
         assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(code), ""), "{outcome:?}");
-        assert!(outcome.stderr.contains(&told) && outcome.stderr.contains(help), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(&reported) && outcome.stderr.contains(help), "{}", outcome.stderr);
     }
     assert_eq!(fs::read_to_string(place.path("file")).unwrap(), "mine");
     let lockfiles = place.path("d2/amp/ide");

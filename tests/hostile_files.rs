@@ -1,4 +1,4 @@
-//! Files and places that are no good: told all at once, with what to do, and the verdict that is known is told as well.
+//! Files and places that are no good: reported all at once, with what to do, and the verdict that is known is reported as well.
 
 use crate::hostile;
 
@@ -65,9 +65,10 @@ fn a_place_that_no_run_directory_can_be_made_in_is_told_with_another_way() {
             place.outcome(&["run", "greet.yaml", "--edition", "cli", "--run-dir", place_of_run, "--", "true"]),
         ] {
             assert_eq!(outcome.code, Some(3), "{outcome:?}");
-            let told = format!("error[subject/file]: could not make the folder {}", place.path(place_of_run).display());
+            let reported =
+                format!("error[subject/file]: could not make the folder {}", place.path(place_of_run).display());
             assert_eq!(errors(&outcome).len(), 1, "{}", outcome.stderr);
-            assert!(errors(&outcome)[0].starts_with(&told), "{}", outcome.stderr);
+            assert!(errors(&outcome)[0].starts_with(&reported), "{}", outcome.stderr);
             assert!(
                 outcome.stderr.contains(" = help: choose another place with `--run-dir DIR`\n"),
                 "{}",
@@ -158,9 +159,9 @@ fn run_directories_are_kept_where_that_is_asked_for_also_those_of_our_own_mocks(
     let own = place.outcome(&["run", "greet.yaml", "--self", "--run-dir", "runs", "--keep-run-dir"]);
     assert_eq!(own.code, Some(0), "{own:?}");
     let [kept] = &names(&place.path("runs"))[..] else { panic!("one is kept") };
-    let told =
+    let reported =
         format!("the run directory stays: {}\n", place.path("runs").canonicalize().unwrap().join(kept).display());
-    assert!(own.stderr.contains(&told), "{}", own.stderr);
+    assert!(own.stderr.contains(&reported), "{}", own.stderr);
     assert!(place.path("runs").join(kept).join("workspace").is_dir());
     let other: Outcome = place.run(&["greet.yaml", "--keep-run-dir"], "good").output().unwrap().into();
     assert_eq!((other.code, names(&place.path("runs")).len()), (Some(0), 2), "{other:?}");

@@ -21,8 +21,8 @@ fn one_that_dies_of_a_request_is_blamed_and_started_again_for_the_rest() {
     let place = Place::new();
     let outcome = place.play("crash");
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    let told = [format!("{DIED} (exit code 7)"), "the editor's process ended with code 7, unasked".to_owned()];
-    assert!(told.iter().any(|told| outcome.stdout.contains(told)), "{}", outcome.stdout);
+    let reported = [format!("{DIED} (exit code 7)"), "the editor's process ended with code 7, unasked".to_owned()];
+    assert!(reported.iter().any(|reported| outcome.stdout.contains(reported)), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("played  1 passed · 1 failed"), "{}", outcome.stdout);
     assert!(outcome.stderr.contains("starting the subject again: it had ended"), "{}", outcome.stderr);
 }
@@ -35,8 +35,8 @@ fn one_that_dies_after_all_went_well_is_not_let_off_even_at_the_end_of_the_run()
     let hostile::Outcome { code, stdout, stderr } = outcome;
     assert_eq!(code, Some(1), "{stdout}{stderr}");
     // It may have ended while the play was under way, or after it.
-    let told = [format!("{DIED} (exit code 9)"), "the editor's process ended with code 9, unasked".to_owned()];
-    assert!(told.iter().any(|told| stdout.contains(told)), "{stdout}");
+    let reported = [format!("{DIED} (exit code 9)"), "the editor's process ended with code 9, unasked".to_owned()];
+    assert!(reported.iter().any(|reported| stdout.contains(reported)), "{stdout}");
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn an_answer_that_cannot_be_read_is_told_as_what_it_is_where_it_was_awaited() {
     let place = Place::new();
     let outcome = place.play("latin-1");
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    for told in ["violated must amp/cli/framing/utf8", "the text of a message is not UTF-8", "--> ask.yaml:"] {
-        assert!(outcome.stdout.contains(told), "{}", outcome.stdout);
+    for reported in ["violated must amp/cli/framing/utf8", "the text of a message is not UTF-8", "--> ask.yaml:"] {
+        assert!(outcome.stdout.contains(reported), "{}", outcome.stdout);
     }
     assert!(outcome.stdout.contains("message, not UTF-8: "), "{}", outcome.stdout);
 }

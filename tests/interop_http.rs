@@ -162,7 +162,7 @@ impl Handler for Ours {
 }
 
 /// What their client says that it got from our server.
-async fn told(name: &str) -> Value {
+async fn reported(name: &str) -> Value {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("there is a free port");
     let server = Server::start(listener, Arc::new(Ours), exchanges(End::Server), Limits::default());
     let server = server.expect("it starts");
@@ -173,28 +173,31 @@ async fn told(name: &str) -> Value {
 
 #[tokio::test]
 async fn clients_of_node_understand_our_server() {
-    let told = told("http_client.mjs").await;
+    let reported = reported("http_client.mjs").await;
     let answer = |body: &str, reused: bool| json!({"status": 200, "body": body, "trailers": {}, "reused": reused});
-    assert_eq!(told["length"], answer("[1]", false));
-    assert_eq!(told["chunked"], answer("[2]", true));
-    assert_eq!(told["expect"], answer("[3]", true));
-    assert_eq!(told["trailers"], json!({"status": 200, "body": "abcd", "trailers": {"x-sum": "1"}, "reused": true}));
-    assert_eq!(told["head"], answer("", true));
-    assert_eq!(told["short"], json!({"status": 200, "broken": "ECONNRESET"}));
-    assert_eq!(told["reset"], json!({"failed": "ECONNRESET"}));
-    assert!(told["chunk"]["broken"].is_string() || told["chunk"]["failed"].is_string(), "{told}");
-    assert_eq!(told["fetch"], json!({"status": 200, "json": {"ü": "𝄞"}}));
-    assert_eq!(told["gzip"], json!({"z": 1}));
+    assert_eq!(reported["length"], answer("[1]", false));
+    assert_eq!(reported["chunked"], answer("[2]", true));
+    assert_eq!(reported["expect"], answer("[3]", true));
+    assert_eq!(
+        reported["trailers"],
+        json!({"status": 200, "body": "abcd", "trailers": {"x-sum": "1"}, "reused": true})
+    );
+    assert_eq!(reported["head"], answer("", true));
+    assert_eq!(reported["short"], json!({"status": 200, "broken": "ECONNRESET"}));
+    assert_eq!(reported["reset"], json!({"failed": "ECONNRESET"}));
+    assert!(reported["chunk"]["broken"].is_string() || reported["chunk"]["failed"].is_string(), "{reported}");
+    assert_eq!(reported["fetch"], json!({"status": 200, "json": {"ü": "𝄞"}}));
+    assert_eq!(reported["gzip"], json!({"z": 1}));
     // It gives an event its own id only, where the standard wants the last one.
     let data = "zwei\nZeilen 𝄞";
     let events =
         json!([["message", data, "0"], ["message", data, "1"], ["message", data, "2"], ["other", "the end", ""]]);
-    assert_eq!(told["events"], events);
+    assert_eq!(reported["events"], events);
 }
 
 #[tokio::test]
 async fn clients_of_python_understand_our_server() {
-    let told = told("http_client.py").await;
+    let reported = reported("http_client.py").await;
     let expected = json!({
         "length": [200, "[1]"],
         "chunked": [200, "[2]"],
@@ -206,5 +209,5 @@ async fn clients_of_python_understand_our_server() {
         "cut": "RemoteDisconnected",
         "urllib": [200, "abcd"],
     });
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
 }

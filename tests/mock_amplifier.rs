@@ -77,7 +77,7 @@ impl Drop for Mock {
 }
 
 /// What a client was told of the prompts, by the ways in which it followed the session.
-fn told(program: &Path, script: &str) -> BTreeMap<String, Vec<Value>> {
+fn reported(program: &Path, script: &str) -> BTreeMap<String, Vec<Value>> {
     let mock = Mock::start();
     let prompts: Vec<&str> = PROMPTS.iter().map(|(prompt, _)| *prompt).collect();
     let mut command = Command::new(program);
@@ -92,11 +92,11 @@ fn name(message: &Value) -> &str {
     message["event"].as_str().unwrap_or_default()
 }
 
-/// Holds what was told in one way to the script.
+/// Holds what was reported in one way to the script.
 fn is_the_script(way: &str, messages: &[Value]) {
     let complete = |message: &&[Value]| message.last().is_some_and(|last| name(last) == "prompt:complete");
     let chunks: Vec<&[Value]> = messages.split_inclusive(|message| name(message) == "prompt:complete").collect();
-    let [prompts @ .., end] = &chunks[..] else { panic!("{way} was told nothing") };
+    let [prompts @ .., end] = &chunks[..] else { panic!("{way} was reported nothing") };
     assert_eq!(end.iter().map(name).collect::<Vec<_>>(), ["session:end"], "{way}");
     assert_eq!(prompts.iter().filter(|chunk| complete(chunk)).count(), PROMPTS.len(), "{way}");
     for ((prompt, expected), chunk) in PROMPTS.iter().zip(prompts) {
@@ -112,11 +112,11 @@ fn is_the_script(way: &str, messages: &[Value]) {
 }
 
 fn every_way_tells_the_script(program: &Path, script: &str, ways: &[&str]) {
-    let told = told(program, script);
-    assert_eq!(told.keys().collect::<Vec<_>>(), ways);
-    for (way, messages) in &told {
+    let reported = reported(program, script);
+    assert_eq!(reported.keys().collect::<Vec<_>>(), ways);
+    for (way, messages) in &reported {
         is_the_script(way, messages);
-        assert_eq!(messages, &told[ways[0]], "{way} and {}", ways[0]);
+        assert_eq!(messages, &reported[ways[0]], "{way} and {}", ways[0]);
     }
 }
 

@@ -111,7 +111,7 @@ fn the_time_that_a_client_takes_to_start_is_not_counted_against_it() {
         if role == "amp-client" {
             command.args(["--edition", "cli"]);
         }
-        // What stands for a slow interpreter is slower than any answer may be.
+        // What stands for a slow interpreter is slower than any response may be.
         let slow = format!("sleep 1.5; exec \"$0\" mock {role}");
         let output = command.args(["--", "sh", "-c", &slow, env!("CARGO_BIN_EXE_wirecert")]).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stdout);

@@ -346,7 +346,7 @@ steps:
     assert_eq!(client.message("userSentMessage"), json!({"message": "welcome"}));
     for id in ["1", "2"] {
         client.say(&request(id, "ping", &json!({"message": id})));
-        assert_eq!(client.message("ping"), json!({"message": id}), "the answer comes before what follows from it");
+        assert_eq!(client.message("ping"), json!({"message": id}), "the response comes before what follows from it");
         assert_eq!(client.message("appendToPrompt"), json!({"message": "asked"}));
     }
     assert_eq!(client.hear_of("closed")[0], 1001);
@@ -396,7 +396,7 @@ steps:
 ";
     let (code, said, wrong) = fails(script);
     assert_eq!((code, said.as_str()), (Some(2), ""));
-    for told in [
+    for reported in [
         "script.yaml:4:11",
         "did you mean `connected`?",
         "script.yaml:6:9",
@@ -406,7 +406,7 @@ steps:
         "script.yaml:9:9",
         "the edition `guide` has no such notification",
     ] {
-        assert!(wrong.contains(told), "{told} in\n{wrong}");
+        assert!(wrong.contains(reported), "{reported} in\n{wrong}");
     }
 }
 
@@ -480,7 +480,7 @@ fn a_connection_can_break_down_in_every_way() {
         ("bad-byte", 1007),
     ] {
         let closed = met(flaw, python);
-        // Who fails a connection says with which code, but is not told one.
+        // Who fails a connection says with which code, but is not reported one.
         let seen = closed[0].as_u64();
         assert!(seen == Some(code) || code == 1002 || code == 1007, "{flaw}: {closed}");
     }

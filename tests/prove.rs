@@ -1,4 +1,4 @@
-//! `wirecert prove`: flaws are caught by the requirements that they break, and that is told as soon as it is seen.
+//! `wirecert prove`: flaws are caught by the requirements that they break, and that is reported as soon as it is seen.
 
 use std::fs;
 use std::process::{Command, Output};

@@ -72,7 +72,7 @@ fn a_module_that_breaks_the_protocol_is_told_which_requirement() {
 }
 
 /// The message of the first finding about a module.
-fn told(text: &str, args: &[&str]) -> String {
+fn reported(text: &str, args: &[&str]) -> String {
     let outcome = certify(module(text).path(), &[MODULE, args].concat(), None);
     outcome.report["subjects"][0]["findings"][0]["message"].as_str().unwrap_or_default().to_owned()
 }
@@ -92,7 +92,7 @@ fn a_provider_that_offers_nothing_conforms_where_that_is_declared() {
 #[test]
 fn of_several_outcomes_that_are_taken_it_is_told_that_none_came() {
     let lenient = SOUND.replace("throw new Error('no document')", "return []");
-    let message = told(&lenient, &["--filter", "id(*/envelope/bad-params[annotations-uri])"]);
+    let message = reported(&lenient, &["--filter", "id(*/envelope/bad-params[annotations-uri])"]);
     assert!(message.starts_with("the response to \"bad\" is none of the "), "{message}");
     assert!(message.contains(" outcomes that are taken; the nearest: missing key `error`"), "{message}");
 }
@@ -100,7 +100,7 @@ fn of_several_outcomes_that_are_taken_it_is_told_that_none_came() {
 #[test]
 fn what_did_not_come_is_named_once() {
     let never = SOUND.replace("mentions: params => [", "mentions: params => params.query ? new Promise(() => {}) : [");
-    let message = told(&never, &["--timeout", "200ms", "--filter", "id(*/mentions/any-query[words])"]);
+    let message = reported(&never, &["--timeout", "200ms", "--filter", "id(*/mentions/any-query[words])"]);
     assert_eq!(message, "no response to \"asked\" came within 200ms");
 }
 
@@ -108,7 +108,7 @@ fn what_did_not_come_is_named_once() {
 fn of_an_outcome_that_came_in_part_the_rest_did_not_come() {
     let never = "mentions: params => 'wirecertUnknown' in params ? new Promise(() => {}) : [";
     let never = SOUND.replace("mentions: params => [", never);
-    let message = told(&never, &["--timeout", "200ms", "--filter", "id(*/envelope/extra-params[mentions])"]);
+    let message = reported(&never, &["--timeout", "200ms", "--filter", "id(*/envelope/extra-params[mentions])"]);
     assert_eq!(message, "no response to \"other\" came within 200ms");
 }
 
@@ -158,9 +158,9 @@ fn a_server_that_ends_after_a_scenario_is_held_against_that_one_and_not_against_
     let args = ["--timeout", "1s", "--jobs", "1", "--filter", only, "--", "node", server, "{port}"];
     let outcome = certify(folder.path(), &args, None);
     let findings = outcome.report["subjects"][0]["findings"].as_array().expect("findings");
-    let told: Vec<_> = findings.iter().map(|f| (f["scenario"].as_str(), f["message"].as_str())).collect();
+    let reported: Vec<_> = findings.iter().map(|f| (f["scenario"].as_str(), f["message"].as_str())).collect();
     let died = "the subject's process ended although nobody asked it to (exit code 3)";
-    assert_eq!(told, [(Some("openctx-provider/0.1/robustness/half-request[body]"), Some(died))]);
+    assert_eq!(reported, [(Some("openctx-provider/0.1/robustness/half-request[body]"), Some(died))]);
 }
 
 #[test]

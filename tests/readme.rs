@@ -101,10 +101,10 @@ fn every_command_works_as_it_stands() {
     for line in commands.iter().filter(|line| !line.starts_with("mock ")) {
         let names_it = line.contains(" --self") || line.contains(" -- ") || line.contains(" --module ");
         let output = run(if names_it { bare.path() } else { described.path() }, line);
-        let told =
+        let reported =
             format!("{line}\n{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert_eq!(output.status.code(), Some(0), "{told}");
-        assert!(told.contains("partial"), "{told}");
+        assert_eq!(output.status.code(), Some(0), "{reported}");
+        assert!(reported.contains("partial"), "{reported}");
     }
 }
 
@@ -117,11 +117,11 @@ fn every_mock_says_where_it_is() {
         let words = line.split(' ').map(|word| if word.parse::<u16>().is_ok() { "0" } else { word });
         let mut mock = std::process::Command::new(env!("CARGO_BIN_EXE_wirecert"));
         let mut mock = mock.args(words).stdout(Stdio::piped()).spawn().expect("it starts");
-        let mut told = String::new();
-        let read = BufReader::new(mock.stdout.take().expect("its stdout")).read_line(&mut told);
+        let mut reported = String::new();
+        let read = BufReader::new(mock.stdout.take().expect("its stdout")).read_line(&mut reported);
         mock.kill().expect("it is there");
         mock.wait().expect("it ends");
-        assert!(read.is_ok() && told.contains("127.0.0.1"), "{line}: {told}");
+        assert!(read.is_ok() && reported.contains("127.0.0.1"), "{line}: {reported}");
     }
 }
 

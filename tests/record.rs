@@ -205,8 +205,8 @@ fn what_is_written_comes_before_anything_follows_it_and_an_abort_comes_as_one() 
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
     interrupted(recording);
     let events = whole(&trace);
-    let told: Vec<&Value> = events.iter().filter(|e| e["kind"] == "stream_event").map(|e| &e["data"]).collect();
-    assert_eq!(told, ["one", "two"]);
+    let reported: Vec<&Value> = events.iter().filter(|e| e["kind"] == "stream_event").map(|e| &e["data"]).collect();
+    assert_eq!(reported, ["one", "two"]);
     let last = events.last().unwrap();
     assert_eq!((&last["dir"], &last["kind"], &last["how"]), (&json!("s2c"), &json!("closed"), &json!("reset")));
 }
@@ -227,7 +227,7 @@ fn a_client_that_goes_on_writing_to_a_server_that_has_left_is_cut_off_as_by_the_
     client.write_all(b"more").unwrap();
     let given_up = std::time::Instant::now() + PATIENCE;
     while client.take_error().unwrap().is_none() {
-        assert!(std::time::Instant::now() < given_up, "it is not told");
+        assert!(std::time::Instant::now() < given_up, "it is not reported");
         thread::yield_now();
     }
     interrupted(recording);

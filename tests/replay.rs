@@ -237,11 +237,11 @@ fn what_was_sent_wrongly_is_sent_wrongly_again() {
         let out = folder.path().join("again.trace").display().to_string();
         replay(&trace, "client", &[&["--out", &out][..], &editor].concat()).is(0);
         // Whether the close of a server that refuses a frame is still answered depends on who is faster.
-        let told = |trace: &Path| {
+        let reported = |trace: &Path| {
             let refused = |frame: &Value| name == "refused-frames" && frame[2] == 8;
             frames(trace).into_iter().filter(|frame| !refused(frame)).collect::<Vec<Value>>()
         };
-        assert_eq!(told(&trace), told(Path::new(&out)), "{scenario}");
+        assert_eq!(reported(&trace), reported(Path::new(&out)), "{scenario}");
     }
 }
 

@@ -190,8 +190,9 @@ fn the_traces_of_failed_plays_are_kept_unasked_and_nothing_else_is_left_behind()
     assert_eq!(code, Some(1), "{stderr}");
     let [folder] = &left(&dir)[..] else { panic!("one folder is left: {stderr}") };
     assert!(folder.file_name().unwrap().to_str().unwrap().starts_with("wirecert-"), "{folder:?}");
-    let told = format!("the traces of the 2 plays that failed or could not be judged are in {}\n", folder.display());
-    assert_eq!(stderr.matches(&told).count(), 1, "{stderr}");
+    let reported =
+        format!("the traces of the 2 plays that failed or could not be judged are in {}\n", folder.display());
+    assert_eq!(stderr.matches(&reported).count(), 1, "{stderr}");
     let trace = folder.join("amp-server/cli/user/greet.trace");
     let subject = &report["subjects"][0];
     assert_eq!(subject["findings"][0]["trace"], trace.to_str().unwrap());

@@ -1,4 +1,4 @@
-//! `--report sarif=PATH`: what code scanning is told.
+//! `--report sarif=PATH`: what code scanning is reported.
 
 use std::fs;
 use std::path::Path;
@@ -117,9 +117,9 @@ fn a_subject_that_could_not_be_judged_is_no_success() {
     assert_eq!((code, &run["properties"]["verdict"]), (Some(3), &json!("incomplete")));
     let invocation = &run["invocations"][0];
     assert_eq!(invocation["executionSuccessful"], false);
-    let told = &invocation["toolExecutionNotifications"][0];
-    assert_eq!(told["level"], "error");
-    let text = told["message"]["text"].as_str().expect("a text");
+    let reported = &invocation["toolExecutionNotifications"][0];
+    assert_eq!(reported["level"], "error");
+    let text = reported["message"]["text"].as_str().expect("a text");
     assert!(text.starts_with("not judged: the subject ended before it was ready"), "{text}");
     assert_eq!(run["results"], json!([]));
 }
@@ -132,8 +132,8 @@ fn what_was_not_assessed_is_told_and_is_no_success() {
     assert_eq!((code, &run["properties"]["verdict"]), (Some(4), &json!("incomplete")));
     let invocation = &run["invocations"][0];
     assert_eq!(invocation["executionSuccessful"], false);
-    let told = invocation["toolExecutionNotifications"].as_array().expect("a list");
-    let open = told.iter().find(|n| n["level"] == "warning").expect("a warning");
+    let reported = invocation["toolExecutionNotifications"].as_array().expect("a list");
+    let open = reported.iter().find(|n| n["level"] == "warning").expect("a warning");
     let rule = &open["associatedRule"];
     assert_eq!(run["tool"]["driver"]["rules"][rule["index"].as_u64().expect("an index") as usize]["id"], rule["id"]);
     assert!(open["message"]["text"].as_str().is_some_and(|t| t.starts_with("nothing was learnt about amp/cli/")));

@@ -240,8 +240,11 @@ steps:
     let mut found = vec![];
     walk(&dir.join("traces"), &mut found);
     let trace = found[0].display().to_string();
-    let told = fs::read_to_string(&trace).unwrap();
-    assert_eq!((told.matches(r#""change":"laid""#).count(), told.matches(r#""change":"taken""#).count()), (4, 1));
+    let reported = fs::read_to_string(&trace).unwrap();
+    assert_eq!(
+        (reported.matches(r#""change":"laid""#).count(), reported.matches(r#""change":"taken""#).count()),
+        (4, 1)
+    );
     let (code, made, stderr) = wirecert(dir, &["scenario", &trace, "--as", "client", "--observed"]);
     assert_eq!(code, 0, "{stderr}");
     for line in [

@@ -26,12 +26,12 @@ fn every_fault_of_a_bad_file_is_told_at_its_place() {
         let loaded = load(std::slice::from_ref(&file));
         assert!(loaded.plans.is_empty(), "{} gives plans", file.display());
         assert!(!loaded.diagnostics.is_empty(), "{} has no faults", file.display());
-        let told = render_all(&loaded.diagnostics, Style::Plain);
+        let reported = render_all(&loaded.diagnostics, Style::Plain);
         let beside = file.with_extension("stderr");
         if std::env::var_os("UPDATE_STDERR").is_some() {
-            std::fs::write(&beside, &told).unwrap();
-        } else if std::fs::read_to_string(&beside).unwrap_or_default() != told {
-            stale.push(format!("{}:\n{told}", beside.display()));
+            std::fs::write(&beside, &reported).unwrap();
+        } else if std::fs::read_to_string(&beside).unwrap_or_default() != reported {
+            stale.push(format!("{}:\n{reported}", beside.display()));
         }
     }
     assert!(stale.is_empty(), "not as before:\n{}", stale.join("\n"));
@@ -61,8 +61,8 @@ fn one_bad_file_hides_no_other() {
     assert_eq!(loaded.plans.len(), 4);
     for file in files("scenario_errors") {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
-        let told = render_all(&loaded.diagnostics, Style::Plain);
-        assert!(told.contains(&name), "nothing is told of {name}");
+        let reported = render_all(&loaded.diagnostics, Style::Plain);
+        assert!(reported.contains(&name), "nothing is told of {name}");
     }
 }
 
@@ -84,9 +84,9 @@ fn ids_follow_the_folders_below_the_role() {
 fn two_files_with_one_id_are_an_error_that_names_both() {
     let loaded = load_texts([("one/amp-server/ping/a.yaml", MINIMAL), ("two/amp-server/ping/a.yml", MINIMAL)]);
     assert_eq!(loaded.plans.len(), 1);
-    let told = render_all(&loaded.diagnostics, Style::Plain);
+    let reported = render_all(&loaded.diagnostics, Style::Plain);
     for word in ["one/amp-server/ping/a.yaml", "two/amp-server/ping/a.yml", "scenario/duplicate-id"] {
-        assert!(told.contains(word), "{word} in\n{told}");
+        assert!(reported.contains(word), "{word} in\n{reported}");
     }
 }
 
@@ -150,8 +150,8 @@ proptest! {
     #[test]
     fn no_text_makes_it_panic_and_the_same_text_gives_the_same(text in prop_oneof![mangled(), ".{0,200}", "(?s).{0,60}"]) {
         let [one, two] = [load_str("t.yaml", &text), load_str("t.yaml", &text)];
-        let told = |loaded: &wirecert::scenario::Loaded| render_all(&loaded.diagnostics, Style::Plain);
-        prop_assert_eq!(told(&one), told(&two));
+        let reported = |loaded: &wirecert::scenario::Loaded| render_all(&loaded.diagnostics, Style::Plain);
+        prop_assert_eq!(reported(&one), reported(&two));
         prop_assert_eq!(one.plans.len(), two.plans.len());
         prop_assert!(one.plans.is_empty() != one.diagnostics.is_empty());
     }

@@ -11,7 +11,7 @@ struct Bench {
 }
 
 /// What came of a run of the command.
-struct Told {
+struct Reported {
     code: Option<i32>,
     stdout: String,
     stderr: String,
@@ -29,7 +29,7 @@ impl Bench {
     }
 
     /// Runs a command at our own editor with these flags.
-    fn at(&self, command: &[&str], file: &Path, flags: &[&str]) -> Told {
+    fn at(&self, command: &[&str], file: &Path, flags: &[&str]) -> Reported {
         let binary = assert_cmd::cargo::cargo_bin!("wirecert");
         let mock = ["mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
         let run = Command::new(binary)
@@ -43,7 +43,7 @@ impl Bench {
             .args(flags)
             .output()
             .expect("it runs");
-        Told {
+        Reported {
             code: run.status.code(),
             stdout: String::from_utf8_lossy(&run.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&run.stderr).into_owned(),
@@ -86,9 +86,10 @@ fn steps(scenario: &str) -> Vec<&str> {
 fn what_is_left_of_a_failing_scenario_is_what_it_takes_to_fail() {
     let bench = Bench::new();
     let file = bench.file("long.yaml", LONG);
-    let told = bench.at(&["shrink", "--out", "least.yaml", "--repeat", "2"], &file, &["--flaw", "backslashes-doubled"]);
-    assert_eq!(told.code, Some(1), "{}{}", told.stdout, told.stderr);
-    assert!(told.stderr.contains("fails 2 of 2 times: amp/cli/read-file/escapes"), "{}", told.stderr);
+    let reported =
+        bench.at(&["shrink", "--out", "least.yaml", "--repeat", "2"], &file, &["--flaw", "backslashes-doubled"]);
+    assert_eq!(reported.code, Some(1), "{}{}", reported.stdout, reported.stderr);
+    assert!(reported.stderr.contains("fails 2 of 2 times: amp/cli/read-file/escapes"), "{}", reported.stderr);
     let least = std::fs::read_to_string(bench.dir.path().join("least.yaml")).expect("it is there");
     assert_eq!(steps(&least), ["connect", "request", "expect"], "{least}");
     assert!(least.starts_with("# Shrunk by wirecert from long.yaml: 10 steps became 3.\n"), "{least}");
@@ -108,10 +109,10 @@ fn what_is_left_of_a_failing_scenario_is_what_it_takes_to_fail() {
 fn what_does_not_fail_is_told_from_what_cannot_be_played() {
     let bench = Bench::new();
     let file = bench.file("long.yaml", LONG);
-    let told = bench.at(&["shrink", "--edition", "cli"], &file, &[]);
-    assert_eq!((told.code, told.stdout.as_str()), (Some(0), "it does not fail here: passed 3 of 3 times\n"));
-    let told = bench.at(&["shrink", "--edition", "cli"], &file, &["--no-such-flag"]);
-    assert_eq!((told.code, told.stdout.as_str()), (Some(3), ""), "{}", told.stderr);
+    let reported = bench.at(&["shrink", "--edition", "cli"], &file, &[]);
+    assert_eq!((reported.code, reported.stdout.as_str()), (Some(0), "it does not fail here: passed 3 of 3 times\n"));
+    let reported = bench.at(&["shrink", "--edition", "cli"], &file, &["--no-such-flag"]);
+    assert_eq!((reported.code, reported.stdout.as_str()), (Some(3), ""), "{}", reported.stderr);
     let other = bench.at(&["shrink", "--requirement", "ping/echo"], &file, &["--flaw", "backslashes-doubled"]);
     assert_eq!(other.code, Some(2));
     assert!(other.stderr.contains("ping/echo is not violated here, but amp/cli/read-file/escapes"), "{}", other.stderr);
@@ -122,14 +123,14 @@ fn it_ends_when_it_is_told_to_with_the_best_so_far() {
     let bench = Bench::new();
     let file = bench.file("long.yaml", LONG);
     let arguments = ["shrink", "--repeat", "1", "--max-plays", "8", "--edition", "cli"];
-    let told = bench.at(&arguments, &file, &["--flaw", "backslashes-doubled"]);
-    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    let reported = bench.at(&arguments, &file, &["--flaw", "backslashes-doubled"]);
+    assert_eq!(reported.code, Some(1), "{}", reported.stderr);
     assert!(
-        told.stdout.contains("# There were to be no more plays: there may be more to take out.\n"),
+        reported.stdout.contains("# There were to be no more plays: there may be more to take out.\n"),
         "{}",
-        told.stdout
+        reported.stdout
     );
-    assert!(steps(&told.stdout).len() < 8, "{}", told.stdout);
+    assert!(steps(&reported.stdout).len() < 8, "{}", reported.stdout);
 }
 
 #[test]

@@ -123,12 +123,12 @@ fn trace_and(messages: &[&str], more: &[Value]) -> String {
 #[test]
 fn a_trace_that_tells_its_findings_is_shown_with_these_unless_an_edition_is_asked_for() {
     let judged = json!({"kind": "judged", "findings": 1});
-    let told = [finding(6, "amp/cli/ping/echo"), judged.clone()];
+    let reported = [finding(6, "amp/cli/ping/echo"), judged.clone()];
     let dir = folder(&[
-        ("told.trace", &trace_and(&[ASK, WRONG], &told)),
+        ("reported.trace", &trace_and(&[ASK, WRONG], &reported)),
         ("sound.trace", &trace_and(&[ASK, WRONG], &[json!({"kind": "judged", "findings": 0})])),
         ("lost.trace", &trace_and(&[ASK, WRONG], &[judged])),
-        ("unjudged.trace", &trace_and(&[ASK, WRONG], &told[..1])),
+        ("unjudged.trace", &trace_and(&[ASK, WRONG], &reported[..1])),
     ]);
     let breaks = |args: &[&str]| {
         let (code, stdout, stderr) = view(dir.path(), args);
@@ -137,35 +137,35 @@ fn a_trace_that_tells_its_findings_is_shown_with_these_unless_an_edition_is_aske
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     let by_rules = ["amp/cli/envelope/id-string", "amp/cli/envelope/id"];
-    assert_eq!(breaks(&["told.trace"]), ["amp/cli/ping/echo"]);
-    assert_eq!(breaks(&["told.trace", "--edition", "cli"]), by_rules);
+    assert_eq!(breaks(&["reported.trace"]), ["amp/cli/ping/echo"]);
+    assert_eq!(breaks(&["reported.trace", "--edition", "cli"]), by_rules);
     assert_eq!(breaks(&["sound.trace"]), [""; 0]);
     assert_eq!(breaks(&["lost.trace"]), by_rules, "what the trace has lost is not taken for all there was");
     assert_eq!(breaks(&["unjudged.trace"]), by_rules);
 
-    let (_, told, _) = view(dir.path(), &["told.trace", "--only-findings"]);
-    assert!(told.contains("step     expect response at scenarios/a.yaml:7\n"), "{told}");
-    assert!(told.ends_with("\n9 events · 1 shown · 1 connection · 6.00 ms · 1 finding: 1 must\n"), "{told}");
-    let (_, plain, _) = view(dir.path(), &["told.trace", "--no-findings"]);
+    let (_, reported, _) = view(dir.path(), &["reported.trace", "--only-findings"]);
+    assert!(reported.contains("step     expect response at scenarios/a.yaml:7\n"), "{reported}");
+    assert!(reported.ends_with("\n9 events · 1 shown · 1 connection · 6.00 ms · 1 finding: 1 must\n"), "{reported}");
+    let (_, plain, _) = view(dir.path(), &["reported.trace", "--no-findings"]);
     assert!(!plain.contains("ping/echo") && plain.contains("5 shown"), "{plain}");
-    let (_, every, _) = view(dir.path(), &["told.trace", "--every"]);
+    let (_, every, _) = view(dir.path(), &["reported.trace", "--every"]);
     assert!(every.contains("finding at #6: amp/cli/ping/echo") && every.contains("judged: 1 finding"), "{every}");
-    let (code, _, _) = view(dir.path(), &["told.trace", "--html", "page.html"]);
+    let (code, _, _) = view(dir.path(), &["reported.trace", "--html", "page.html"]);
     assert_eq!(code, 0);
 }
 
 #[test]
 fn nothing_but_looking_at_findings_is_changed_by_what_a_trace_tells_of_them() {
-    let told = [finding(6, "amp/cli/ping/echo"), json!({"kind": "judged", "findings": 1})];
-    let (told, plain) = (trace_and(&[ASK, RIGHT], &told), trace(&[ASK, RIGHT]));
-    let dir = folder(&[("told.trace", &told), ("plain.trace", &plain), ("other.trace", &plain)]);
+    let reported = [finding(6, "amp/cli/ping/echo"), json!({"kind": "judged", "findings": 1})];
+    let (reported, plain) = (trace_and(&[ASK, RIGHT], &reported), trace(&[ASK, RIGHT]));
+    let dir = folder(&[("reported.trace", &reported), ("plain.trace", &plain), ("other.trace", &plain)]);
     let same = |args: &[&str]| {
         let of = |name: &str| {
             let args: Vec<&str> = args.iter().map(|arg| if *arg == "TRACE" { name } else { *arg }).collect();
             let (code, stdout, _) = run(Command::cargo_bin("wirecert").unwrap().args(args).current_dir(dir.path()));
             (code, stdout.replace(name, "TRACE"))
         };
-        assert_eq!(of("told.trace"), of("plain.trace"), "{args:?}");
+        assert_eq!(of("reported.trace"), of("plain.trace"), "{args:?}");
     };
     same(&["check", "TRACE"]);
     same(&["view", "TRACE", "--har", "-"]);
@@ -213,19 +213,19 @@ fn what_certify_reported_of_a_play_is_what_its_trace_tells_and_what_is_shown() {
             let trace = scenario["trace"].as_str().unwrap();
             let text = fs::read_to_string(dir.path().join(trace)).unwrap();
             let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-            let told: Vec<Value> = events.iter().filter(|event| event["kind"] == "finding").cloned().collect();
+            let recorded: Vec<Value> = events.iter().filter(|event| event["kind"] == "finding").cloned().collect();
             // What is folded across scenarios is found in the play all the same.
             let folded = scenario["blocked"].as_array().map_or(0, Vec::len);
-            let in_trace = said(&told);
+            let in_trace = said(&recorded);
             assert!(said(&reported).iter().all(|one| in_trace.contains(one)), "{flaw}: {text}\n{stdout}{stderr}");
             let mut distinct = in_trace;
             distinct.dedup();
             assert!(distinct.len() <= reported.len() + folded, "{flaw}: {text}\n{stdout}{stderr}");
             let judged = &events[events.len() - 2];
-            assert_eq!((&judged["kind"], &judged["findings"]), (&json!("judged"), &json!(told.len())), "{text}");
+            assert_eq!((&judged["kind"], &judged["findings"]), (&json!("judged"), &json!(recorded.len())), "{text}");
             let (_, chart, _) = view(dir.path(), &[trace]);
-            assert_eq!(chart.matches(" server breaks ").count(), told.len(), "{flaw}: {chart}");
-            shown_any |= !told.is_empty();
+            assert_eq!(chart.matches(" server breaks ").count(), recorded.len(), "{flaw}: {chart}");
+            shown_any |= !recorded.is_empty();
         }
         assert!(shown_any, "{flaw}: {stdout}{stderr}");
     }

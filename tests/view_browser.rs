@@ -75,14 +75,14 @@ fn request(stream: &mut TcpStream) -> Option<(String, String)> {
 fn listen() -> (u16, mpsc::Receiver<Asked>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let (tell, told) = mpsc::channel();
+    let (tell, reported) = mpsc::channel();
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let tell = tell.clone();
             std::thread::spawn(move || {
                 let Some((line, body)) = request(&mut stream) else { return };
                 let asked = if line.starts_with("POST /result ") { Asked::Result(body) } else { Asked::Stray(line) };
-                // The browser is told before the test, which ends it.
+                // The browser is reported before the test, which ends it.
                 let _ = stream.write_all(
                     b"HTTP/1.1 204 No Content\r\nAccess-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n",
                 );
@@ -90,7 +90,7 @@ fn listen() -> (u16, mpsc::Receiver<Asked>) {
             });
         }
     });
-    (port, told)
+    (port, reported)
 }
 
 /// What every script has at hand.
@@ -114,7 +114,7 @@ const drawn = () => new Promise((resolve) => frame.contentWindow.requestAnimatio
 
 /// Opens a page, waits until it is ready, does this in it, and gives what that returns and what was asked of the network.
 fn in_browser(page: &Path, script: &str) -> (Value, Vec<String>) {
-    let (port, told) = listen();
+    let (port, reported) = listen();
     let folder = page.parent().expect("a folder");
     let name = page.file_name().expect("a name").to_string_lossy();
     let harness = folder.join("harness.html");
@@ -148,13 +148,13 @@ const frame = document.getElementById('frame');
     let running = Running(command.spawn().expect("the browser starts: name another one in WIRECERT_BROWSER"));
     let mut strays = vec![];
     let result = loop {
-        match told.recv_timeout(PATIENCE).expect("the browser tells what it saw, within two minutes") {
+        match reported.recv_timeout(PATIENCE).expect("the browser tells what it saw, within two minutes") {
             Asked::Result(text) => break text,
             Asked::Stray(line) => strays.push(line),
         }
     };
     drop(running);
-    strays.extend(told.try_iter().filter_map(|asked| match asked {
+    strays.extend(reported.try_iter().filter_map(|asked| match asked {
         Asked::Stray(line) => Some(line),
         Asked::Result(_) => None,
     }));
@@ -214,7 +214,7 @@ fn page(text: &str) -> (TempDir, PathBuf) {
     (folder, page)
 }
 
-/// A sound exchange, one whose answer has a number for an id (which breaks two requirements), and one whose text is too long to stand on its line.
+/// A sound exchange, one whose response has a number for an id (which breaks two requirements), and one whose text is too long to stand on its line.
 fn ordinary() -> String {
     let far = format!("{}needle", "hay ".repeat(200));
     let mut events = opened("main");

@@ -82,7 +82,7 @@ fn in_ci() -> bool {
 }
 
 impl SnapshotComparison {
-    /// A comparison with the snapshots below `dir`. `strength`: how much they keep; where not said, as much as the one that is
+    /// A comparison with the snapshots below `dir`. `strength`: how much they keep. Default: as much as the one that is
     /// there, or everything. `whole` says whether every scenario is played, so that snapshots
     /// that nothing refers to can be found.
     pub fn new(dir: Option<&Path>, strength: Option<Strength>, complete: bool) -> Self {

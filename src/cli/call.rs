@@ -16,8 +16,8 @@ use super::{CliError, Exit, Terminal};
 
 /// Arguments of `call`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "The answer goes to stdout as JSON. Exit codes: 0 a result, 1 an error as the answer, \
-    2 wrong usage, 3 no answer.")]
+#[command(after_help = "The response goes to stdout as JSON. Exit codes: 0 a result, 1 an error as the response, \
+    2 wrong usage, 3 no response.")]
 pub struct Args {
     /// The role of the implementation to call, such as amp-server.
     #[arg(value_name = "ROLE")]
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "EDITION", default_value = "auto")]
     edition: String,
 
-    /// How long to wait for the answer, such as 5s.
+    /// How long to wait for the response, such as 5s.
     #[arg(long, value_name = "TIME", value_parser = parse_bound, default_value = "5s")]
     timeout: Duration,
 }

@@ -34,13 +34,13 @@ const CASES: u64 = 200;
 /// serves at its end. With `--self`, our own sound mock is played at.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit codes: 1 a `must` is violated; 0 none is; 2 wrong usage; 3 a case could not be judged; \
-    130 interrupted, what was found is told.")]
+    130 interrupted, what was found is reported.")]
 pub struct Args {
     /// The role of the subject, such as amp-server.
     #[arg(value_name = "ROLE")]
     role: String,
 
-    /// The seed: the same one gives the same cases. Any, if not given; it is told.
+    /// The seed: the same one gives the same cases. Any, if not given; it is reported.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 

@@ -107,7 +107,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
-    /// Send one command to the mock that listens on this socket, print its answer, and exit.
+    /// Send one command to the mock that listens on this socket, print its response, and exit.
     #[arg(long, value_name = "SOCKET", conflicts_with_all = ["control", "stdin", "data", "flaw", "freedom", "latency", "script", "trace", "list_flaws"])]
     steer: Option<PathBuf>,
 }

@@ -125,7 +125,7 @@ pub struct SharedOptions {
     #[arg(long, value_name = "DIR", help_heading = "Judgement")]
     pub snapshots: Option<PathBuf>,
 
-    /// How much of a trace snapshots keep; where not said, as much as the one that is there, or everything.
+    /// How much of a trace snapshots keep. Default: as much as the one that is there, or everything.
     #[arg(long, value_name = "STRENGTH", help_heading = "Judgement")]
     pub snapshot_strength: Option<SnapshotStrength>,
 

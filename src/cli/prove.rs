@@ -199,7 +199,7 @@ fn render_result(result: &CaseResult) -> String {
             (format!("flaw {name}"), format!("caught by {breaks} in {by}{beside}"))
         }
         CaseKind::Pair { flaws: [(first, _), (second, _)] } => {
-            (format!("flaws {first} and {second}"), "both told".to_owned())
+            (format!("flaws {first} and {second}"), "both reported".to_owned())
         }
     };
     let verdict = if result.holds() { outcome } else { format!("WRONG: {}", failure_reasons(result).join("; ")) };
@@ -213,9 +213,9 @@ fn failure_reasons(result: &CaseResult) -> Vec<String> {
         reasons.push("nothing was played".to_owned());
     }
     if let CaseKind::Pair { flaws } = &result.case.kind {
-        for ((name, breaks), outcome) in flaws.iter().zip(&result.told) {
+        for ((name, breaks), outcome) in flaws.iter().zip(&result.reported) {
             if let PairOutcome::Hidden(how) = outcome {
-                reasons.push(format!("{name} is not told: {breaks} is {how}"));
+                reasons.push(format!("{name} is not reported: {breaks} is {how}"));
             }
         }
         reasons.extend(result.errors.iter().take(1).map(|(id, why)| format!("{id} could not be judged: {why}")));
@@ -260,7 +260,7 @@ fn render_proof(proof: &Proof) -> String {
     let alone = proof.results.iter().filter(|r| r.alone && r.holds()).count();
     if alone > 0 {
         push(format!(
-            "{alone} of the flaws were told as they should only where nothing else was played at the same time"
+            "{alone} of the flaws were reported as they should only where nothing else was played at the same time"
         ));
     }
     for id in &proof.unproved {
@@ -274,7 +274,7 @@ fn render_proof(proof: &Proof) -> String {
     if pairs > 0 {
         let share = outcome as f64 * 100.0 / pairs as f64;
         push(format!(
-            "both flaws of {outcome} of {pairs} pairs told ({share:.1} %; {:.0} % have to be)",
+            "both flaws of {outcome} of {pairs} pairs reported ({share:.1} %; {:.0} % have to be)",
             PAIRS_DISTINGUISHED * 100.0
         ));
         return text;

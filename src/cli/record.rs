@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
 
-    /// The edition that the ends speak; where not said, what the lockfiles tell, or the first one of the protocol.
+    /// The edition that the ends speak. Default: what the lockfiles tell, or the first one of the protocol.
     #[arg(long, value_name = "EDITION")]
     edition: Option<String>,
 

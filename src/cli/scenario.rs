@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long = "as", value_name = "SIDE")]
     side: Side,
 
-    /// The finding to show, by its number or requirement; the first `must` where not said.
+    /// The finding to show, by its number or requirement. Default: the first `must`.
     #[arg(long, value_name = "N|REQUIREMENT", conflicts_with = "observed")]
     finding: Option<String>,
 

@@ -140,7 +140,7 @@ fn prompt(input: &mut impl BufRead, terminal: &mut Terminal) -> Result<Decision,
         terminal.result("[a]ccept, [r]eject, [s]kip, [q]uit? ");
         let mut line = String::new();
         let read = input.read_line(&mut line);
-        if read.map_err(|e| CliError::usage(format!("cannot read the answer: {e}")))? == 0 {
+        if read.map_err(|e| CliError::usage(format!("cannot read the response: {e}")))? == 0 {
             return Ok(Decision::Quit);
         }
         match line.trim().to_ascii_lowercase().as_str() {

@@ -17,7 +17,7 @@ use super::{CliError, Exit, Terminal, embedded};
 /// The version of the certificates that are read.
 const VERSION: u64 = 1;
 
-/// So many differences between a certificate and its report are told.
+/// So many differences between a certificate and its report are reported.
 const MAX_DIFFERENCES: usize = 10;
 
 /// Check that a certificate and a JSON report belong together, and that the verdict follows from what the report lists.

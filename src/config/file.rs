@@ -19,14 +19,14 @@ use super::command::{ALL_PARAMS, PLACEHOLDERS};
 /// A subject, beside what only those of its role have. Which keys go together depends on the flags.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct Subject {
-    /// Its name in reports; the program's name where not said.
+    /// Its name in reports. Default: the program's name.
     pub(super) name: Option<Text>,
     /// What it is, such as `amp-server`.
     // Read before all others, since what they may be depends on it.
     #[serde(rename = "role")]
     #[schemars(extend("enum" = roles().collect::<Vec<_>>(), "x-wirecert-noun" = "role"))]
     _role: Option<String>,
-    /// The edition to judge it by, or `auto` (where not said): the one that it is seen to speak.
+    /// The edition to judge it by, or `auto` (the default): the one that it is seen to speak.
     #[schemars(extend("enum" = editions()))]
     pub(super) edition: Option<String>,
     /// The command that starts it, one string for each argument; no shell.
@@ -85,7 +85,7 @@ pub(super) struct Ready {
 /// How a subject is stopped.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Stop {
-    /// The signal to its process group: TERM (where not said), INT, HUP or KILL.
+    /// The signal to its process group: TERM (the default), INT, HUP or KILL.
     pub(super) signal: Option<Signal>,
     /// A command to run instead.
     pub(super) command: Option<Command>,
@@ -171,7 +171,7 @@ pub(super) fn role_keys() -> impl Iterator<Item = &'static Field> {
     protocols().iter().flat_map(|protocol| protocol.roles).flat_map(|role| (role.described)())
 }
 
-/// The keys that the subject of a node may have. Of those of other roles, the ones that it has are among them: it is told
+/// The keys that the subject of a node may have. Of those of other roles, the ones that it has are among them: it is said
 /// that its role has no such key.
 pub(super) fn fields(role: Option<&Role>, node: &Node) -> Vec<Field> {
     let own = role.and_then(|role| BY_ROLE.iter().find(|(name, _)| *name == role.name));

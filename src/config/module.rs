@@ -136,7 +136,7 @@ fn read_json_object(path: &PathBuf) -> Result<Value, String> {
         false => Err(std::io::Error::other("it is no file of at most 16 MiB")),
     });
     let bytes = read.map_err(|e| e.to_string())?;
-    // What is wrong with it is told by its place: the text may hold credentials.
+    // What is wrong with it is named by its place: the text may hold credentials.
     let value: Value = serde_json::from_slice(&bytes)
         .map_err(|e| format!("it is no JSON, at line {} column {}", e.line(), e.column()))?;
     if value.is_object() { Ok(value) } else { Err("it is JSON, but no object".to_owned()) }

@@ -338,7 +338,7 @@ pub fn own(
     if !role.is_client() {
         command.extend(words(&["--control", CONTROL]));
     }
-    // What is reached by its URL listens where it is told.
+    // What is reached by its URL listens where the URL says.
     if matches!(role.reach, Reach::Url { .. }) {
         command.extend(words(&["--port", "{port}"]));
     }

@@ -1,7 +1,7 @@
 //! YAML as a tree in which every key and value knows its place.
 //!
 //! File formats are checked on this tree rather than by deriving a parser: so every fault of a file
-//! is found in one pass, and each is told with its place. Bombs, cycles and endless nesting are refused.
+//! is found in one pass, and each is reported with its place. Bombs, cycles and endless nesting are refused.
 
 use std::cell::Cell;
 use std::fmt;

@@ -172,9 +172,9 @@ impl Labels {
                 ),
                 (None, None) => label(LabelStyle::Harness, format!("call {} is not supported", returned.id)),
             },
-            EventKind::Told(told) => {
-                let what = format!("told of {}", name(&told.event));
-                carrying(LabelStyle::Harness, what, Content::Json(Cow::Borrowed(&told.data)))
+            EventKind::Reported(reported) => {
+                let what = format!("reported {}", name(&reported.event));
+                carrying(LabelStyle::Harness, what, Content::Json(Cow::Borrowed(&reported.data)))
             }
             EventKind::File(change) => {
                 let content = change.content.as_ref();

@@ -259,7 +259,7 @@ mod tests {
 
     fn frame(i: u64, fin: bool, opcode: u8, masked: bool) -> Event {
         let payload = Payload::Text("{}".into());
-        let frame = Frame { fin, rsv: 0, opcode, masked, length: 2, length_bits: None, payload };
+        let frame = Frame { fin, rsv: 0, opcode, masked, mask_reused: false, length: 2, length_bits: None, payload };
         on("main", i, EventKind::Frame(frame))
     }
 

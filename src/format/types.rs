@@ -44,8 +44,8 @@ pub struct Call;
 
 impl Namespace for Connection {
     const NAME: &'static str = "connection";
-    const INTRODUCED: &'static str = "The connection's name; `main` where not said.";
-    const REFERRED: &'static str = "On which connection; `main` where not said.";
+    const INTRODUCED: &'static str = "The connection's name. Default: `main`.";
+    const REFERRED: &'static str = "On which connection. Default: `main`.";
 }
 
 impl Namespace for Request {

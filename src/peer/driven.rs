@@ -64,7 +64,7 @@ impl OutputWriter {
 
 /// Runs a client to its end. It is made with what it tells by.
 pub async fn drive<C: DrivenClient>(lines: Lines, client: impl FnOnce(OutputWriter) -> C) -> Ended {
-    let (mut told, output) = start(lines);
+    let (mut reported, output) = start(lines);
     let (tell, mut said) = mpsc::channel(OUTPUT_QUEUE);
     let client = Arc::new(client(OutputWriter(tell.clone())));
     let mut calls: JoinSet<()> = JoinSet::new();
@@ -74,7 +74,7 @@ pub async fn drive<C: DrivenClient>(lines: Lines, client: impl FnOnce(OutputWrit
                 break true;
             },
             Some(_) = calls.join_next(), if !calls.is_empty() => {}
-            line = told.recv() => match line {
+            line = reported.recv() => match line {
                 Some(DriverCommand::Call(call)) => {
                     let (client, tell) = (client.clone(), tell.clone());
                     calls.spawn(async move {
@@ -143,7 +143,7 @@ pub enum DriverCommand {
 /// A call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The number under which its outcome is told.
+    /// The number under which its outcome is reported.
     pub id: Value,
     /// What to do.
     pub name: String,
@@ -166,7 +166,7 @@ pub struct Output {
 
 /// Splits the lines in what comes and what goes.
 pub fn start(lines: Lines) -> (mpsc::Receiver<DriverCommand>, Output) {
-    let (tell, told) = mpsc::channel(LINE_QUEUE);
+    let (tell, reported) = mpsc::channel(LINE_QUEUE);
     tokio::spawn(read(lines.input, tell));
     let (send, mut to_write) = mpsc::channel::<Vec<u8>>(LINE_QUEUE);
     let mut output = lines.output;
@@ -181,7 +181,7 @@ pub fn start(lines: Lines) -> (mpsc::Receiver<DriverCommand>, Output) {
             }
         }
     });
-    (told, Output { lines: send, writer })
+    (reported, Output { lines: send, writer })
 }
 
 impl Output {
@@ -204,15 +204,15 @@ impl Output {
 
 async fn read(mut input: Box<dyn AsyncBufRead + Send + Unpin>, tell: mpsc::Sender<DriverCommand>) {
     loop {
-        let told = match control::read(&mut input).await {
+        let reported = match control::read(&mut input).await {
             Line::Command(line) => parse(line),
             // A line that means nothing is passed over: there is no number under which to say so.
             Line::Wrong(_) => None,
             Line::End => Some(DriverCommand::End),
         };
-        let Some(told) = told else { continue };
-        let over = !matches!(told, DriverCommand::Call(_));
-        if tell.send(told).await.is_err() || over {
+        let Some(reported) = reported else { continue };
+        let over = !matches!(reported, DriverCommand::Call(_));
+        if tell.send(reported).await.is_err() || over {
             return;
         }
     }
@@ -236,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    /// Says what it is called with; `die` makes it die, and `never` gives no answer. It says goodbye.
+    /// Says what it is called with; `die` makes it die, and `never` gives no response. It says goodbye.
     struct Echo(OutputWriter);
 
     impl DrivenClient for Echo {

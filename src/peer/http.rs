@@ -83,7 +83,7 @@ impl HttpUrl {
     }
 }
 
-/// Whether the answer to a request may have this content coding, by what its `Accept-Encoding` says of it and of `*`
+/// Whether the response to a request may have this content coding, by what its `Accept-Encoding` says of it and of `*`
 /// (RFC 9110 section 12.5.3). Our mocks send none where it says nothing.
 pub fn allows(request: &HttpRequest, coding: &str) -> bool {
     let entries: Vec<(&str, bool)> =

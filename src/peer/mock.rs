@@ -58,13 +58,13 @@ pub struct MockOptions {
     pub edition: &'static dyn Edition,
     /// The folder that it serves; it has to exist.
     pub workspace: PathBuf,
-    /// Where it listens; any free port where not said.
+    /// Where it listens. Default: any free port.
     pub port: Option<u16>,
     /// The data home, instead of the one that the environment names.
     pub data_home: Option<PathBuf>,
     /// Where the server is that a client talks to, instead of where the environment says.
     pub url: Option<String>,
-    /// The secret to ask of clients; made up where not said.
+    /// The secret to ask of clients. Default: made up.
     pub token: Option<String>,
     /// What it calls itself.
     pub name: Option<String>,
@@ -80,6 +80,37 @@ pub struct MockOptions {
     pub latency: Option<Latency>,
     /// Where its connections are recorded.
     pub recorder: Recorder,
+}
+
+impl MockOptions {
+    /// A sound mock that is recorded so, and has an example to give.
+    pub fn new(edition: &'static dyn Edition, workspace: PathBuf, recorder: Recorder) -> Self {
+        Self {
+            edition,
+            workspace,
+            port: None,
+            data_home: None,
+            url: None,
+            token: None,
+            name: None,
+            data: None,
+            flaws: vec![],
+            freedoms: vec![],
+            history: MockHistory::default(),
+            latency: None,
+            recorder,
+        }
+    }
+
+    /// Starts a mock that serves by itself, with these.
+    ///
+    /// # Panics
+    /// Where the mock is one that is driven.
+    #[cfg(test)]
+    pub async fn start(self, kind: &MockKind) -> Result<Box<dyn Mock>, MockError> {
+        let Begin::Serve(start) = kind.begin else { panic!("it is driven") };
+        start(self).await
+    }
 }
 
 /// Why a mock did not start.
@@ -117,7 +148,7 @@ pub trait Mock: Send + Sync {
     /// about has been sent to the clients, or has been given up on. The error says what is wrong with the command.
     fn steer<'a>(&'a self, command: &'a Map<String, Value>) -> BoxFuture<'a, Result<Value, String>>;
 
-    /// Whether a command could be obeyed, as far as that can be told before its time. The error says what is wrong.
+    /// Whether a command could be obeyed, as far as that can be known before its time. The error says what is wrong.
     fn check(&self, command: &Map<String, Value>) -> Result<(), String> {
         let _ = command;
         Ok(())

@@ -192,7 +192,7 @@ impl Sink for Alive {
                 return;
             }
             EventKind::Output(output) => output.stream == "stdout",
-            EventKind::Returned(_) | EventKind::Told(_) | EventKind::State { .. } | EventKind::Exited(_) => true,
+            EventKind::Returned(_) | EventKind::Reported(_) | EventKind::State { .. } | EventKind::Exited(_) => true,
             _ => event.dir == Some(Direction::ToServer),
         };
         if shows {

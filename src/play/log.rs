@@ -209,14 +209,14 @@ impl LogState {
                 value.extend(returned.error.clone().map(|error| ("error".to_owned(), error)));
                 "returned"
             }
-            EventKind::Told(event) => {
+            EventKind::Reported(event) => {
                 selectors.insert("event".to_owned(), event.event.clone().into());
                 value.insert("data".to_owned(), event.data.clone());
                 value.extend(event.subscription.clone().map(|of| ("subscription".to_owned(), of)));
                 let number = self.client_events.entry(event.event.clone()).or_default();
                 number.0 += 1;
                 value.insert("number".to_owned(), number.0.into());
-                "told"
+                "reported"
             }
             EventKind::State { state } => {
                 value.insert("is".to_owned(), state.clone().into());
@@ -247,7 +247,7 @@ impl LogState {
 impl LogState {
     /// The position that a further client event takes where there are too many: that of the previous one of the same name.
     fn newest_of_flood(&mut self, observation: &Observation) -> Option<usize> {
-        let name = observation.selectors.get("event").filter(|_| observation.kind == "told")?.as_str()?;
+        let name = observation.selectors.get("event").filter(|_| observation.kind == "reported")?.as_str()?;
         let next = self.observations.len();
         let (count, newest) = self.client_events.get_mut(name)?;
         if *count <= MAX_CLIENT_EVENTS {
@@ -320,7 +320,7 @@ mod tests {
     fn of_a_long_stream_of_client_events_the_first_ones_and_the_newest_are_kept() {
         let log = Log::new(Box::new(NoObservations));
         let record_event = |log: &Log, event: &str, i: u64| {
-            let what = EventKind::Told(crate::trace::ClientEvent {
+            let what = EventKind::Reported(crate::trace::ClientEvent {
                 event: event.to_owned(),
                 data: i.into(),
                 subscription: None,
@@ -332,7 +332,7 @@ mod tests {
         record_event(&log, "end", 1);
         let of = |event: &str| {
             let selectors = Map::from_iter([("event".to_owned(), Value::from(event))]);
-            log.untaken("told", None, &selectors)
+            log.untaken("reported", None, &selectors)
         };
         assert_eq!((of("delta").len(), of("end").len(), log.dropped()), (MAX_CLIENT_EVENTS + 1, 1, 0));
         let newest = of("delta").pop().unwrap();

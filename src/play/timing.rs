@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn our_delay_explains_what_did_not_come_and_nothing_that_is_wrong_in_itself() {
         let explained = [
-            ("returned", json!({"error": {"message": "no answer in time"}})),
+            ("returned", json!({"error": {"message": "no response in time"}})),
             ("closed", json!({"how": "eof"})),
             ("close", json!({"code": 1001})),
         ];

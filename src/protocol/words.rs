@@ -20,7 +20,7 @@ pub struct Deliberate(pub String);
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub struct Split(#[schemars(range(min = 1, max = 1 << 20))] pub usize);
 
-/// With FIN (where not said) or with RST.
+/// With FIN (the default) or with RST.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamEnd {
@@ -162,7 +162,7 @@ pub struct CallClient {
     pub label: Option<Binds<Call>>,
     /// What to do, by the name that the driver contract gives it.
     pub method: String,
-    /// With what; an empty object where not said.
+    /// With what. Default: an empty object.
     #[serde(default, deserialize_with = "given")]
     pub params: Option<Value>,
     /// Settings that go with it, where the protocol has such.
@@ -173,7 +173,7 @@ pub struct CallClient {
 /// Asks the client to end.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Dismiss {
-    /// By the line that says so (where not said), or by the end of its stdin.
+    /// By the line that says so (the default), or by the end of its stdin.
     #[serde(default)]
     pub how: DismissMode,
 }
@@ -277,7 +277,7 @@ pub const DRIVEN_OBSERVATIONS: &[ObservationKind] = &[
         default_proves: None,
     },
     ObservationKind {
-        name: "told",
+        name: "reported",
         doc: "Something reached the client's user by itself. Of a stream of more than a thousand of one name, the first \
               thousand and the newest can be met.",
         on_connection: false,

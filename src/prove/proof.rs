@@ -93,7 +93,7 @@ pub struct CaseResult {
     /// Scenarios that could not be judged, with the reason.
     pub errors: Vec<(String, String)>,
     /// How each flaw of a pair shows.
-    pub told: Vec<PairOutcome>,
+    pub reported: Vec<PairOutcome>,
 }
 
 impl CaseResult {
@@ -109,7 +109,7 @@ impl CaseResult {
             beside: BTreeSet::new(),
             violated: BTreeMap::new(),
             errors: vec![],
-            told: vec![],
+            reported: vec![],
         }
     }
 
@@ -125,7 +125,8 @@ impl CaseResult {
             return self.scenarios > 0;
         }
         if matches!(self.case.kind, CaseKind::Pair { .. }) {
-            return !self.told.is_empty() && !self.told.iter().any(|told| matches!(told, PairOutcome::Hidden(_)));
+            return !self.reported.is_empty()
+                && !self.reported.iter().any(|reported| matches!(reported, PairOutcome::Hidden(_)));
         }
         // A flaw may make scenarios unplayable that are about something else; a sound mock may not.
         let judged = flawed || self.errors.is_empty();
@@ -158,7 +159,7 @@ impl CaseResult {
         self.scenarios += scenarios;
         self.caught_by.insert(how.to_owned());
         if self.is_pair() {
-            self.told = vec![PairOutcome::Violated, PairOutcome::Blocked(vec![how.to_owned()])];
+            self.reported = vec![PairOutcome::Violated, PairOutcome::Blocked(vec![how.to_owned()])];
         }
     }
 

@@ -412,7 +412,7 @@ impl CaseResult {
             notes: vec![],
         });
         if let CaseKind::Pair { flaws } = &self.case.kind {
-            self.told = flaws.iter().map(|(_, breaks)| pair_outcome(&judged, breaks)).collect();
+            self.reported = flaws.iter().map(|(_, breaks)| pair_outcome(&judged, breaks)).collect();
         }
         for found in judged.findings {
             let (id, scenario) = (found.requirement, found.scenario.unwrap_or_default());

@@ -324,7 +324,8 @@ fn values(
     if !token.is_empty() {
         script.token().into_iter().for_each(|number| values.secret(number, token));
     }
-    let names = "the record has more than 100000 names that the live side gives: of those after that it is not told";
+    let names =
+        "the record has more than 100000 names that the live side gives: of those after that it is not reported";
     let names = (!complete).then(|| names.to_owned());
     Ok((values, names.into_iter().chain(script.compression(context.ours)).collect()))
 }

@@ -33,7 +33,7 @@ pub const TOP: &[Keyword] = &[
     word("isolation", "`own`: a process of the subject for this scenario alone."),
     word(
         "timeout",
-        "The bound for the whole play; where not said, as long as its steps may have to wait, 30s at least and ten minutes at most.",
+        "The bound for the whole play. Default: as long as its steps may have to wait, 30s at least and ten minutes at most.",
     ),
     word("vars", "Variables to begin with; each may use those before it."),
     word("by_edition", "Variables to begin with that differ between editions: edition → variables."),
@@ -83,7 +83,7 @@ pub const COLLECT: &[Keyword] = &[
 
 /// The keys of an observation beside its selectors and fields.
 pub const PART: &[Keyword] = &[
-    word("on", "On which connection; `main` where not said."),
+    word("on", "On which connection. Default: `main`."),
     word("exact", "`true`: objects inside the fields may have no keys but those named, at any depth."),
 ];
 

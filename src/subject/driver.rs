@@ -119,7 +119,7 @@ pub(super) async fn listen(tap: ProcessTap, source: impl AsyncRead + Unpin, rese
                 count = 0;
                 resets.send_modify(|n| *n += 1);
             }
-            Some(DriverLine::Told(what)) if count < MAX_LINES => {
+            Some(DriverLine::Reported(what)) if count < MAX_LINES => {
                 count += 1;
                 tap.remember(&line);
                 tap.record(what);
@@ -133,7 +133,7 @@ pub(super) async fn listen(tap: ProcessTap, source: impl AsyncRead + Unpin, rese
 #[derive(Debug, PartialEq)]
 enum DriverLine {
     /// What stands in the trace.
-    Told(EventKind),
+    Reported(EventKind),
     /// The client has been reset, and waits.
     Reset,
 }
@@ -149,10 +149,10 @@ fn read(line: &[u8]) -> Option<DriverLine> {
         let event = event.to_owned();
         let data = line.remove("data").unwrap_or_default();
         let subscription = line.remove("subscription");
-        return Some(DriverLine::Told(EventKind::Told(ClientEvent { event, data, subscription })));
+        return Some(DriverLine::Reported(EventKind::Reported(ClientEvent { event, data, subscription })));
     }
     if let Some(state) = line.get("state").and_then(Value::as_str) {
-        return Some(DriverLine::Told(EventKind::State { state: state.to_owned() }));
+        return Some(DriverLine::Reported(EventKind::State { state: state.to_owned() }));
     }
     if line.get("reset") == Some(&Value::Bool(true)) {
         return Some(DriverLine::Reset);
@@ -162,7 +162,7 @@ fn read(line: &[u8]) -> Option<DriverLine> {
     let (result, error) = (line.remove("result"), line.remove("error"));
     let returned = Returned { id, result, error, unsupported };
     (unsupported || returned.result.is_some() || returned.error.is_some())
-        .then_some(DriverLine::Told(EventKind::Returned(returned)))
+        .then_some(DriverLine::Reported(EventKind::Returned(returned)))
 }
 
 #[cfg(test)]
@@ -171,7 +171,7 @@ mod tests {
     use crate::subject::testing::TestTrace;
 
     fn returned(id: u64, result: Option<Value>, error: Option<Value>, unsupported: bool) -> Option<DriverLine> {
-        Some(DriverLine::Told(EventKind::Returned(Returned { id, result, error, unsupported })))
+        Some(DriverLine::Reported(EventKind::Returned(Returned { id, result, error, unsupported })))
     }
 
     #[test]
@@ -182,11 +182,11 @@ mod tests {
         let event = ClientEvent { event: "e".into(), data: json!([1]), subscription: Some(json!("s")) };
         assert_eq!(
             read(br#"{"event":"e","data":[1],"subscription":"s"}"#),
-            Some(DriverLine::Told(EventKind::Told(event)))
+            Some(DriverLine::Reported(EventKind::Reported(event)))
         );
         assert_eq!(
             read(br#"{"state":"connected"}"#),
-            Some(DriverLine::Told(EventKind::State { state: "connected".into() }))
+            Some(DriverLine::Reported(EventKind::State { state: "connected".into() }))
         );
         assert_eq!(read(br#"{"reset":true}"#), Some(DriverLine::Reset));
     }
@@ -196,7 +196,10 @@ mod tests {
         let half = returned(1, Some(json!(["a\u{fffd}"])), None, false);
         assert_eq!(read(br#"{"id":1,"result":["a\ud800"]}"#), half);
         let deep = format!(r#"{{"id":1,"result":{}1{}}}"#, "[".repeat(5000), "]".repeat(5000));
-        assert!(matches!(read(deep.as_bytes()), Some(DriverLine::Told(EventKind::Returned(Returned { id: 1, .. })))));
+        assert!(matches!(
+            read(deep.as_bytes()),
+            Some(DriverLine::Reported(EventKind::Returned(Returned { id: 1, .. })))
+        ));
     }
 
     #[test]

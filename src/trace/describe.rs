@@ -67,8 +67,8 @@ pub fn summary(what: &EventKind) -> String {
             };
             format!("call {} gave {outcome}", returned.id)
         }
-        EventKind::Told(client_event) => {
-            format!("told {} {}", clean(&client_event.event, 40), json(&client_event.data))
+        EventKind::Reported(client_event) => {
+            format!("reported {} {}", clean(&client_event.event, 40), json(&client_event.data))
         }
         EventKind::State { state } => format!("state {}", clean(state, 40)),
         EventKind::File(change) => {
@@ -223,7 +223,16 @@ mod tests {
     #[test]
     fn a_close_frame_shows_its_code_and_reason() {
         let payload = Payload::from(&b"\x03\xe8bye"[..]);
-        let frame = Frame { fin: true, rsv: 0, opcode: 8, masked: false, length: 5, length_bits: None, payload };
+        let frame = Frame {
+            fin: true,
+            rsv: 0,
+            opcode: 8,
+            masked: false,
+            mask_reused: false,
+            length: 5,
+            length_bits: None,
+            payload,
+        };
         let mut event = event(Some("a"), Some(Direction::ToServer), EventKind::Frame(frame));
         event.deliberate = Some("no mask".into());
         assert_eq!(describe(&event), "#7 1.020304s a → frame close 1000 bye (on purpose: no mask)");

@@ -180,7 +180,7 @@ event_kinds! {
     /// The outcome of a call.
     "returned": Returned(Returned);
     /// A driven client reported an event that reached its user.
-    "told": Told(ClientEvent);
+    "reported": Reported(ClientEvent);
     /// A driven client reported the state of its connection to the server: `connected`, `disconnected`, `reconnecting`,
     /// `no_server`.
     "state": State { state: String };

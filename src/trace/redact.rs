@@ -158,7 +158,7 @@ impl Redactor {
             EventKind::Returned(returned) => {
                 [&mut returned.result, &mut returned.error].into_iter().flatten().for_each(|json| self.json(json));
             }
-            EventKind::Told(client_event) => {
+            EventKind::Reported(client_event) => {
                 self.text(&mut client_event.event);
                 self.json(&mut client_event.data);
                 client_event.subscription.iter_mut().for_each(|subscription| self.json(subscription));

@@ -60,7 +60,7 @@ impl EventKind {
                 room.optional(returned.result.as_ref());
                 room.optional(returned.error.as_ref());
             }
-            Self::Told(event) => {
+            Self::Reported(event) => {
                 room.text(&event.event);
                 room.value(&event.data);
                 room.optional(event.subscription.as_ref());

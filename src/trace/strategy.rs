@@ -82,7 +82,7 @@ fn what() -> impl Strategy<Value = EventKind> {
         (any::<u64>(), option::of(json()), option::of(json()), any::<bool>()).prop_map(
             |(id, result, error, unsupported)| EventKind::Returned(Returned { id, result, error, unsupported })
         ),
-        (text(), json(), option::of(json())).prop_map(|(event, data, subscription)| EventKind::Told(ClientEvent {
+        (text(), json(), option::of(json())).prop_map(|(event, data, subscription)| EventKind::Reported(ClientEvent {
             event,
             data,
             subscription
@@ -160,6 +160,7 @@ fn frame() -> impl Strategy<Value = Frame> {
             rsv,
             opcode,
             masked,
+            mask_reused: masked && fin,
             length,
             length_bits,
             payload,

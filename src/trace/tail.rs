@@ -173,7 +173,8 @@ mod tests {
         let tail = Tail::new(9);
         let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
         let (payload, length_bits) = (Payload::Text("{}".into()), None);
-        let frame = Frame { fin: true, rsv: 0, opcode: 1, masked: true, length: 2, length_bits, payload };
+        let frame =
+            Frame { fin: true, rsv: 0, opcode: 1, masked: true, mask_reused: false, length: 2, length_bits, payload };
         recorder.record(None, None, EventKind::Frame(frame.clone()));
         recorder.record(None, None, EventKind::Message(Message::joined(true, b"{}", 1)));
         recorder.record(None, None, EventKind::Frame(Frame { rsv: 4, ..frame }));

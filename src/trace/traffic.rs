@@ -134,6 +134,9 @@ pub struct Frame {
     pub opcode: u8,
     /// Whether the payload came masked. The payload here is unmasked.
     pub masked: bool,
+    /// Whether it came masked with the same key as the masked frame before it on the connection.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mask_reused: bool,
     /// The length that the frame announced, in bytes.
     pub length: u64,
     /// How many bits carried the length (7, 16 or 64) where that was not the shortest form.

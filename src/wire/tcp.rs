@@ -197,7 +197,7 @@ pub enum ConnectError {
         reason: String,
     },
     /// No connection was made in time.
-    #[error("cannot connect to {address}: no answer within {within:?}")]
+    #[error("cannot connect to {address}: no response within {within:?}")]
     TimedOut {
         /// The address of the server.
         address: Address,

@@ -99,8 +99,8 @@ fn a_notification_is_told_while_a_call_is_open(language: Language, place: &Place
 
     editor.steer(&json!({"open": {"path": "a.txt"}}));
     let files = |client: &mut Driven| match place.edition {
-        "cli" => client.told("visibleFilesDidChange")["uris"].clone(),
-        _ => client.told("visibleFilesChanged")["files"].clone(),
+        "cli" => client.reported("visibleFilesDidChange")["uris"].clone(),
+        _ => client.reported("visibleFilesChanged")["files"].clone(),
     };
     assert_eq!(files(&mut client), json!([]), "as it was at the beginning");
     let path = place.file("a.txt");

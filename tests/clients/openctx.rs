@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::processes::{LONG, Talk};
 
-/// A request's body, and who waits for its answer: the status line's code, and the body.
+/// A request's body, and who waits for its response: the status line's code, and the body.
 type Request = (Value, Sender<(u16, String)>);
 
 /// A provider that the test answers for.

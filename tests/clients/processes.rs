@@ -244,7 +244,7 @@ impl Driven {
     }
 
     /// The data of the next event of this name.
-    pub fn told(&mut self, name: &str) -> Value {
+    pub fn reported(&mut self, name: &str) -> Value {
         self.talk.hear(name, |line| line["event"] == name)["data"].clone()
     }
 

@@ -1,6 +1,6 @@
 // Follows a session of the server at argv[2] in three ways at once: by `eventsource`, by node's own fetch, and by a
 // WebSocket of `ws`. It posts the prompts in argv[3] one after the other, and decides about approvals by their first
-// option, or the second for prompts that end in "no". Prints what each way told, as one JSON object.
+// option, or the second for prompts that end in "no". Prints what each way reported, as one JSON object.
 import { createRequire } from "node:module";
 
 const installed = createRequire(process.env.INTEROP + "/amplifier-client/");
@@ -20,19 +20,19 @@ async function ask(method, path, body) {
 
 const created = await ask("POST", "/sessions", { profile: "dev", credentials: { anthropic_api_key: "sk-ant-0123456789" } });
 const session = `/sessions/${created.session_id}`;
-const told = { eventsource: [], fetch: [], ws: [] };
+const reported = { eventsource: [], fetch: [], ws: [] };
 const waiting = [];
 
-// What was told by one of the ways. Those that wait for it go on.
+// What was reported by one of the ways. Those that wait for it go on.
 function take(way, text) {
-  told[way].push(JSON.parse(text));
+  reported[way].push(JSON.parse(text));
   waiting.splice(0).forEach((look) => look());
 }
 
-// Waits until every way has told something of this name `times` times.
+// Waits until every way has reported something of this name `times` times.
 async function all(name, times) {
-  const have = (way) => told[way].filter((message) => message.event === name).length;
-  while (Object.keys(told).some((way) => have(way) < times)) await new Promise((go) => waiting.push(go));
+  const have = (way) => reported[way].filter((message) => message.event === name).length;
+  while (Object.keys(reported).some((way) => have(way) < times)) await new Promise((go) => waiting.push(go));
 }
 
 const source = new EventSource(base + session + "/events");
@@ -67,7 +67,7 @@ for (const [n, prompt] of JSON.parse(process.argv[3]).entries()) {
   await ask("POST", session + "/prompt", { prompt });
   const complete = all("prompt:complete", n + 1).then(() => true);
   while (!(await Promise.race([complete, all("approval:required", decided + 1)]))) {
-    const { options } = told.fetch.filter((message) => message.event === "approval:required")[decided].data;
+    const { options } = reported.fetch.filter((message) => message.event === "approval:required")[decided].data;
     await ask("POST", session + "/approval", { decision: options[prompt.endsWith("no") ? 1 : 0] });
     decided += 1;
   }
@@ -77,4 +77,4 @@ await all("session:end", 1);
 source.close();
 await reading;
 await closed;
-process.stdout.write(JSON.stringify(told), () => process.exit());
+process.stdout.write(JSON.stringify(reported), () => process.exit());

@@ -1,6 +1,6 @@
 """Follows a session of the server at argv[1] in two ways at once: by `httpx`, and by a WebSocket of `websockets`. It posts
 the prompts in argv[2] one after the other, and decides about approvals by their first option, or the second for prompts
-that end in "no". Prints what each way told, as one JSON object."""
+that end in "no". Prints what each way reported, as one JSON object."""
 
 import asyncio
 import json
@@ -9,21 +9,21 @@ import sys
 import httpx
 from websockets.asyncio.client import connect
 
-told = {"httpx": [], "websockets": []}
+reported = {"httpx": [], "websockets": []}
 news = asyncio.Condition()
 
 
 async def take(way, text):
     async with news:
-        told[way].append(json.loads(text))
+        reported[way].append(json.loads(text))
         news.notify_all()
 
 
 async def every(name, times):
-    """Waits until every way has told something of this name so many times."""
+    """Waits until every way has reported something of this name so many times."""
 
     def have():
-        return all(sum(message["event"] == name for message in messages) >= times for messages in told.values())
+        return all(sum(message["event"] == name for message in messages) >= times for messages in reported.values())
 
     async with news:
         await news.wait_for(have)
@@ -66,13 +66,13 @@ async def main(base, prompts):
                     if not asked.done():
                         asked.cancel()
                         break
-                    required = [message for message in told["httpx"] if message["event"] == "approval:required"]
+                    required = [message for message in reported["httpx"] if message["event"] == "approval:required"]
                     option = required[decided]["data"]["options"][prompt.endswith("no")]
                     await ask("POST", f"{session}/approval", {"decision": option})
                     decided += 1
             await ask("DELETE", session)
             await asyncio.gather(*ways)
-    print(json.dumps(told))
+    print(json.dumps(reported))
 
 
 # A bound that only a hang reaches.

@@ -10,7 +10,7 @@ use wirecert::wire::websocket::{FrameSpec, Incoming, Mask, Reply, Request, Socke
 use super::kept::Kept;
 use super::theirs::{Client, Theirs, open, soon};
 
-/// A client of theirs that waits for the answer to its handshake.
+/// A client of theirs that waits for the response to its handshake.
 async fn asked(theirs: Theirs) -> (Client, Request, Kept) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("there is a free port");
     let port = listener.local_addr().expect("a bound socket has an address").port();

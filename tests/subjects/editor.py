@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small AMP editor (edition cli) that misbehaves as told: editor.py MODE.
+"""A small AMP editor (edition cli) that misbehaves as reported: editor.py MODE.
 
 It answers `ping` and `readFile`, which is enough to be certified in part. Only the standard library is used.
 """

@@ -48,7 +48,7 @@ export class Session {
   }
 
   send(message) {
-    // A string goes as text, a Buffer would go as binary. That the connection is gone is told by `ended`.
+    // A string goes as text, a Buffer would go as binary. That the connection is gone is reported by `ended`.
     this.socket.send(JSON.stringify(message), () => {});
   }
 

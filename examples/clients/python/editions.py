@@ -76,7 +76,7 @@ def outcome(edition: type, response: dict, method: str) -> object:
     if isinstance(result, dict) and result.get("success") is False:
         raise AmpError(str(result.get("message", f"the editor says that {method} failed")))
     if not fits(result, expected):
-        raise AmpError(f"the editor's answer is none to {method}")
+        raise AmpError(f"the editor's response is none to {method}")
     if method == "readFile" and "content" not in result:
         raise AmpError("the editor succeeded in reading the file, and gave no content")
     return result

@@ -62,6 +62,6 @@ async def main(arguments: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--timeout", type=float, default=2.0, help="seconds that an answer may take")
+    parser.add_argument("--timeout", type=float, default=2.0, help="seconds that a response may take")
     parser.add_argument("--wrong", choices=sorted(WRONG), help="be wrong in this way")
     asyncio.run(main(parser.parse_args()))

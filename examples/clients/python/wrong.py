@@ -60,7 +60,7 @@ class OneAtATime(Session):
 
 
 class DropsNotificationsWhileOpen(Session):
-    """While a call is open, only its answer is listened for."""
+    """While a call is open, only its response is listened for."""
 
     def tell(self, body):
         if not self.open:
@@ -107,7 +107,7 @@ class RawToken(AmpClient):
 
 
 class NoTimeout(AmpClient):
-    """An answer is waited for without end."""
+    """A response is waited for without end."""
 
     def __init__(self, edition, **options):
         super().__init__(edition, **{**options, "timeout": None})

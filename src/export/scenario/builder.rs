@@ -286,11 +286,11 @@ impl ScenarioBuilder {
             }
             EventKind::Call(call) if self.spec.role.is_client() => Some(self.call(index, call)),
             EventKind::Returned(returned) => self.returned(index, returned),
-            EventKind::Told(element) if self.spec.role.is_client() => {
+            EventKind::Reported(element) if self.spec.role.is_client() => {
                 let selectors = args([("event", Some(element.event.as_str().into()))]);
                 Some(ScenarioElement::seen(
                     index,
-                    "told",
+                    "reported",
                     selectors,
                     args([("data", Some(element.data.clone()))]),
                     false,

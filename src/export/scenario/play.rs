@@ -37,7 +37,7 @@ impl ScenarioItem {
     /// Whether it crossed the wire.
     pub fn is_traffic(&self) -> bool {
         match &self.element {
-            ScenarioElement::Seen { kind, .. } => !["returned", "told", "state", "exit"].contains(kind),
+            ScenarioElement::Seen { kind, .. } => !["returned", "reported", "state", "exit"].contains(kind),
             ScenarioElement::Step { verb, .. } => {
                 !["call", "launch", "stimulate", "write_file", "remove_file"].contains(verb)
             }

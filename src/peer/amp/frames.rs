@@ -341,7 +341,16 @@ mod tests {
 
     fn frame(opcode: u8, fin: bool, payload: &[u8]) -> Frame {
         let length = payload.len() as u64;
-        Frame { fin, rsv: 0, opcode, masked: true, length, length_bits: None, payload: Payload::from(payload) }
+        Frame {
+            fin,
+            rsv: 0,
+            opcode,
+            masked: true,
+            mask_reused: false,
+            length,
+            length_bits: None,
+            payload: Payload::from(payload),
+        }
     }
 
     fn feed(frames: &[Frame]) -> Vec<AssembledFrame> {

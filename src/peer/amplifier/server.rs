@@ -94,7 +94,7 @@ pub trait Steering: Send + Sync + 'static {
 pub enum RequestDecision {
     /// It waits for a step.
     Wait,
-    /// This; where it is the answer of an endpoint, of which one.
+    /// This; where it is the response of an endpoint, of which one.
     Now(Decision, Option<Endpoint>),
     /// It is answered with the events of a session.
     Stream(Box<EventStreamSubscription>),

@@ -28,11 +28,11 @@ pub enum RequestEffect {
 pub enum ClientSwitch {
     /// Each request goes over a connection of its own.
     FreshConnections,
-    /// It does not notice that a connection ended with the answer before.
+    /// It does not notice that a connection ended with the response before.
     IgnoresClose,
     /// It decodes each piece of a body by itself.
     PiecesApart,
-    /// It reads the body of one answer at a time.
+    /// It reads the body of one response at a time.
     OneBody,
     /// It makes a request again after a status that may pass.
     RetriesAfterStatus,
@@ -137,12 +137,12 @@ pub const REQUESTS: &[FlawRow<RequestEffect>] = &[
         Fails(|seen| seen.header("transfer-encoding").is_none() && seen.header("content-length").is_none())),
     flaw!("offers-in-vain" "http/client-compressed" "It offers codings that it does not know."
         Fails(|seen| seen.header("content-encoding").is_some())),
-    flaw!("interim-as-answer" "http/client-interim" "An interim answer is taken for the answer."
+    flaw!("interim-as-answer" "http/client-interim" "An interim response is taken for the response."
         Fails(|seen| seen.interim && !seen.continued)),
-    flaw!("no-reuse" "http/client-reuse" "A connection that was kept is used, and its answer lost." Fails(|seen| seen.reused)),
+    flaw!("no-reuse" "http/client-reuse" "A connection that was kept is used, and its response lost." Fails(|seen| seen.reused)),
     flaw!("trusts-idle" "http/client-idle-close" "A call fails after the server has closed an idle connection."
         Fails(|seen| seen.replaced)),
-    flaw!("errors-without-words" "errors/client-message" | "envelope/client-error-told"
+    flaw!("errors-without-words" "errors/client-message" | "envelope/client-error-reported"
         "The caller is told that something failed, and not what."
     Line(|line| if line.get("error").is_some() {
         line["error"]["message"] = "the call failed".into();
@@ -151,34 +151,34 @@ pub const REQUESTS: &[FlawRow<RequestEffect>] = &[
 
 /// What a client does otherwise with connections and calls.
 pub const CALLS: &[FlawRow<ClientSwitch>] = &[
-    flaw!("pieces-apart" "http/client-segments" "Each piece of an answer is decoded by itself." ClientSwitch::PiecesApart),
-    flaw!("ignores-close" "http/client-close" "After an answer that ends its connection, the next call goes to it."
+    flaw!("pieces-apart" "http/client-segments" "Each piece of a response is decoded by itself." ClientSwitch::PiecesApart),
+    flaw!("ignores-close" "http/client-close" "After a response that ends its connection, the next call goes to it."
         ClientSwitch::IgnoresClose),
-    flaw!("dies-at-bad-json" "robustness/client-alive" "An answer that is no JSON makes it exit."
+    flaw!("dies-at-bad-json" "robustness/client-alive" "A response that is no JSON makes it exit."
         ClientSwitch::DiesAfter(Kind::Json)),
-    flaw!("dies-at-deep-json" "robustness/client-alive" "An answer that is nested deep makes it exit."
+    flaw!("dies-at-deep-json" "robustness/client-alive" "A response that is nested deep makes it exit."
         ClientSwitch::DiesAfter(Kind::Deep)),
-    flaw!("shares-answers" "robustness/client-concurrent" "Calls of a kind that are made at once share an answer."
+    flaw!("shares-answers" "robustness/client-concurrent" "Calls of a kind that are made at once share a response."
         ClientSwitch::Shares),
     flaw!("deaf-after-error" "robustness/client-after-error" "After an error no call comes to its end."
         ClientSwitch::DeafAfter(Kind::Error)),
-    flaw!("deaf-after-bad-answer" "robustness/client-after-bad-answer" "After an answer that is none no call comes to its end."
+    flaw!("deaf-after-bad-response" "robustness/client-after-bad-response" "After a response that is none no call comes to its end."
         ClientSwitch::DeafAfter(Kind::Envelope)),
     flaw!("deaf-after-bad-http" "robustness/client-after-bad-http" "After what is no HTTP no call comes to its end."
         ClientSwitch::DeafAfter(Kind::Http)),
-    flaw!("deaf-after-cut" "robustness/client-after-cut" "After an answer that was cut no call comes to its end."
+    flaw!("deaf-after-cut" "robustness/client-after-cut" "After a response that was cut no call comes to its end."
         ClientSwitch::DeafAfter(Kind::Cut)),
-    flaw!("bad-json-as-result" "robustness/client-bad-json" "An answer that is no JSON gives the caller a result."
+    flaw!("bad-json-as-result" "robustness/client-bad-json" "A response that is no JSON gives the caller a result."
         ClientSwitch::BadJsonAsResult),
-    flaw!("incomplete-as-result" "robustness/client-incomplete" "An answer that is cut short gives the caller a result."
+    flaw!("incomplete-as-result" "robustness/client-incomplete" "A response that is cut short gives the caller a result."
         ClientSwitch::IncompleteAsResult),
     flaw!("hangs-at-close" "robustness/client-closed" "A call whose connection is closed never comes to its end."
         ClientSwitch::NeverReturns(Kind::Closed)),
     flaw!("hangs-at-refusal" "robustness/client-refused" "A call to a server that does not listen never comes to its end."
         ClientSwitch::NeverReturns(Kind::Refused)),
     flaw!("impatient" "robustness/client-slow" "Answers are waited for no longer than a moment." ClientSwitch::Impatient),
-    flaw!("one-at-a-time" "robustness/client-slow-others" "The next call waits for the answer to the last." ClientSwitch::Serial),
-    flaw!("hangs-at-deep-json" "robustness/client-deep-json" "A call whose answer is nested deep never comes to its end."
+    flaw!("one-at-a-time" "robustness/client-slow-others" "The next call waits for the response to the last." ClientSwitch::Serial),
+    flaw!("hangs-at-deep-json" "robustness/client-deep-json" "A call whose response is nested deep never comes to its end."
         ClientSwitch::NeverReturns(Kind::Deep)),
 ];
 
@@ -198,7 +198,7 @@ pub const REQUEST_FREEDOMS: &[FreedomRow<RequestEffect>] = &[
         reverse_keys(&mut value);
         *text = value.to_string().into_bytes();
     })),
-    freedom!("errors-in-words" ["errors/client-code", "errors/client-status"] "Errors are told by a message only."
+    freedom!("errors-in-words" ["errors/client-code", "errors/client-status"] "Errors are reported by a message only."
     Line(|line| if let Some(error) = line.get_mut("error") {
         *error = json!({"message": error["message"]});
     })),
@@ -210,6 +210,6 @@ pub const CALL_FREEDOMS: &[FreedomRow<ClientSwitch>] = &[
     freedom!("retries-after-503" "A request that failed with a status that may pass, and that may be repeated, is made again, a few times."
         ClientSwitch::RetriesAfterStatus),
     freedom!("retries-after-cut" "A request whose connection broke is made again, a few times; one that must not be repeated only where \
-        no answer had begun." ClientSwitch::RetriesAfterCut),
+        no response had begun." ClientSwitch::RetriesAfterCut),
     freedom!("junk" "It says more than calls need, on stdout and stderr." ClientSwitch::Junk),
 ];

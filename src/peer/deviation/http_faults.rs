@@ -152,7 +152,7 @@ pub const FREEDOMS: &[FreedomRow<ResponseEffect>] = &[
         r.version = "HTTP/1.0".to_owned();
         until_close(r);
     })),
-    freedom!("closes-announced" "The connection is closed after each answer, and the head says so."
+    freedom!("closes-announced" "The connection is closed after each response, and the head says so."
         Changes(|r| r.ending = Ending::Close)),
     freedom!("chunked-tiny" "Bodies are chunked, a few bytes each, also within characters, with trailers."
     Changes(|r| if let Some(length) = length(r) {

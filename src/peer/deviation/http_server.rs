@@ -23,10 +23,10 @@ pub enum ResponseEffect {
     ResponseFor(fn(&mut Response, &Received)),
 }
 
-/// What is done instead of the usual answer to a request. `A` is an answer as the protocol has it.
+/// What is done instead of the usual response to a request. `A` is a response as the protocol has it.
 #[derive(Clone, Debug)]
 pub enum Instead<A> {
-    /// This answer.
+    /// This response.
     Answer(A),
     /// This response.
     Respond(Box<Response>),

@@ -119,12 +119,19 @@ impl<E: Copy + Includes<SocketEffect>> Deviations<E> {
     }
 }
 
+/// The key in the example of RFC 6455 section 1.2.
+const SAMPLE_KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+
 /// Flaws in what an end sends.
 pub const SENDING: &[FlawRow<SocketEffect>] = &[
     flaw!("accept-key-wrong" "connection/accept-key" | "websocket/handshake" "`Sec-WebSocket-Accept` belongs to another key."
         Accepts(|head| set_header(head, "Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="))),
     flaw!("old-version" "connection/client-version" | "websocket/client-handshake" "The handshake asks for version 8."
         Asks(|request| request.headers.push(("Sec-WebSocket-Version".to_owned(), Some("8".to_owned()))))),
+    flaw!("same-key" "connection/client-key-fresh" | "websocket/client-key-fresh" "Every handshake has the same key."
+        Asks(|request| request.headers.push(("Sec-WebSocket-Key".to_owned(), Some(SAMPLE_KEY.to_owned()))))),
+    flaw!("same-mask" "framing/client-mask-fresh" | "websocket/client-mask-fresh" "Messages are masked with the same key, always."
+        Frame(Message, |f| vec![f.masked(Mask::Key(*b"mask"))])),
     flaw!("binary-frames" "framing/text-frames" | "framing/client-text-frames" | "websocket/text" | "websocket/client-text"
         "Messages are sent as binary data."
         Frame(Message, |f| vec![FrameSpec { opcode: opcode::BINARY, ..f }])),
@@ -186,7 +193,7 @@ pub const TAKING: &[FlawRow<SocketSwitch>] = &[
         "A pong that nobody asked for ends the connection." SocketSwitch::ClosesOnPong),
     flaw!("close-not-answered" "framing/close-answered" | "framing/client-close-answered"
         "A close frame is answered by closing the TCP connection." SocketSwitch::CloseNotAnswered),
-    flaw!("close-frame-ignored" "framing/close-answered" | "websocket/close-answer" | "websocket/client-close-answer"
+    flaw!("close-frame-ignored" "framing/close-answered" | "websocket/close-response" | "websocket/client-close-response"
         "A close frame is passed over, and the connection kept." SocketSwitch::CloseIgnored),
     flaw!("close-not-echoed" "framing/close-echoed" | "framing/client-close-echoed"
         "A close frame is answered with the code 1000, whatever it had." SocketSwitch::CloseNotEchoed),

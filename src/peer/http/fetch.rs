@@ -11,7 +11,7 @@ use crate::trace::{HttpResponse, Message, Payload};
 use crate::wire::http::{Broken, Client, Incoming, Limits, Request};
 use crate::wire::tcp::ConnectError;
 
-/// How many bytes of an answer are read.
+/// How many bytes of a response are read.
 const MAX_BODY: usize = 64 << 20;
 /// A connection that was used within this time is not one that stood idle.
 const IDLE: Duration = Duration::from_millis(10);
@@ -27,9 +27,9 @@ pub struct Fetcher {
 /// What a flawed client cannot do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClientLimitations {
-    /// It does not notice that a connection ended with the answer before.
+    /// It does not notice that a connection ended with the response before.
     pub ignores_close: bool,
-    /// It reads the body of one answer at a time.
+    /// It reads the body of one response at a time.
     pub one_body: bool,
     /// It decodes each piece of a body by itself.
     pub pieces_apart: bool,
@@ -40,18 +40,18 @@ pub struct ClientLimitations {
 struct FetchHistory {
     /// The highest number of a TCP connection.
     tcp: u64,
-    /// When the last answer came, and whether it said that its connection ends.
+    /// When the last response came, and whether it said that its connection ends.
     last: Option<(Instant, bool)>,
 }
 
-/// Why there is no whole answer.
+/// Why there is no whole response.
 #[derive(Debug)]
 pub enum RequestError {
     /// No connection could be made.
     Refused(ConnectError),
     /// A weakness: the connection is closed, and that was not noticed.
     Lost,
-    /// The exchange broke; the head is that of an answer that had begun.
+    /// The exchange broke; the head is that of a response that had begun.
     Broken(Broken, Option<HttpResponse>),
 }
 
@@ -78,7 +78,7 @@ impl Fetcher {
         Self { limitations, ..Self::default() }
     }
 
-    /// Bounds for its clients: an answer may take `patience`.
+    /// Bounds for its clients: a response may take `patience`.
     pub fn limits(patience: Duration) -> Limits {
         Limits {
             message: MAX_BODY,
@@ -89,10 +89,10 @@ impl Fetcher {
         }
     }
 
-    /// Sends a request and waits for the whole answer. `of` says what is asked for: a method, an endpoint.
+    /// Sends a request and waits for the whole response. `of` says what is asked for: a method, an endpoint.
     ///
     /// # Errors
-    /// Where there is no whole answer.
+    /// Where there is no whole response.
     pub async fn fetch(
         &self,
         client: &Client,
@@ -135,7 +135,7 @@ impl Fetcher {
     }
 
     /// What is known of a connection: whether it was used before, whether it took the place of one that had stood idle,
-    /// and whether the one before it ended with its answer.
+    /// and whether the one before it ended with its response.
     fn connection(&self, tcp: u64) -> (bool, bool, bool) {
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
         let reused = tcp <= history.tcp;
@@ -166,14 +166,14 @@ impl Fetcher {
     }
 }
 
-/// A whole answer.
+/// A whole response.
 #[derive(Debug)]
 pub struct FetchedResponse {
     /// What was asked for: a method, an endpoint.
     pub of: &'static str,
     pub status: u16,
     pub head: HttpResponse,
-    /// Whether interim answers came before it.
+    /// Whether interim responses came before it.
     pub interim: bool,
     /// Whether one of them was `100 Continue`.
     pub continued: bool,
@@ -188,7 +188,7 @@ pub struct FetchedResponse {
 }
 
 impl FetchedResponse {
-    /// An answer of which nothing but the head is known.
+    /// A response of which nothing but the head is known.
     pub fn new(of: &'static str, head: HttpResponse) -> Self {
         let (status, body, json) = (head.status().unwrap_or_default(), vec![], None);
         let (interim, continued, reused, replaced) = (false, false, false, false);
@@ -205,7 +205,7 @@ impl FetchedResponse {
         self.header(name).is_some() && !self.head.headers.iter().any(|(given, _)| given == name)
     }
 
-    /// A member of the answer.
+    /// A member of the response.
     pub fn member(&self, key: &str) -> Option<&Value> {
         self.json.as_ref()?.get(key)
     }
@@ -226,7 +226,7 @@ pub fn has_others(value: &Value, known: &[&str]) -> bool {
 pub enum Kind {
     /// The server answered with an error of the protocol.
     Error,
-    /// The status is none of 200 to 299, and the answer is no error of the protocol.
+    /// The status is none of 200 to 299, and the response is no error of the protocol.
     Status,
     /// The body is no JSON.
     Json,
@@ -242,7 +242,7 @@ pub enum Kind {
     Http,
     /// The connection ended before anything came.
     Closed,
-    /// The answer was cut short.
+    /// The response was cut short.
     Cut,
     /// Nobody listens.
     Refused,
@@ -314,9 +314,9 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(
 /// When a client makes a request again.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Retries {
-    /// After an answer with a status that may pass.
+    /// After a response with a status that may pass.
     pub after_status: bool,
-    /// After the connection ended before the answer was whole.
+    /// After the connection ended before the response was whole.
     pub after_cut: bool,
 }
 
@@ -325,7 +325,7 @@ pub struct Retries {
 pub enum Repeatable {
     /// No more than making it once does: its method is idempotent, or it only asks for something.
     Always,
-    /// Nobody knows, unless no answer has begun.
+    /// Nobody knows, unless no response has begun.
     Unanswered,
 }
 
@@ -344,7 +344,7 @@ impl Retries {
     }
 }
 
-/// Whether what an answer with this status says may be over soon.
+/// Whether what a response with this status says may be over soon.
 fn may_pass(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500..=599)
 }

@@ -20,7 +20,7 @@ use crate::wire::tcp::{Address, ConnectError};
 
 use super::sent_request::{Hop, RedirectFollower, Resend, SentRequest, Watch};
 
-/// How long the head, or the body, of an answer may take to come: longer than any expectation waits for it.
+/// How long the head, or the body, of a response may take to come: longer than any expectation waits for it.
 const MAX_WAIT: Duration = Duration::from_secs(120);
 /// Why an exchange is ended that nobody waits for any more.
 const PLAY_OVER: &str = "the play is over";
@@ -31,7 +31,7 @@ pub struct Proves {
     pub reached: &'static str,
     /// A request is not answered.
     pub answered: &'static str,
-    /// A connection ends after an answer that did not say so.
+    /// A connection ends after a response that did not say so.
     pub announced: &'static str,
 }
 
@@ -53,9 +53,9 @@ pub struct OutgoingRequest {
     pub label: Option<String>,
     /// The label of an earlier request, over whose TCP connection it goes.
     pub over: Option<String>,
-    /// Whether the answer is read.
+    /// Whether the response is read.
     pub read: bool,
-    /// Whether a barrier waits for the answer, where a sound server gives one.
+    /// Whether a barrier waits for the response, where a sound server gives one.
     pub awaited: bool,
     /// The request.
     pub request: Request,
@@ -78,7 +78,7 @@ pub fn address(setting: &Setting) -> Result<HttpUrl, PeerError> {
 }
 
 impl OutgoingRequest {
-    /// A request that is known by this label, over a connection of its own, and whose answer is read.
+    /// A request that is known by this label, over a connection of its own, and whose response is read.
     pub fn new(label: Option<impl Into<String>>, request: Request) -> Self {
         Self { label: label.map(Into::into), over: None, read: true, awaited: true, request, watch: None, again: None }
     }
@@ -132,7 +132,7 @@ impl RequestSender {
 
     /// Ends the TCP connection of a request: the step `drop`.
     pub async fn drop(&mut self, act: &VerbCall<'_>, step: DropRequest) -> Result<Performed, PeerError> {
-        // To leave is no fault, but it is why there is no answer.
+        // To leave is no fault, but it is why there is no response.
         let why = deliberate(act, step.deliberate.as_ref()).unwrap_or_else(|| act.step.to_owned());
         self.leave(act.verb, &step.of, step.how == StreamEnd::Reset, &why).await?;
         Ok(Performed::default())
@@ -183,7 +183,7 @@ impl RequestSender {
             && !self.announced(&earlier).await
         {
             return Err(PeerError::Subject {
-                message: format!("the connection of `{earlier}` was ended after its answer, which did not say so"),
+                message: format!("the connection of `{earlier}` was ended after its response, which did not say so"),
                 proves: Some(self.proves.announced.to_owned()),
                 expected: Some(json!("Connection: close")),
                 actual: None,
@@ -200,7 +200,7 @@ impl RequestSender {
         Ok(Performed { bindings: label.into_iter().zip(name.map(Value::from)).collect() })
     }
 
-    /// Whether the answer in an exchange that is over said that its connection ends. What is not known counts as said.
+    /// Whether the response in an exchange that is over said that its connection ends. What is not known counts as said.
     async fn announced(&self, exchange: &str) -> bool {
         match self.sent.get(redirects::asked(exchange)) {
             Some(sent) => sent.announced().await,
@@ -218,8 +218,8 @@ impl RequestSender {
         seen.map(drop).map_err(|_| self.unanswered(sent.hop().control.conn(), self.patience))
     }
 
-    /// Waits until the latest exchange of a label is over, or where none is named, every one whose answer is due. Where
-    /// none is, `request` is sent, and any answer to it will do.
+    /// Waits until the latest exchange of a label is over, or where none is named, every one whose response is due. Where
+    /// none is, `request` is sent, and any response to it will do.
     pub async fn barrier(
         &mut self,
         label: Option<&str>,
@@ -245,7 +245,7 @@ impl RequestSender {
         Ok(())
     }
 
-    /// Sends a request on a connection of its own, and waits for the answer, whatever it is.
+    /// Sends a request on a connection of its own, and waits for the response, whatever it is.
     pub async fn ask(&mut self, within: Duration, address: &Address, request: &Request) -> Result<(), PeerError> {
         let name = self.name(BARRIER);
         let sent = self.client(address).send(Some(&name), request).await;
@@ -253,9 +253,9 @@ impl RequestSender {
         match timeout_at(Instant::now() + within, exchange.whole()).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(broken)) => Err(PeerError::Subject {
-                message: format!("the request `{name}` got no answer: {broken}"),
+                message: format!("the request `{name}` got no response: {broken}"),
                 proves: Some(self.proves.answered.to_owned()),
-                expected: Some(json!("an answer")),
+                expected: Some(json!("a response")),
                 actual: None,
             }),
             Err(_) => Err(self.unanswered(&name, within)),
@@ -276,7 +276,7 @@ impl RequestSender {
         PeerError::Subject {
             message: format!("the request `{exchange}` was not answered within {within:?}"),
             proves: Some(self.proves.answered.to_owned()),
-            expected: Some(json!("an answer")),
+            expected: Some(json!("a response")),
             actual: None,
         }
     }
@@ -312,7 +312,7 @@ fn limits(patience: Duration) -> Limits {
 /// The number of bytes of an invalid response that are shown.
 const SHOWN: usize = 500;
 
-/// Makes one request to the server of `setting`, and waits for the whole answer. `what` is the request in words, `request`
+/// Makes one request to the server of `setting`, and waits for the whole response. `what` is the request in words, `request`
 /// makes it for the server's URL. It is made again where a redirect leads, as often as clients do that, on one host.
 ///
 /// # Errors
@@ -336,8 +336,8 @@ pub async fn one(
         let sent = client.send(None, &request).await;
         let exchange = sent.map_err(|error| RequestSender::new(setting, proves).unreachable(&error))?;
         let whole = match timeout_at(deadline, exchange.whole()).await {
-            Err(_) => return Err(failed(format!("no answer to `{what}` within {patience:?}"))),
-            Ok(Err(broken)) => return Err(failed(format!("no answer to `{what}`: {broken}"))),
+            Err(_) => return Err(failed(format!("no response to `{what}` within {patience:?}"))),
+            Ok(Err(broken)) => return Err(failed(format!("no response to `{what}`: {broken}"))),
             Ok(Ok(whole)) => whole,
         };
         let next = redirects::leads_to(&whole.head).and_then(|location| url.join(location).ok());
@@ -354,7 +354,7 @@ pub async fn one(
     }
 }
 
-/// That a server gave no answer of the protocol.
+/// That a server gave no response of the protocol.
 pub fn failed(message: String) -> PeerError {
     PeerError::Subject { message, proves: None, expected: None, actual: None }
 }

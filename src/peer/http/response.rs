@@ -273,7 +273,7 @@ impl Respond {
     /// What is wrong with it, as a fragment.
     pub fn check(&self) -> Result<(), String> {
         match (&self.raw, &self.body) {
-            (Some(_), Some(_)) => Err("`raw` is the whole answer, and its body".to_owned()),
+            (Some(_), Some(_)) => Err("`raw` is the whole response, and its body".to_owned()),
             (_, body) => body.as_ref().map_or(Ok(()), |body| body.bytes().map(drop)),
         }
     }

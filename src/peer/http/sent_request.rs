@@ -20,7 +20,7 @@ pub struct SentRequest {
     hops: watch::Receiver<Hop>,
     /// Whether a sound server answers it.
     pub due: bool,
-    /// Whether the last answer said that the connection ends with it; known once all that came was seen.
+    /// Whether the last response said that the connection ends with it; known once all that came was seen.
     connection_ends: watch::Receiver<Option<bool>>,
     /// Follows redirects, if that is done.
     follower: Option<AbortHandle>,
@@ -49,7 +49,7 @@ pub struct RedirectFollower {
     pub watch: Option<Watch>,
     /// The trace.
     pub recorder: Recorder,
-    /// How the connection ends after an answer.
+    /// How the connection ends after a response.
     pub ending: Ending,
 }
 
@@ -91,7 +91,7 @@ impl SentRequest {
         (hop.last || self.hops.has_changed().is_err()) && hop.control.is_over()
     }
 
-    /// Whether its answer said that its connection ends. Returns once all that came was seen; what is not known counts as
+    /// Whether its response said that its connection ends. Returns once all that came was seen; what is not known counts as
     /// said.
     pub async fn announced(&self) -> bool {
         let mut connection_ends = self.connection_ends.clone();
@@ -107,7 +107,7 @@ impl SentRequest {
 }
 
 impl RedirectFollower {
-    /// Reads what comes, which is in the trace by itself, and goes on where it says so. Gives whether the last answer
+    /// Reads what comes, which is in the trace by itself, and goes on where it says so. Gives whether the last response
     /// said that its connection ends.
     async fn follow(mut self, mut incoming: Receiver, hop_sender: watch::Sender<Hop>) -> bool {
         let mut head = None;
@@ -130,7 +130,7 @@ impl RedirectFollower {
         head.is_some_and(|head| announces_close(&head))
     }
 
-    /// The head of the answer, and whether it came whole and leads on to where we go.
+    /// The head of the response, and whether it came whole and leads on to where we go.
     async fn read_response(&mut self, incoming: &mut Receiver) -> (Option<HttpResponse>, bool) {
         let mut head = None;
         while let Some(came) = incoming.recv().await {
@@ -188,12 +188,12 @@ async fn follow_redirect(
     Ok(incoming)
 }
 
-/// Whether an answer leads on.
+/// Whether a response leads on.
 fn is_redirect(head: &HttpResponse) -> bool {
     redirects::leads_to(head).is_some()
 }
 
-/// Whether a connection ends with this answer, by its version and headers (RFC 9112 section 9.3).
+/// Whether a connection ends with this response, by its version and headers (RFC 9112 section 9.3).
 fn announces_close(head: &HttpResponse) -> bool {
     let says = |word: &str| {
         head.header("connection").flat_map(|v| v.split(',')).any(|token| token.trim().eq_ignore_ascii_case(word))
@@ -201,7 +201,7 @@ fn announces_close(head: &HttpResponse) -> bool {
     says("close") || head.start.starts_with("HTTP/1.0") && !says("keep-alive")
 }
 
-/// How long a request that expects `100-continue` holds its body back where it is not told to go on: an answer should come
+/// How long a request that expects `100-continue` holds its body back where it is not told to go on: a response should come
 /// before that (RFC 9110 section 10.1.1).
 const CONTINUE: Duration = Duration::from_secs(5);
 

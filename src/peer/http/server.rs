@@ -189,9 +189,9 @@ impl<H: StepHandler> StepServer<H> {
         self.handler.waiting().take(to, patience).await.ok_or_else(|| {
             let which = to.map_or("no request".to_owned(), |name| format!("no request `{name}`"));
             PeerError::Subject {
-                message: format!("{which} waits for an answer, after {patience:?}"),
+                message: format!("{which} waits for a response, after {patience:?}"),
                 proves: Some(H::PROVES.to_owned()),
-                expected: Some(json!("a request that waits for its answer")),
+                expected: Some(json!("a request that waits for its response")),
                 actual: None,
             }
         })

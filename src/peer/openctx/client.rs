@@ -51,10 +51,10 @@ pub async fn detect(_: Lock, _: Duration, _: Recorder) -> Detected {
     Detected { edition: PROTOCOL.default_edition(), how: "there is no other".to_owned() }
 }
 
-/// Makes one request to the provider of `setting`, with its settings, and waits for the answer.
+/// Makes one request to the provider of `setting`, with its settings, and waits for the response.
 ///
 /// # Errors
-/// [`PeerError::Subject`] where the provider is not there, does not answer within the patience, or gives an answer that is
+/// [`PeerError::Subject`] where the provider is not there, does not answer within the patience, or gives a response that is
 /// none of the protocol; [`PeerError::Scenario`] where the setting names no provider.
 pub async fn call(setting: Setting, method: String, params: Value) -> Result<Answer, PeerError> {
     let settings = setting.settings.clone().unwrap_or_else(|| json!({}));
@@ -63,7 +63,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
     answer(&method, &whole)
 }
 
-/// What an answer gives a client: its body counts only where the status says that all went well.
+/// What a response gives a client: its body counts only where the status says that all went well.
 fn answer(method: &str, whole: &Whole) -> Result<Answer, PeerError> {
     let status = whole.head.status().unwrap_or_default();
     let json = whole.message.as_ref().and_then(|message| Some(message.value()?.into_owned()));
@@ -71,13 +71,13 @@ fn answer(method: &str, whole: &Whole) -> Result<Answer, PeerError> {
         return Err(failed(format!("`{method}` was answered with the status {status}: {}", shown(&whole.body))));
     }
     let Some(Value::Object(mut members)) = json else {
-        return Err(failed(format!("the answer to `{method}` is no JSON object: {}", shown(&whole.body))));
+        return Err(failed(format!("the response to `{method}` is no JSON object: {}", shown(&whole.body))));
     };
     let mut outcome = |key: &str| members.remove(key).filter(|value| !value.is_null());
     match (outcome("error"), outcome("result")) {
         (Some(error), _) => Ok(Answer::Error(error)),
         (None, Some(result)) => Ok(Answer::Result(result)),
-        // An answer that is neither is shown whole.
+        // A response that is neither is shown whole.
         (None, None) => Ok(Answer::Error(Value::Object(members))),
     }
 }

@@ -131,12 +131,12 @@ pub enum ProviderOutcome {
     Result(Value),
     /// An error; with this status where it is to come with another one than 200.
     Error(Value, Option<u16>),
-    /// No answer of the protocol's, but this status.
+    /// No response of the protocol's, but this status.
     Status(u16),
 }
 
 impl Data {
-    /// The answer to a request, and how long the data says that it takes: at least, and at most.
+    /// The response to a request, and how long the data says that it takes: at least, and at most.
     pub fn answer(&self, request: &Request, characters: CharacterUnit) -> (ProviderOutcome, (Duration, Duration)) {
         let takes = self.latency.iter().find(|(method, _)| *method == request.method);
         let (least, most) = takes.map_or((Duration::ZERO, Duration::ZERO), |(_, times)| *times);

@@ -98,7 +98,7 @@ impl RequestFault {
         }
     }
 
-    /// The status with which it is told. Clients read errors that come with 200; what is no request at all is none
+    /// The status with which it is sent. Clients read errors that come with 200; what is no request at all is none
     /// of theirs.
     pub fn status(self) -> u16 {
         match self {

@@ -51,7 +51,7 @@ pub trait Steering: Send + Sync + 'static {
 pub struct Decided {
     /// What becomes of it.
     pub decision: Decision,
-    /// The method whose answer it is, for who watches the provider.
+    /// The method whose response it is, for who watches the provider.
     pub answered: Option<Method>,
 }
 

@@ -198,13 +198,13 @@ mod tests {
         let text = "wirecert: 1\nsteps:\n  - do: {open: {path: a}}\n  - {when: {request: readFile}, repeat: 3, \
                     do: [{open: {}}, {open: {}}]}\n  - repeat: forever\n    steps:\n      - {when: {after: 1.5s}, do: {open: {}}}\n";
         let script = read(&Source::new("s.yaml", text), &known).unwrap();
-        let told: Vec<_> = script.steps.iter().map(|s| (s.when.clone(), s.times)).collect();
+        let reported: Vec<_> = script.steps.iter().map(|s| (s.when.clone(), s.times)).collect();
         let expected = [
             (StepTrigger::Start, RepeatCount::Count(1)),
             (StepTrigger::Request(Text("readFile".to_owned())), RepeatCount::Count(3)),
             (StepTrigger::Start, RepeatCount::Forever),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         let ScriptAction::Do(commands) = &script.steps[0].what else { panic!("{script:?}") };
         assert_eq!(commands[0].place.to_string(), "s.yaml:3:9");
     }
@@ -215,7 +215,7 @@ mod tests {
             "steps:\n  - {when: conected, do: {open: {}}}\n  - {when: {after: 5}, do: {open: {}}}\n  \
              - {do: {fly: {}}}\n  - {repeat: 0, do: []}\n  - {when: start}\n  - {color: red, do: {open: {}}}\n",
         );
-        for told in [
+        for reported in [
             "s.yaml:1:1",
             "does not say its version",
             "s.yaml:2:12",
@@ -230,7 +230,7 @@ mod tests {
             "s.yaml:7:6",
             "there is no key `color`",
         ] {
-            assert!(drawn.contains(told), "{told} in\n{drawn}");
+            assert!(drawn.contains(reported), "{reported} in\n{drawn}");
         }
     }
 

@@ -291,7 +291,7 @@ pub const SERVER: Attribution = Attribution {
         Base { of: "connection/method", needs: REFUSED, failing: true },
         Base { of: "connection/http-version", needs: REFUSED, failing: true },
         Base { of: "connection/version-refused", needs: REFUSED, failing: true },
-        Base { of: "connection/version-told", needs: REFUSED, failing: true },
+        Base { of: "connection/version-reported", needs: REFUSED, failing: true },
     ],
 };
 

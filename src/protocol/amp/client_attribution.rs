@@ -176,12 +176,12 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     // Each method fails by an error as well.
     ("read-file/client-failure", &["envelope/client-gives-up", "robustness/client-after-wrong-types"]),
     ("envelope/client-error", &["envelope/client-gives-up", "robustness/client-after-wrong-types"]),
-    ("envelope/client-answer-without-result", &["read-file/client-failure"]),
+    ("envelope/client-response-without-result", &["read-file/client-failure"]),
     ("edit-file/client-failure", &["envelope/client-error"]),
     ("diagnostics/client-failure", &["envelope/client-error"]),
     ("open-uri/client-failure", &["envelope/client-error"]),
     ("ping/client-failure", &["envelope/client-error"]),
     ("authenticate/client-failure", &["envelope/client-error"]),
     ("envelope/client-error-data", &["envelope/client-error"]),
-    ("envelope/client-other-method", &["envelope/client-answer-without-result"]),
+    ("envelope/client-other-method", &["envelope/client-response-without-result"]),
 ];

@@ -57,7 +57,16 @@ pub fn head(start: &str, headers: &[(&str, &str)], more: &[(&str, &str)]) -> Hea
 
 pub fn frame(opcode: u8, payload: &[u8]) -> Frame {
     let length = payload.len() as u64;
-    Frame { fin: true, rsv: 0, opcode, masked: false, length, length_bits: None, payload: Payload::from(payload) }
+    Frame {
+        fin: true,
+        rsv: 0,
+        opcode,
+        masked: false,
+        mask_reused: false,
+        length,
+        length_bits: None,
+        payload: Payload::from(payload),
+    }
 }
 
 pub fn close_payload(code: u16, reason: &str) -> Vec<u8> {

@@ -36,18 +36,18 @@ pub enum ClientVerb {
 pub struct Connect {
     #[serde(rename = "as")]
     pub name: Option<Binds<Connection>>,
-    /// The token: the one from the lockfile (`right`, where not said), none, an empty one, all of the right one but its
+    /// The token: the one from the lockfile (`right`, the default), none, an empty one, all of the right one but its
     /// last character, or another one.
     pub token: Token,
-    /// How the token is percent-encoded: as a URL component (where not said), every character, or not at all.
+    /// How the token is percent-encoded: as a URL component (the default), every character, or not at all.
     pub encode: Encoding,
     /// The request target, instead of one made from the token.
     pub target: Option<String>,
-    /// Where to connect to; where not said, what the edition's clients use: `localhost` in `cli`, 127.0.0.1 in `guide`.
+    /// Where to connect to. Default: what the edition's clients use: `localhost` in `cli`, 127.0.0.1 in `guide`.
     pub host: Option<Host>,
-    /// The HTTP method; GET where not said.
+    /// The HTTP method. Default: GET.
     pub method: Option<String>,
-    /// The HTTP version; HTTP/1.1 where not said.
+    /// The HTTP version. Default: HTTP/1.1.
     pub version: Option<String>,
     /// Header lines to add or to replace, name and value; null leaves one out.
     pub headers: Map<String, Value>,
@@ -55,13 +55,13 @@ pub struct Connect {
     pub raw: Option<String>,
     /// Subprotocols to offer.
     pub subprotocols: Vec<String>,
-    /// `open` (where not said): anything but a valid acceptance fails the step. `any`: expect `handshake`.
+    /// `open` (the default): anything but a valid acceptance fails the step. `any`: expect `handshake`.
     pub handshake: Handshake,
-    /// Whether pings from the server are answered; they are where not said.
+    /// Whether pings from the server are answered. Default: they are.
     pub pings: AutomaticResponse,
-    /// Whether a close frame from the server is answered; it is where not said.
+    /// Whether a close frame from the server is answered. Default: it is.
     pub close: AutomaticResponse,
-    /// Whether to read what the server sends; it is read where not said.
+    /// Whether to read what the server sends. Default: it is read.
     pub read: Option<bool>,
     pub deliberate: Option<Deliberate>,
 }
@@ -122,9 +122,9 @@ pub struct Request {
     pub label: Option<Binds<Label>>,
     /// The method.
     pub method: String,
-    /// Its parameters; an empty object where not said.
+    /// Its parameters. Default: an empty object.
     pub params: Option<Value>,
-    /// The request's id; the connection's next number, as a string, where not said.
+    /// The request's id. Default: the connection's next number, as a string.
     #[serde(default, deserialize_with = "given")]
     pub id: Option<Value>,
     pub deliberate: Option<Deliberate>,
@@ -187,13 +187,13 @@ pub enum Bytes {
 pub struct Frame {
     /// The opcode, by name or number.
     pub opcode: Opcode,
-    /// The FIN bit; set where not said.
+    /// The FIN bit. Default: set.
     pub fin: Option<bool>,
-    /// The reserved bits, RSV1 being 4; 0 where not said.
+    /// The reserved bits, RSV1 being 4. Default: 0.
     #[serde(default)]
     #[schemars(range(max = 7))]
     pub rsv: u8,
-    /// Whether to mask; as the sender has to where not said.
+    /// Whether to mask. Default: as the sender has to.
     pub masked: Option<bool>,
     /// The payload as text.
     pub text: Option<String>,
@@ -229,10 +229,10 @@ pub enum Opcode {
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FrameLength {
-    /// How many bits carry the length: 7, 16 or 64; the fewest that do where not said.
+    /// How many bits carry the length: 7, 16 or 64. Default: the fewest that do.
     #[schemars(range(min = 7, max = 64))]
     pub bits: Option<u8>,
-    /// The length to announce; the true one where not said.
+    /// The length to announce. Default: the true one.
     pub says: Option<u64>,
 }
 
@@ -240,7 +240,7 @@ pub struct FrameLength {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Ping {
     pub on: Option<Bound<Connection>>,
-    /// Its payload; empty where not said.
+    /// Its payload. Default: empty.
     #[serde(default)]
     pub payload: String,
 }
@@ -249,9 +249,9 @@ pub struct Ping {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Close {
     pub on: Option<Bound<Connection>>,
-    /// Its code; 1000 where not said.
+    /// Its code. Default: 1000.
     pub code: Option<u16>,
-    /// Its reason; empty where not said.
+    /// Its reason. Default: empty.
     #[serde(default)]
     pub reason: String,
     pub deliberate: Option<Deliberate>,

@@ -58,8 +58,8 @@ pub const CLIENT: Attribution = Attribution {
         ("http/client-until-close", &["catalogs/client-health"]),
         // Calls that are made once more, to see whether the client goes on.
         ("robustness/", &["catalogs/client-health"]),
-        ("robustness/client-after-bad-answer", &["robustness/client-after-error"]),
-        ("robustness/client-after-bad-http", &["robustness/client-after-bad-answer"]),
+        ("robustness/client-after-bad-response", &["robustness/client-after-error"]),
+        ("robustness/client-after-bad-http", &["robustness/client-after-bad-response"]),
         ("robustness/client-after-cut", &["catalogs/client-info", "robustness/client-stream-others"]),
         ("robustness/client-bad-stream", &["robustness/client-stream-others", "stream/client-lf"]),
         ("robustness/client-endless-line", &["robustness/client-stream-others"]),
@@ -114,6 +114,7 @@ pub const CLIENT: Attribution = Attribution {
             "stream/client-bom",
             &["stream/client-no-space", "stream/client-unknown-field", "stream/client-split-character"],
         ),
+        ("stream/client-line-ends-only", &EVENTS),
         ("stream/client-line-ends-split", &EVENTS),
         (
             "stream/client-line-ends-split",
@@ -135,6 +136,7 @@ pub const CLIENT: Attribution = Attribution {
         ("events/client-late", &["stream/client-lf", "events/client-at-once"]),
         ("events/client-order", &["stream/client-lf", "events/client-at-once", "events/client-late"]),
         ("events/client-delta-unchanged", &EVENTS),
+        ("events/client-delta-unchanged", &["stream/client-line-ends-only"]),
         ("events/client-extra-members", &EVENTS),
         ("events/client-own-session", &EVENTS),
         ("events/client-bad-event", &EVENTS),

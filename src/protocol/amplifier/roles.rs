@@ -371,9 +371,9 @@ pub struct Failing(pub Text);
 /// How approvals are decided.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Approval {
-    /// Options that allow; by their words where not said.
+    /// Options that allow. Default: by their words.
     pub allow: Option<Vec<String>>,
-    /// Options that deny; by their words where not said.
+    /// Options that deny. Default: by their words.
     pub deny: Option<Vec<String>>,
     /// The file that the action leaves behind which the prompts `approval` and `approval_timeout` ask for, if it runs: below
     /// the folder that the session is given as its `workspace_root`.
@@ -383,7 +383,7 @@ pub struct Approval {
 /// Names that a server knows.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Profiles {
-    /// A profile that sessions are created with; where not said, `dev` if the server lists it, else one that it lists.
+    /// A profile that sessions are created with. Default: `dev` if the server lists it, else one that it lists.
     pub good: Option<Text>,
     /// A collection that has profiles or agents.
     pub collection: Option<Text>,
@@ -394,9 +394,9 @@ pub struct Profiles {
 /// Environment variables that have API keys.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Credentials {
-    /// The one with a valid key; sessions have no key where not said.
+    /// The one with a valid key. Default: sessions have no key.
     pub good: Option<SecretVariable>,
-    /// The one with a key that is not valid; made up where not said.
+    /// The one with a key that is not valid. Default: made up.
     pub bad: Option<SecretVariable>,
     /// The one with a key that may not do enough.
     pub unauthorized: Option<SecretVariable>,

@@ -128,7 +128,16 @@ impl Play {
         let payload = Payload::from(payload);
         self.add(
             Some(dir),
-            EventKind::Frame(Frame { fin: true, rsv: 0, opcode, masked, length, length_bits: None, payload }),
+            EventKind::Frame(Frame {
+                fin: true,
+                rsv: 0,
+                opcode,
+                masked,
+                mask_reused: false,
+                length,
+                length_bits: None,
+                payload,
+            }),
         )
     }
 

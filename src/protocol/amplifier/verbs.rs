@@ -49,7 +49,7 @@ pub enum ServerVerb {
 pub struct Request {
     #[serde(rename = "as")]
     pub label: Option<Binds<Label>>,
-    /// An earlier request, over whose TCP connection it goes; over one of its own where not said.
+    /// An earlier request, over whose TCP connection it goes. Default: over one of its own.
     pub over: Option<Bound<Label>>,
     /// Which one.
     #[schemars(extend("enum" = ENDPOINTS))]
@@ -61,12 +61,12 @@ pub struct Request {
     /// Encodes every character of what goes into the path, also where it need not be.
     pub encode: Option<PathEncoding>,
     /// The members of the body. For a new session, `profile` and `credentials` are those that the subject was described with
-    /// where not said, and `context` has the play's folder as its `workspace_root`; null leaves one out.
+    /// by default, and `context` has the play's folder as its `workspace_root`; null leaves one out.
     #[serde(default, deserialize_with = "given")]
     pub body: Option<Value>,
     #[serde(flatten)]
     pub generated: Generated,
-    /// Which API key a new session has; `good` where not said.
+    /// Which API key a new session has. Default: `good`.
     #[serde(default)]
     pub key: Key,
     #[serde(default)]
@@ -147,7 +147,7 @@ pub struct Subscribe {
     #[serde(default)]
     pub session_id: String,
     pub created_by: Option<CreatedBy>,
-    /// Event stream (where not said) or WebSocket.
+    /// Event stream (the default) or WebSocket.
     #[serde(default)]
     pub transport: Transport,
     #[serde(default)]
@@ -196,15 +196,15 @@ pub enum ControlContent {
 /// How a frame is made, where it is no ordinary one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct FrameHeader {
-    /// The FIN bit; set where not said.
+    /// The FIN bit. Default: set.
     pub fin: Option<bool>,
-    /// The opcode; 1 (text) where not said.
+    /// The opcode. Default: 1 (text).
     #[schemars(range(max = 15))]
     pub opcode: Option<u8>,
-    /// The reserved bits, RSV1 being 4; none where not said.
+    /// The reserved bits, RSV1 being 4. Default: none.
     #[schemars(range(max = 7))]
     pub rsv: Option<u8>,
-    /// Whether it is masked; as the sender has to where not said.
+    /// Whether it is masked. Default: as the sender has to.
     pub masked: Option<bool>,
     /// The close code, for the opcode 8.
     pub code: Option<u16>,
@@ -214,7 +214,7 @@ pub struct FrameHeader {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Unsubscribe {
     pub of: Bound<Subscription>,
-    /// `close` (where not said) as a well-behaved client does; `eof` with FIN; `reset` with RST.
+    /// `close` (the default) as a well-behaved client does; `eof` with FIN; `reset` with RST.
     #[serde(default)]
     pub how: UnsubscribeHow,
     pub deliberate: Option<Deliberate>,
@@ -238,7 +238,8 @@ pub struct AwaitSession {
     /// The session.
     pub session_id: String,
     /// `working`: it works on the prompt; `telling`: content, thinking, tools or a status were reported; `over`: the
-    /// prompt is complete, or the session does not work on it any more.
+    /// prompt is complete, or the session does not work on it any more; `timed_out`: the time is up that the newest approval
+    /// announced.
     pub until: SessionStage,
 }
 
@@ -249,6 +250,7 @@ pub enum SessionStage {
     Working,
     Telling,
     Over,
+    TimedOut,
 }
 
 /// Starts the server at the URL that the client is given, with an agent that goes by a script. After `stop` it starts at the
@@ -256,9 +258,9 @@ pub enum SessionStage {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Serve {
-    /// What its agent does, by prompt, and what it has; the example of the mock server where not said.
+    /// What its agent does, by prompt, and what it has. Default: the example of the mock server.
     pub script: Option<Value>,
-    /// `all` (where not said): it answers every request. `none`: only the steps `answer` and `respond` do, but it accepts
+    /// `all` (the default): it answers every request. `none`: only the steps `answer` and `respond` do, but it accepts
     /// subscriptions.
     pub answers: ResponsePolicy,
     /// Endpoints, by name, that only the steps `answer` and `respond` answer, `subscribe` among them.
@@ -267,13 +269,15 @@ pub struct Serve {
     pub quiet: bool,
     /// Refuses subscriptions with a status: with an error in its body, from 400 on.
     pub refuses: Option<SubscriptionRefusal>,
+    /// Header lines of the response that accepts a WebSocket, to add or to replace, name and value; null leaves one out.
+    pub upgrade_headers: Map<String, Value>,
     pub deliberate: Option<Deliberate>,
 }
 
 /// Which subscriptions are refused.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub struct SubscriptionRefusal {
-    /// How many are accepted before; none where not said.
+    /// How many are accepted before. Default: none.
     #[serde(default)]
     #[schemars(range(max = 1000))]
     pub after: usize,
@@ -282,7 +286,7 @@ pub struct SubscriptionRefusal {
     pub status: u16,
 }
 
-/// The exchange, as `$capture` took it from a `subscribe`; the newest subscription where not said.
+/// The exchange, as `$capture` took it from a `subscribe`. Default: the newest subscription.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct OpenStream(pub String);
 
@@ -295,7 +299,7 @@ pub struct Event {
     /// What belongs to it; `session_id` is added where it is not there.
     #[serde(default, deserialize_with = "given")]
     pub data: Option<Value>,
-    /// The event type of the stream; none where not said.
+    /// The event type of the stream. Default: none.
     #[serde(rename = "type")]
     pub kind: Option<String>,
     /// The `id` of the stream's event.
@@ -303,13 +307,13 @@ pub struct Event {
     /// The `retry` of the stream, in milliseconds.
     #[schemars(range(max = 600_000))]
     pub retry: Option<u64>,
-    /// How lines end; `lf` where not said.
+    /// How lines end. Default: `lf`.
     #[serde(default)]
     pub line_end: LineEndChoice,
-    /// Over how many lines `data` goes; one where not said.
+    /// Over how many lines `data` goes. Default: one.
     #[schemars(range(min = 1, max = 1024))]
     pub lines: Option<usize>,
-    /// Whether a space follows the colon; it does where not said.
+    /// Whether a space follows the colon. Default: it does.
     pub space: Option<bool>,
     /// Sends it so many times.
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -318,7 +322,7 @@ pub struct Event {
     #[schemars(range(min = 1, max = 1024))]
     pub fragments: Option<usize>,
     pub split: Option<Split>,
-    /// The time between two pieces of `split`; none where not said.
+    /// The time between two pieces of `split`. Default: none.
     #[serde(default)]
     pub pace: Time,
     pub deliberate: Option<Deliberate>,
@@ -343,7 +347,7 @@ pub struct Stream {
     #[serde(flatten)]
     pub frame: FrameHeader,
     pub split: Option<Split>,
-    /// The time between two pieces of `split`; none where not said.
+    /// The time between two pieces of `split`. Default: none.
     #[serde(default)]
     pub pace: Time,
     pub deliberate: Option<Deliberate>,
@@ -365,7 +369,7 @@ pub enum StreamContent {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Cut {
     pub of: Option<OpenStream>,
-    /// `end` (where not said): as HTTP or the WebSocket has it. `eof` with FIN; `reset` with RST.
+    /// `end` (the default): as HTTP or the WebSocket has it. `eof` with FIN; `reset` with RST.
     #[serde(default)]
     pub how: CutHow,
     pub deliberate: Option<Deliberate>,

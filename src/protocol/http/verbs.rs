@@ -15,27 +15,27 @@ use crate::protocol::words::{Deliberate, Split, StopMode, StreamEnd};
 pub struct Http {
     #[serde(rename = "as")]
     pub label: Option<Binds<Request>>,
-    /// An earlier request, over whose TCP connection it goes; over one of its own where not said.
+    /// An earlier request, over whose TCP connection it goes. Default: over one of its own.
     pub over: Option<Bound<Request>>,
-    /// The HTTP method; the usual one of the protocol where not said.
+    /// The HTTP method. Default: the usual one of the protocol.
     pub method: Option<String>,
-    /// The request target, below the server's URL where that serves several; that of the URL where not said.
+    /// The request target, below the server's URL where that serves several. Default: that of the URL.
     pub target: Option<String>,
-    /// The HTTP version; HTTP/1.1 where not said.
+    /// The HTTP version. Default: HTTP/1.1.
     pub version: Option<String>,
     pub headers: Headers,
     #[serde(flatten)]
     pub body: Option<Body>,
     /// The whole request as it is to be sent, instead of all the above.
     pub raw: Option<String>,
-    /// The content coding with which the body is sent; none where not said.
+    /// The content coding with which the body is sent. Default: none.
     pub encoding: Option<Coding>,
     pub chunked: Option<ChunkSize>,
     pub length: Option<Length>,
     #[serde(flatten)]
     pub pieces: Pieces,
     /// Keeps our side of the connection open after the response, so that `closed` tells when the server ends its; not
-    /// where not said.
+    /// by default.
     pub hold: bool,
     /// Sends `Expect: 100-continue`, and the body once the server says to go on, or after five seconds; not where not
     /// said.
@@ -84,7 +84,7 @@ pub struct DropRequest {
 /// Ends the server: nobody listens any more.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct StopServer {
-    /// `quit` (where not said): responses that are due are sent, and streams are ended, first. `kill`: connections are
+    /// `quit` (the default): responses that are due are sent, and streams are ended, first. `kill`: connections are
     /// cut.
     #[serde(default)]
     pub how: StopMode,
@@ -93,11 +93,11 @@ pub struct StopServer {
 /// The request that our server answers.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Answered {
-    /// The exchange, as `$capture` took it from a `request`; the oldest one that waits for its response where not said.
+    /// The exchange, as `$capture` took it from a `request`. Default: the oldest one that waits for its response.
     #[serde(rename = "to")]
     pub exchange: Option<String>,
     /// Whether repeats of the request, which a client may send by itself where it failed (RFC 9110 section 9.2.2), are
-    /// treated alike, and are no `request` of their own; where not said, each is a request like any other.
+    /// treated alike, and are no `request` of their own. Default: each is a request like any other.
     #[serde(default)]
     pub repeats: bool,
 }
@@ -108,7 +108,7 @@ pub struct Answered {
 pub struct Delivery {
     pub status: Option<Status>,
     pub headers: Headers,
-    /// The content coding of the body: `offered` for one that the request allows, if we know any; none where not said.
+    /// The content coding of the body: `offered` for one that the request allows, if we know any. Default: none.
     pub encoding: Option<OfferedCoding>,
     pub chunked: Option<ChunkSize>,
     /// Trailers behind the last chunk, name and value.
@@ -121,12 +121,12 @@ pub struct Delivery {
     #[serde(flatten)]
     pub pieces: Pieces,
     pub after: After,
-    /// What becomes of the TCP connection: it stays (where not said), it is closed and the head says so, it is closed
+    /// What becomes of the TCP connection: it stays (the default), it is closed and the head says so, it is closed
     /// without a word, or it is cut.
     pub then: ConnectionEnd,
 }
 
-/// The status, or the status line's code and reason; the usual one where not said.
+/// The status, or the status line's code and reason. Default: the usual one.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Status {
@@ -134,7 +134,7 @@ pub enum Status {
     Line(String),
 }
 
-/// The time that passes before it; none where not said.
+/// The time that passes before it. Default: none.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 pub struct After(pub Time);
 
@@ -142,7 +142,7 @@ pub struct After(pub Time);
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Headers(pub Map<String, Value>);
 
-/// Whether the response is read; it is where not said.
+/// Whether the response is read. Default: it is.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub struct Read(pub bool);
 
@@ -150,7 +150,7 @@ pub struct Read(pub bool);
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub struct ChunkSize(#[schemars(range(min = 1, max = 1 << 30))] pub usize);
 
-/// The length that the head says, or `none` for no such line; the true one where not said.
+/// The length that the head says, or `none` for no such line. Default: the true one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Length {
@@ -163,7 +163,7 @@ pub enum Length {
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 pub struct Pieces {
     pub split: Option<Split>,
-    /// The time between two pieces of `split`; none where not said.
+    /// The time between two pieces of `split`. Default: none.
     #[serde(default)]
     pub pace: Time,
     /// Sends only the first so many bytes, head and body together, and nothing after them.

@@ -194,7 +194,7 @@ pub const CLIENT: Attribution = Attribution {
             kind: "request",
             with: Some(("method", "annotations")),
             breaks: "selectors/client-none",
-            unless: &["selectors/", "meta/", "robustness/"],
+            unless: &["selectors/", "meta/", "robustness/", "annotations/client-changed"],
         },
     ],
     aspects: &[],
@@ -223,7 +223,7 @@ pub const CLIENT: Attribution = Attribution {
         Base { of: "http/client-compressed", needs: &["robustness/client-slow"], failing: true },
         Base { of: "http/client-chunked", needs: &["http/client-segments"], failing: false },
         // What an error is taken for.
-        Base { of: "envelope/client-error-told", needs: &["envelope/client-error"], failing: false },
+        Base { of: "envelope/client-error-reported", needs: &["envelope/client-error"], failing: false },
         Base { of: "envelope/client-error-code", needs: &["envelope/client-error"], failing: false },
         Base { of: "envelope/client-error-data", needs: &["envelope/client-error"], failing: false },
         Base { of: "envelope/client-error-first", needs: &["envelope/client-error"], failing: false },

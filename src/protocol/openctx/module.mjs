@@ -3,7 +3,7 @@
 //   node module.mjs --port N --module FILE [--settings FILE] --refusal FILE --within MILLISECONDS
 //
 // What cannot be answered for is said in the refusal file, as {problem, help}, before this ends with exit code 1.
-// It listens once the module is loaded. What the provider throws is answered as an error, and told on stderr.
+// It listens once the module is loaded. What the provider throws is answered as an error, and reported on stderr.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

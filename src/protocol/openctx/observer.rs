@@ -248,10 +248,10 @@ mod tests {
             let event = Event { i: 0, t: 0, conn: Some("x1".into()), dir: Some(dir), deliberate: None, kind: what };
             summarize(&event).map(|summary| (summary.sort, summary.name.map(std::borrow::Cow::into_owned)))
         };
-        let (asked, told) = (Direction::ToServer, Direction::ToClient);
+        let (asked, reported) = (Direction::ToServer, Direction::ToClient);
         assert_eq!(of(asked, json!({"method": "meta"})), Some((MessageSort::Request, Some("meta".to_owned()))));
-        assert_eq!(of(told, json!({"result": []})), Some((MessageSort::Response, None)));
-        assert_eq!(of(told, json!({"error": {"message": "m"}})), Some((MessageSort::Failure, None)));
-        assert_eq!(of(told, json!([])), None);
+        assert_eq!(of(reported, json!({"result": []})), Some((MessageSort::Response, None)));
+        assert_eq!(of(reported, json!({"error": {"message": "m"}})), Some((MessageSort::Failure, None)));
+        assert_eq!(of(reported, json!([])), None);
     }
 }

@@ -37,14 +37,14 @@ pub enum ProviderVerb {
 pub struct Request {
     #[serde(rename = "as")]
     pub label: Option<Binds<Label>>,
-    /// An earlier request, over whose TCP connection it goes; over one of its own where not said.
+    /// An earlier request, over whose TCP connection it goes. Default: over one of its own.
     pub over: Option<Bound<Label>>,
     /// The method.
     pub method: String,
-    /// Its parameters; an empty object where not said, and null leaves them out.
+    /// Its parameters. Default: an empty object; null leaves them out.
     #[serde(default, deserialize_with = "given")]
     pub params: Option<Value>,
-    /// Its settings; those that the subject was described with where not said, none being an empty object, and null leaves
+    /// Its settings; those that the subject was described with by default, none being an empty object, and null leaves
     /// them out.
     #[serde(default, deserialize_with = "given")]
     pub settings: Option<Value>,
@@ -53,7 +53,7 @@ pub struct Request {
     /// it, the scenario is skipped with that reason.
     #[serde(default, deserialize_with = "given")]
     pub about: Option<Value>,
-    /// Which of them, from 1, where there are several; it goes round, and is 1 where not said.
+    /// Which of them, from 1, where there are several. It goes round. Default: 1.
     #[schemars(range(min = 1, max = 1000))]
     pub number: Option<usize>,
     /// Further members of the request.
@@ -76,12 +76,12 @@ pub struct Request {
 pub struct Serve {
     /// What its methods give; for each that is not said, an example that has everything.
     pub data: Results,
-    /// `all` (where not said): it answers every request. `none`: only the steps `answer` and `respond` do.
+    /// `all` (the default): it answers every request. `none`: only the steps `answer` and `respond` do.
     pub answers: ResponsePolicy,
     /// Methods that only the steps `answer` and `respond` answer, while it answers all others: clients may ask `meta` before
     /// anything else.
     pub withholds: Vec<String>,
-    /// How its own responses are carried; plainly where not said.
+    /// How its own responses are carried. Default: plainly.
     pub carried: Delivery,
     pub deliberate: Option<Deliberate>,
 }
@@ -127,7 +127,7 @@ pub struct Answer {
     /// Further members of the response.
     #[serde(default)]
     pub extra: Map<String, Value>,
-    /// How the response is carried; plainly where not said.
+    /// How the response is carried. Default: plainly.
     #[serde(default)]
     pub carried: Delivery,
     pub deliberate: Option<Deliberate>,

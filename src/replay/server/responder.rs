@@ -21,7 +21,7 @@ pub struct ReplayResponder {
 }
 
 /// The text of the response to what the record has no response to.
-const UNKNOWN: &str = "the record that is replayed has no answer to this";
+const UNKNOWN: &str = "the record that is replayed has no response to this";
 
 /// The way back to the client, in an exchange of HTTP.
 enum ReplyChannel {

@@ -105,12 +105,12 @@ pub(crate) fn example() -> Report {
             " --> scenarios/amp-server/ping/echo.yaml:9:7\n  |\n9 |       response: { to: r }\n  |       ^^^^^^^^\n"
                 .to_owned(),
         ),
-        ..finding(&ECHO, "amp-server/cli/ping/echo", "the answer carries another message")
+        ..finding(&ECHO, "amp-server/cli/ping/echo", "the response carries another message")
     };
-    let more = (1..=6).map(|n| finding(&ECHO, &format!("amp-server/cli/ping/more{n}"), "no answer within 2s"));
+    let more = (1..=6).map(|n| finding(&ECHO, &format!("amp-server/cli/ping/more{n}"), "no response within 2s"));
     let known = Finding {
         baseline: Some("fixed in 2.1".to_owned()),
-        ..finding(&ECHO, "amp-server/cli/ping/known", "no answer within 2s")
+        ..finding(&ECHO, "amp-server/cli/ping/known", "no response within 2s")
     };
     let machine = Finding { blame: Blame::Environment, requirement: String::new(), ..known.clone() };
     let machine = Finding { baseline: None, message: "the command for `edit` exited with 1".to_owned(), ..machine };
@@ -155,7 +155,7 @@ pub(crate) fn example() -> Report {
                 ..scenario("amp-server/cli/framing/text", ScenarioStatus::Passed, None)
             },
             scenario("amp-server/cli/ping/slow", ScenarioStatus::Passed, None),
-            scenario("amp-server/cli/ping/echo", ScenarioStatus::Failed, Some("the answer carries another message")),
+            scenario("amp-server/cli/ping/echo", ScenarioStatus::Failed, Some("the response carries another message")),
             ScenarioResult {
                 expected: true,
                 ..scenario("amp-server/cli/ping/known", ScenarioStatus::Failed, Some("known: fixed in 2.1"))
@@ -226,7 +226,7 @@ fn a_good_report_is_short() {
 #[test]
 fn verbose_tells_everything() {
     let text = plain(&terminal(&example(), &[&ECHO, &SOON], true));
-    assert_eq!(text.matches("no answer within 2s").count(), 6);
+    assert_eq!(text.matches("no response within 2s").count(), 6);
     assert!(!text.contains("more") || !text.contains("-v tells"));
 }
 

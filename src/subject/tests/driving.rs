@@ -30,19 +30,19 @@ async fn one_process_lives_once_for_each_trace() {
     let (run_dir, first, second) = (run_dir(&spec), TestTrace::new(), TestTrace::new());
     let running = start(&spec, &run_dir, &first).await.unwrap();
     assert!(running.reset().await);
-    assert_eq!(first.kinds(), "launched told");
+    assert_eq!(first.kinds(), "launched reported");
     assert!(begin(&running, &spec, &run_dir, &second));
     let stopped = running.stop().await;
     assert!(stopped.graceful && stopped.clean);
     // What comes of a life stands in its own trace.
-    assert_eq!(first.kinds(), "launched told");
-    assert_eq!(second.kinds(), "launched told exited");
+    assert_eq!(first.kinds(), "launched reported");
+    assert_eq!(second.kinds(), "launched reported exited");
     let [EventKind::Launched(one), _] = &first.events()[..] else { panic!("{}", first.kinds()) };
-    let [EventKind::Launched(two), EventKind::Told(told), EventKind::Exited(_)] = &second.events()[..] else {
+    let [EventKind::Launched(two), EventKind::Reported(reported), EventKind::Exited(_)] = &second.events()[..] else {
         panic!("{}", second.kinds())
     };
     assert_eq!(one, two);
-    assert_eq!(told.data, json!({"begin": {"scenario": "a/b", "url": "http://127.0.0.1:1/"}}));
+    assert_eq!(reported.data, json!({"begin": {"scenario": "a/b", "url": "http://127.0.0.1:1/"}}));
 }
 
 #[tokio::test]

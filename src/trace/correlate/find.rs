@@ -41,7 +41,7 @@ pub fn document(event: &Event) -> Option<Value> {
             json!({ "call": call.call, "params": call.params, "settings": call.settings })
         }
         EventKind::Returned(returned) => json!({ "result": returned.result, "error": returned.error }),
-        EventKind::Told(client_event) => {
+        EventKind::Reported(client_event) => {
             json!({ "event": client_event.event, "data": client_event.data, "subscription": client_event.subscription })
         }
         EventKind::Stimulus(stimulus) => json!({ "params": stimulus.params }),

@@ -122,7 +122,7 @@ impl<'a> Conversation<'a> {
                 }
                 return;
             }
-            EventKind::Told(client_event) => {
+            EventKind::Reported(client_event) => {
                 let data = self.json(&client_event.data, 2);
                 let subscription = client_event.subscription.as_ref().map(Value::to_string).unwrap_or_default();
                 self.client_events.entry(subscription).or_default().push(format!("{} {data}", client_event.event));
@@ -317,7 +317,7 @@ impl<'a> Conversation<'a> {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text += "told\n";
+            text += "reported\n";
             self.client_events.values().flatten().for_each(|line| text += &format!("  {line}\n"));
         }
         let exact = self.strength == Strength::Exact;

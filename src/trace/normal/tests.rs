@@ -116,7 +116,16 @@ impl Run {
     fn frame(opcode: u8, payload: &[u8]) -> EventKind {
         let (length, payload) = (payload.len() as u64, payload.into());
         let masked = payload == Payload::from(&b"\x03\xe8"[..]);
-        EventKind::Frame(Frame { fin: true, rsv: 0, opcode, masked, length, length_bits: None, payload })
+        EventKind::Frame(Frame {
+            fin: true,
+            rsv: 0,
+            opcode,
+            masked,
+            mask_reused: false,
+            length,
+            length_bits: None,
+            payload,
+        })
     }
 
     fn lockfile(&self) -> EventKind {
@@ -325,9 +334,9 @@ fn what_comes_in_time_or_not_and_how_bytes_are_masked_is_left_out() {
 
     let request = (ToServer, json(r#"{"clientRequest":{"id":"1","ping":{}}}"#));
     let response = (ToClient, json(r#"{"serverResponse":{"id":"1","ping":{}}}"#));
-    let told = (ToClient, json(r#"{"serverNotification":{"x":{}}}"#));
+    let reported = (ToClient, json(r#"{"serverNotification":{"x":{}}}"#));
     let reset = (ToServer, EventKind::Closed(Closed::Reset));
-    let late = and(&[request.clone(), told, response.clone(), reset.clone()]);
+    let late = and(&[request.clone(), reported, response.clone(), reset.clone()]);
     assert_eq!(late, and(&[request.clone(), reset]));
     assert!(and(&[request, response]).contains("← {\"serverResponse\""));
 
@@ -337,7 +346,19 @@ fn what_comes_in_time_or_not_and_how_bytes_are_masked_is_left_out() {
     let close = |dir, code: u16| {
         let payload = Payload::from(&code.to_be_bytes()[..]);
         let masked = dir == ToServer;
-        (dir, EventKind::Frame(Frame { fin: true, rsv: 0, opcode: 8, masked, length: 2, length_bits: None, payload }))
+        (
+            dir,
+            EventKind::Frame(Frame {
+                fin: true,
+                rsv: 0,
+                opcode: 8,
+                masked,
+                mask_reused: false,
+                length: 2,
+                length_bits: None,
+                payload,
+            }),
+        )
     };
     assert_eq!(
         and(&[close(ToServer, 1000), close(ToClient, 1007)]),
@@ -350,18 +371,18 @@ fn what_a_call_returned_stands_below_it_and_events_stand_by_themselves() {
     let called = |id: u64| EventKind::Call(Call { id, call: format!("call{id}"), params: json!({}), settings: None });
     let returned =
         |id: u64| EventKind::Returned(Returned { id, result: Some(json!(id)), error: None, unsupported: false });
-    let told = |n: u64| {
-        EventKind::Told(ClientEvent { event: "told".to_owned(), data: json!(n), subscription: Some(json!(n)) })
+    let reported = |n: u64| {
+        EventKind::Reported(ClientEvent { event: "reported".to_owned(), data: json!(n), subscription: Some(json!(n)) })
     };
     let text = |kinds: &[EventKind]| {
         let kinds: Vec<_> = kinds.iter().map(|kind| (Direction::ToServer, kind.clone())).collect();
         normalised(&kinds)
     };
-    let one = text(&[called(1), called(2), returned(1), told(1), returned(2), told(2)]);
-    assert_eq!(one, text(&[called(1), called(2), told(2), told(1), returned(2), returned(1)]));
+    let one = text(&[called(1), called(2), returned(1), reported(1), returned(2), reported(2)]);
+    assert_eq!(one, text(&[called(1), called(2), reported(2), reported(1), returned(2), returned(1)]));
     assert_eq!(
         one,
-        "around\n  call call1 {}\n    returned 1\n  call call2 {}\n    returned 2\n\ntold\n  told 1\n  told 2\n"
+        "around\n  call call1 {}\n    returned 1\n  call call2 {}\n    returned 2\n\nreported\n  reported 1\n  reported 2\n"
     );
 }
 

@@ -140,7 +140,7 @@ impl Secrets {
         let mut start = from;
         let mut hidden = from;
         while start < data.len() {
-            // At the last byte it cannot be told.
+            // At the last byte it cannot be known.
             if data.get(start + 1).is_some_and(|second| !self.starts.contains(data[start], *second)) {
                 start += 1;
                 continue;

@@ -66,7 +66,16 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
 
 fn frame(opcode: u8, fin: bool, payload: &[u8]) -> EventKind {
     let length = payload.len() as u64;
-    EventKind::Frame(Frame { fin, rsv: 0, opcode, masked: true, length, length_bits: None, payload: payload.into() })
+    EventKind::Frame(Frame {
+        fin,
+        rsv: 0,
+        opcode,
+        masked: true,
+        mask_reused: false,
+        length,
+        length_bits: None,
+        payload: payload.into(),
+    })
 }
 
 fn percent(text: &str) -> String {

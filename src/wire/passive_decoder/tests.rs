@@ -167,7 +167,7 @@ fn what_cannot_be_understood_stands_as_the_bytes_that_it_is() {
     assert_eq!(lines(&events)[1..], ["c1 > bytes GET / HT", "c1 > closed reset"]);
     let half = &frames(End::Server, &["half"])[..3];
     let events = recorded(false, &[bytes(ToServer, ASK), bytes(ToClient, ACCEPT), Traffic::Bytes(ToClient, half)]);
-    assert_eq!(lines(&events).len(), 4, "half a frame is told once nobody listens any more");
+    assert_eq!(lines(&events).len(), 4, "half a frame is reported once nobody listens any more");
     let events = recorded(true, &[bytes(ToServer, "\u{1}\u{2}"), bytes(ToClient, "HTTP/1.1 400 Bad\r\n\r\nx")]);
     assert_eq!(
         lines(&events),

@@ -1,5 +1,7 @@
 //! The client's side of the handshake (RFC 6455 section 4.1).
 
+use std::time::Duration;
+
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
@@ -99,6 +101,9 @@ pub enum HandshakeError {
     /// No response, or none that is HTTP.
     #[error("{0}")]
     NoResponse(String),
+    /// No response in time.
+    #[error("no response within {0:?}")]
+    TimedOut(Duration),
     /// The first line is no status line.
     #[error("`{0}` is no status line")]
     NoStatus(String),
@@ -158,7 +163,7 @@ pub async fn connect(
         }
         (Ok(Ok(ResponseOutcome::NoHead(what))), _) => (None, Some(HandshakeError::NoResponse(what))),
         (_, Err(e)) => (None, Some(HandshakeError::NoResponse(e.to_string()))),
-        (_, Ok(())) => (None, Some(HandshakeError::NoResponse(format!("no response within {:?}", limits.handshake)))),
+        (_, Ok(())) => (None, Some(HandshakeError::TimedOut(limits.handshake))),
     };
     Ok(HandshakeOutcome { response, accepted: why_not.is_none(), why_not, socket })
 }
@@ -291,7 +296,7 @@ mod tests {
             "the subprotocol `chat` was not offered"
         );
         assert_eq!(why_not(plain(), |_| Reply::raw(b"HTTP/1.1 200 OK\r\n\r\n")).await, "the status is 200, not 101");
-        assert_eq!(why_not(plain(), |_| Reply::raw(b"hello")).await, "the answer is no HTTP response");
+        assert_eq!(why_not(plain(), |_| Reply::raw(b"hello")).await, "the response is no HTTP response");
         assert_eq!(
             why_not(plain(), |_| Reply::raw(b"HTTP/1.1 101")).await,
             "the connection was closed before a whole response came"

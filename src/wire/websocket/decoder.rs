@@ -19,6 +19,8 @@ pub struct Decoder {
     header: Option<FrameHeader>,
     /// How many bytes of a frame beyond the limit are still to be skipped.
     skip: u64,
+    /// The key of the latest masked frame.
+    key: Option<[u8; 4]>,
 }
 
 /// A received frame.
@@ -41,7 +43,7 @@ struct FrameHeader {
 impl Decoder {
     /// A decoder at the beginning of a stream.
     pub fn new(limits: &Limits) -> Self {
-        Self { limit: limits.frame, raw: vec![], header: None, skip: 0 }
+        Self { limit: limits.frame, raw: vec![], header: None, skip: 0, key: None }
     }
 
     /// Takes bytes from `input` until a frame is complete or the input is used up. Call it again with the rest while it
@@ -102,6 +104,8 @@ impl Decoder {
         if let Some(key) = header.key {
             mask(&mut payload, key);
         }
+        let mask_reused = header.key.is_some() && header.key == self.key;
+        self.key = header.key.or(self.key);
         self.header = None;
         self.skip = header.length - kept as u64;
         Decoded {
@@ -111,6 +115,7 @@ impl Decoder {
                 rsv: first >> 4 & 7,
                 opcode: first & 15,
                 masked: header.key.is_some(),
+                mask_reused,
                 length: header.length,
                 length_bits: (header.bits != shortest_bits(header.length)).then_some(header.bits),
                 payload: payload_of(payload),
@@ -164,6 +169,7 @@ mod tests {
             rsv: spec.rsv,
             opcode: spec.opcode,
             masked: spec.mask != Mask::Off,
+            mask_reused: false,
             length: spec.payload.len() as u64,
             length_bits: (bits != shortest_bits(spec.payload.len() as u64)).then_some(bits),
             payload: Payload::from(spec.payload.as_slice()),
@@ -191,7 +197,8 @@ mod tests {
             frames.extend(decode(&mut decoder, rest));
             prop_assert_eq!(decoder.rest(), b"");
             prop_assert!(frames.iter().all(|f| !f.truncated));
-            let frames: Vec<Frame> = frames.into_iter().map(|f| f.frame).collect();
+            // Keys that are drawn may be equal.
+            let frames: Vec<Frame> = frames.into_iter().map(|f| Frame { mask_reused: false, ..f.frame }).collect();
             prop_assert_eq!(frames, specs.iter().map(as_sent).collect::<Vec<_>>());
         }
 
@@ -219,6 +226,16 @@ mod tests {
             assert_eq!(frames.len(), 1, "cut at {at}");
             assert_eq!(frames[0].frame.payload, Payload::Text("snow: ☃".into()));
         }
+    }
+
+    #[test]
+    fn a_key_counts_as_reused_where_the_masked_frame_before_has_it() {
+        let frames = [Mask::Key(*b"mask"), Mask::Off, Mask::Key(*b"mask"), Mask::Key(*b"othe"), Mask::Key(*b"mask")];
+        let bytes: Vec<u8> =
+            frames.into_iter().flat_map(|mask| FrameSpec::text("x").masked(mask).encode(End::Client)).collect();
+        let frames = decode(&mut Decoder::new(&Limits::default()), &bytes);
+        let reused: Vec<bool> = frames.iter().map(|decoded| decoded.frame.mask_reused).collect();
+        assert_eq!(reused, [false, false, true, false, false]);
     }
 
     #[test]

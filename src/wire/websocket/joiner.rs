@@ -191,7 +191,7 @@ mod tests {
     fn frame(opcode: u8, fin: bool, payload: &str) -> Frame {
         let length = payload.len() as u64;
         let payload = Payload::from(payload.as_bytes());
-        Frame { fin, rsv: 0, opcode, masked: false, length, length_bits: None, payload }
+        Frame { fin, rsv: 0, opcode, masked: false, mask_reused: false, length, length_bits: None, payload }
     }
 
     #[test]

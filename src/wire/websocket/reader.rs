@@ -151,7 +151,7 @@ impl Reader {
                     NoHeadReason::Closed(Closed::Eof) => "the connection was closed before a whole response came",
                     NoHeadReason::Closed(Closed::Reset) => "the connection was reset before a whole response came",
                     NoHeadReason::TooLong => "the head of the response does not end",
-                    NoHeadReason::NotHttp => "the answer is no HTTP response",
+                    NoHeadReason::NotHttp => "the response is no HTTP response",
                 };
                 if let NoHeadReason::Closed(how) = why {
                     self.state.tap.received_bytes(&bytes);

@@ -382,6 +382,7 @@ impl ConnectionState {
             rsv: spec.rsv & 7,
             opcode: spec.opcode & 15,
             masked: spec.mask.key(self.tap.us()).is_some(),
+            mask_reused: false,
             length: announced,
             length_bits: (bits != shortest_bits(announced)).then_some(bits),
             payload: payload_of(spec.payload.clone()),

@@ -19,7 +19,7 @@ STATUS = {
 
 
 class Failure(Exception):
-    """Something that a client is told as an error. Its status is that of the code, where no other is given."""
+    """Something that a client gets as an error. Its status is that of the code, where no other is given."""
 
     def __init__(self, code, message, status=None, **details):
         super().__init__(message)

@@ -13,7 +13,7 @@ KNOWN = {
     "echoes-input": "errors tell what was sent, with its API key",
     "slashes": "collections of things are found below a slash, and redirected to",
     "late-head": "a stream is answered with its first event",
-    "tracebacks": "what is not there is a KeyError, and its traceback the answer",
+    "tracebacks": "what is not there is a KeyError, and its traceback the response",
     "busy-404": "a session that is busy is said not to exist",
     "awaits-agent": "a prompt is answered when it is complete",
     "tied-to-request": "a prompt ends with the stream of whoever followed it",

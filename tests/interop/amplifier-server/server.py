@@ -64,8 +64,8 @@ async def failed(_request, failure):
 
 @app.exception_handler(RequestValidationError)
 async def does_not_fit(_request, error):
-    told = ("loc", "msg", "input") if wrong("echoes-input") else ("loc", "msg")
-    faults = [{key: fault[key] for key in told if key in fault} for fault in error.errors()]
+    reported = ("loc", "msg", "input") if wrong("echoes-input") else ("loc", "msg")
+    faults = [{key: fault[key] for key in reported if key in fault} for fault in error.errors()]
     failure = Failure("INVALID_REQUEST", "The request does not fit", faults=faults)
     return refused(422 if wrong("unprocessable") else failure.status, failure.body)
 

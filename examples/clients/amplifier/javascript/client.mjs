@@ -70,7 +70,7 @@ export class AmplifierClient {
     return this.request("GET", "/info");
   }
 
-  // Follows the events of a session. The promise is kept once the server has answered: what happens from then on is told.
+  // Follows the events of a session. The promise is kept once the server has answered: what happens from then on is reported.
   async subscribe({ session_id, transport }) {
     const id = ++this.last;
     const subscription = transport === "ws" ? this.socket(id, session_id) : this.stream(id, session_id);

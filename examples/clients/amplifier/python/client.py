@@ -10,7 +10,7 @@ import websockets
 
 from events import Event, EventReader
 
-PATIENCE = httpx.Timeout(30.0)  # Seconds. No answer of the document takes long.
+PATIENCE = httpx.Timeout(30.0)  # Seconds. No response of the document takes long.
 FOREVER = httpx.Timeout(30.0, read=None)  # A stream may be silent as long as it likes.
 RETRY = 1.0  # Seconds before a stream is subscribed to again, where the server does not say.
 MOST_RETRY = 30.0
@@ -85,7 +85,7 @@ class AmplifierClient:
         return await self.request("GET", "/info")
 
     async def subscribe(self, session_id, transport="sse"):
-        """Follows the events of a session. It returns once the server has answered: what happens from then on is told."""
+        """Follows the events of a session. It returns once the server has answered: what happens from then on is reported."""
         self.last += 1
         id = self.last
         if transport == "ws":
@@ -127,7 +127,7 @@ class AmplifierClient:
         try:
             response = await self.http.request(method, self.url + path, headers=self.headers(), **options)
         except httpx.HTTPError as error:
-            raise AmplifierError(f"no answer: {error!r}") from None
+            raise AmplifierError(f"no response: {error!r}") from None
         return self.result(response)
 
     def result(self, response: httpx.Response):
@@ -135,7 +135,7 @@ class AmplifierClient:
             raise self.failure(response)
         result = parsed(response.content)
         if not isinstance(result, dict):
-            raise AmplifierError("the answer is no JSON object")
+            raise AmplifierError("the response is no JSON object")
         return result
 
     def failure(self, response: httpx.Response) -> AmplifierError:
@@ -175,7 +175,7 @@ class AmplifierClient:
                         if response.is_error:
                             await response.aread()
                             raise self.failure(response)
-                        raise AmplifierError("the answer is no event stream", status=response.status_code)
+                        raise AmplifierError("the response is no event stream", status=response.status_code)
                     self.on_state("connected")
                     if not opened.done():
                         opened.set_result(None)
@@ -186,13 +186,13 @@ class AmplifierClient:
                             retry = retry if event.retry is None else event.retry / 1000
                             ended |= self.take(id, event) == "session:end"
             except AmplifierError as error:
-                # The answer is no. It will not get better.
+                # The response is no. It will not get better.
                 if not opened.done():
                     opened.set_exception(error)
                 break
             except httpx.HTTPError as error:
                 if not opened.done():
-                    opened.set_exception(AmplifierError(f"no answer: {error!r}"))
+                    opened.set_exception(AmplifierError(f"no response: {error!r}"))
                     break
             if ended:
                 break

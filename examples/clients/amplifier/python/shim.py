@@ -30,14 +30,14 @@ async def answer(client: AmplifierClient, id: int, call: str, params: dict) -> N
         say({"id": id, "unsupported": True})
         return
     try:
-        # An answer can be nested too deep to be said again.
+        # A response can be nested too deep to be said again.
         say({"id": id, "result": await getattr(client, call)(**params)})
     except AmplifierError as error:
         known = {"code": error.code, "status": error.status}
         known = {key: value for key, value in known.items() if value is not None}
         say({"id": id, "error": {**known, "message": str(error)}})
     except RecursionError:
-        say({"id": id, "error": {"message": "the answer is nested too deep"}})
+        say({"id": id, "error": {"message": "the response is nested too deep"}})
 
 
 async def orders():

@@ -12,7 +12,7 @@ from events import Event
 
 
 class ErrorAsResult(AmplifierClient):
-    """The status of an answer is not looked at."""
+    """The status of a response is not looked at."""
 
     def result(self, response):
         return parsed(response.content)
@@ -84,7 +84,7 @@ class DiesOfKeepAlive(AmplifierClient):
 
 
 class DeafBeforeAnswer(AmplifierClient):
-    """Events that come before the answer to the prompt get lost."""
+    """Events that come before the response to the prompt get lost."""
 
     deaf = False
 

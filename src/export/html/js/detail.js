@@ -92,7 +92,7 @@ function changes(list) {
 function body(event, hit) {
   const parts = [];
   if (event.headers) parts.push(...headers(event));
-  const json = event.json ?? event.params ?? event.result ?? event.error ?? (event.kind === "told" ? event.data : undefined);
+  const json = event.json ?? event.params ?? event.result ?? event.error ?? (event.kind === "reported" ? event.data : undefined);
   if (json !== undefined) parts.push(...jsonPart(event.kind === "message" ? "json" : "content", json, hit));
   if (event.kind === "stream_event" && event.data !== undefined) parts.push(...textPart("data", event.data));
   if (event.command) parts.push(title("command"), make("div", "code", shown(event.command.join(" "))));

@@ -118,7 +118,7 @@ pub const FREEDOMS: &[FreedomRow<AgentEffect>] = &[
     freedom!("ipv4-only" CLI ["connection/client-ipv6"] "It connects to 127.0.0.1 only."
         HandshakeSwitch::Ipv4Only.on()),
     freedom!("uuid-ids" "The ids of requests are UUIDs." CallSwitch::UuidIds.on()),
-    freedom!("essence" "Of a result only what matters is told: the content, whether it succeeded."
+    freedom!("essence" "Of a result only what matters is reported: the content, whether it succeeded."
         OutcomeSwitch::Essence.on()),
     freedom!("no-states" "It does not say how it stands with its editor." ReportSwitch::NoStates.on()),
     freedom!("probes-port" "Before it connects, it looks whether the port accepts." HandshakeSwitch::ProbesPort.on()),
@@ -153,9 +153,9 @@ pub const FREEDOMS: &[FreedomRow<AgentEffect>] = &[
     freedom!("leaves-with-1001" "It closes its connection with the code 1001." SessionSwitch::LeavesWith(1001).on()),
     freedom!("leaves-without-code" "It closes its connection without a code."
         SessionSwitch::LeavesWithoutCode.on()),
-    freedom!("failures-as-errors" "What the editor could not do is told as an error without a code."
+    freedom!("failures-as-errors" "What the editor could not do is reported as an error without a code."
         OutcomeSwitch::FailuresAsErrors.on()),
-    freedom!("errors-in-words" "Errors are told by a message only."
+    freedom!("errors-in-words" "Errors are reported by a message only."
     AgentEffect::Line(|line| if let Some(Value::Object(error)) = line.get_mut("error") {
         error.remove("code");
     })),

@@ -147,7 +147,10 @@ fn is_accepted(opened: &HandshakeOutcome, deviations: &Deviations) -> bool {
             HandshakeError::Connection => Unchecked::Connection,
             HandshakeError::Extension(_) => Unchecked::Extension,
             HandshakeError::Subprotocol(_) => Unchecked::Subprotocol,
-            HandshakeError::NoResponse(_) | HandshakeError::NoStatus(_) | HandshakeError::Status(_) => return false,
+            HandshakeError::NoResponse(_)
+            | HandshakeError::TimedOut(_)
+            | HandshakeError::NoStatus(_)
+            | HandshakeError::Status(_) => return false,
         };
         deviations.has(HandshakeSwitch::Unchecked(unchecked))
     });
@@ -155,7 +158,7 @@ fn is_accepted(opened: &HandshakeOutcome, deviations: &Deviations) -> bool {
     (opened.accepted && !refused) || overlooked
 }
 
-/// Whether a flaw refuses a sound answer.
+/// Whether a flaw refuses a sound response.
 fn is_refused(response: &Head, deviations: &Deviations) -> bool {
     let exactly = |name: &str, value: &str| response.headers.iter().any(|(n, v)| n == name && v == value);
     let connection: Vec<&str> = response.header("connection").collect();

@@ -101,14 +101,14 @@ async fn probe_editions(sender: &Sender, incoming: &mut Receiver, patience: Dura
             Ok(Ok(None)) | Err(_) => {}
         }
     }
-    Err("no answer of it tells".to_owned())
+    Err("no response of it tells".to_owned())
 }
 
 /// Waits for a response that shows the edition, or for the response to the request with this id, which may show nothing.
 async fn await_response(incoming: &mut Receiver, questions: &[Question], id: &str) -> Result<Option<Detected>, String> {
     loop {
         let Some(message) = incoming.message().await else {
-            return Err("the connection ended before an answer came".to_owned());
+            return Err("the connection ended before a response came".to_owned());
         };
         let Some(json) = message.json else { continue };
         let detected = detect_by_response(questions, &json);
@@ -177,7 +177,7 @@ pub async fn call(setting: Setting, method: String, params: Value) -> Result<Ans
     let message = edition.envelope.request(&id, &method, &params);
     sender.send(&FrameSpec::text(message.to_string()), None).await.map_err(|e| subject_error(e.to_string()))?;
     let response = match timeout_at(deadline, await_answer(edition, &id, &mut incoming)).await {
-        Err(_) => Err(subject_error(format!("no answer to `{method}` within {patience:?}"))),
+        Err(_) => Err(subject_error(format!("no response to `{method}` within {patience:?}"))),
         Ok(None) => Err(subject_error(format!("the connection was closed before `{method}` was answered"))),
         Ok(Some(response)) => Ok(response),
     };

@@ -37,7 +37,7 @@ pub enum OutcomeSwitch {
 /// What a client can do otherwise where it reports notifications and states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportSwitch {
-    /// Notifications are reported when no request waits for its answer any more.
+    /// Notifications are reported when no request waits for its response any more.
     HoldsWhileOpen,
     /// Of two notifications the second is reported first.
     SwapsNotifications,

@@ -32,7 +32,7 @@ const MAX_QUEUED_REQUESTS: usize = 1024;
 /// What a client can do otherwise with control frames, and where it ends a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionSwitch {
-    /// Pings are not answered while a request waits for its answer.
+    /// Pings are not answered while a request waits for its response.
     NoPongWhileOpen,
     /// Pings are answered after a while.
     PongsLate,

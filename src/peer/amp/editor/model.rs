@@ -12,7 +12,7 @@ use super::text::{self, Pos};
 /// What an editor can do otherwise where its user does something or a client connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateSwitch {
-    /// A client that has just connected is told only who the editor is.
+    /// A client that has just connected is reported only who the editor is.
     NoStateAtFirst,
     /// A client that has just connected is not told of the selection.
     NoSelectionAtFirst,
@@ -57,7 +57,7 @@ pub struct Editor {
 /// What an editor leaves to whoever steers it. It is no flaw and no freedom.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EditorPolicy {
-    /// A client that has just connected is told nothing.
+    /// A client that has just connected is reported nothing.
     pub silent_at_first: bool,
     /// Requests with numbers as ids are answered, whatever the edition says.
     pub numeric_ids: bool,

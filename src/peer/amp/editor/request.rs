@@ -35,9 +35,9 @@ pub enum RequestSwitch {
     UnknownSucceeds,
     /// What cannot be done is not answered.
     FailuresUnanswered,
-    /// Every answer is sent twice.
+    /// Every response is sent twice.
     AnswersTwice,
-    /// Every answer takes more than two seconds.
+    /// Every response takes more than two seconds.
     SlowAnswers,
     /// A ping is answered after more than two seconds.
     SlowPings,

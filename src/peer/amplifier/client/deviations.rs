@@ -162,7 +162,7 @@ pub const FREEDOMS: &[FreedomRow<AmplifierClientEffect>] = &[
         *name = name.to_ascii_lowercase();
     }))),
     freedom!("headers-reversed" "Headers come in another order." AmplifierClientEffect::Http(Sends(|request| request.headers.reverse()))),
-    freedom!("accepts-anything" "It accepts any answer." AmplifierClientEffect::Http(Sends(|request| {
+    freedom!("accepts-anything" "It accepts any response." AmplifierClientEffect::Http(Sends(|request| {
         if !request.target.ends_with("/events") {
             set_header(request, "Accept", Some("*/*"));
         }
@@ -212,7 +212,7 @@ pub const FREEDOMS: &[FreedomRow<AmplifierClientEffect>] = &[
             *result = json!({"ok": true, "data": result.take()});
         }
     })),
-    freedom!("errors-by-status" ["errors/client-code", "errors/client-message"] "Of errors the status is told."
+    freedom!("errors-by-status" ["errors/client-code", "errors/client-message"] "Of errors the status is reported."
     AmplifierClientEffect::Http(Line(|line| if let Some(error) = line.get_mut("error") {
         *error = json!({"message": "the request failed", "status": error["status"]});
     }))),

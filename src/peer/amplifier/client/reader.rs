@@ -22,6 +22,8 @@ pub enum ReaderSwitch {
     NoLoneCr,
     /// A CR LF that is cut in two is two line ends.
     SplitCrLf,
+    /// U+0085, U+2028 and U+2029 end a line.
+    UnicodeLineEnds,
     /// A byte order mark at the beginning of a stream is a part of its first line.
     NoBom,
     /// Each piece of a stream is read by itself.
@@ -153,6 +155,12 @@ impl EventStreamReader {
             bytes.extend(String::from_utf8_lossy(piece).into_owned().into_bytes());
             return bytes;
         }
+        if self.has(ReaderSwitch::UnicodeLineEnds)
+            && let Ok(text) = std::str::from_utf8(piece)
+        {
+            bytes.extend(text.replace(['\u{85}', '\u{2028}', '\u{2029}'], "\n").into_bytes());
+            return bytes;
+        }
         if self.has(ReaderSwitch::NoLoneCr) && before && piece.first() != Some(&b'\n') {
             bytes.push(b' ');
         }
@@ -209,6 +217,7 @@ mod tests {
             (ReaderSwitch::NoLoneCr, &["data: a\r", "\r"], &[]),
             (ReaderSwitch::SplitCrLf, &["data: a\r", "\ndata: b\r\n\r\n"], &["a", "b"]),
             (ReaderSwitch::NoBom, &["\u{feff}data: a\n\n"], &[]),
+            (ReaderSwitch::UnicodeLineEnds, &["data: a\u{2028}b\n\n"], &["a"]),
             (ReaderSwitch::PiecesApart, &["data: a", "\n\n"], &[]),
             (ReaderSwitch::FirstOfPiece, &["data: a\n\ndata: b\n\n"], &["a"]),
             (ReaderSwitch::TellsPending, &["data: a\n\ndata: b"], &["a", "b"]),

@@ -192,7 +192,7 @@ impl RequestClient {
     /// The result or failure that a client takes from a response.
     fn interpret(&self, response: &FetchedResponse) -> Result<Value, Failure> {
         if let Some(flaw) = self.deviations.fails(response) {
-            return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
+            return Err(Failure::new(Kind::Flaw, format!("this client does not take such a response ({flaw})")));
         }
         if !(200..300).contains(&response.status) {
             if self.deviations.any(|effect| matches!(effect, AmplifierClientEffect::Takes(takes) if takes(response))) {
@@ -206,13 +206,13 @@ impl RequestClient {
                 _ if self.deviations.has(ClientSwitch::BadJsonAsResult) => return Ok(placeholder(response.of)),
                 _ => Kind::Json,
             };
-            return Err(Failure::new(kind, "the answer is no JSON"));
+            return Err(Failure::new(kind, "the response is no JSON"));
         };
         let needed = json.get(essence(response.of));
         if json.is_object() && (needed.is_some() || matches!(response.of, "deleteSession" | "submitApproval")) {
             Ok(json.clone())
         } else {
-            Err(Failure::new(Kind::Envelope, format!("the answer has no `{}`", essence(response.of))))
+            Err(Failure::new(Kind::Envelope, format!("the response has no `{}`", essence(response.of))))
         }
     }
 

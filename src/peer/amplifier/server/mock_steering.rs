@@ -276,6 +276,7 @@ impl Steering for MockSteering {
                     deviations: deviations.kept(),
                     why: format.why.map(str::to_owned),
                     format,
+                    upgrade_headers: vec![],
                     latency: self.draws(),
                     close_within: Some(CLOSE_TIMEOUT),
                     protocol_broken: self.socket_broken.clone(),

@@ -51,6 +51,8 @@ pub struct ResponsePlan {
     pub withheld: Vec<String>,
     /// Subscriptions that are refused.
     pub refuses: Option<SubscriptionRefusal>,
+    /// Header lines of responses that accept WebSockets: other values, or none.
+    pub upgrade_headers: Vec<(String, Option<String>)>,
 }
 
 impl StepSteering {
@@ -135,7 +137,7 @@ impl Steering for StepSteering {
             None => UpgradeDecision::HangUp(NOBODY),
             Some(agent) => match request.fault() {
                 Some(fault) => UpgradeDecision::Refuse(refusal_response(&Refusal::invalid(fault))),
-                None => agent.socket(session),
+                None => agent.socket(session, plan.upgrade_headers),
             },
         }
     }
@@ -210,7 +212,7 @@ impl StepAgent {
     }
 
     /// The same by a WebSocket.
-    fn socket(&self, session: &str) -> UpgradeDecision {
+    fn socket(&self, session: &str, upgrade_headers: Vec<(String, Option<String>)>) -> UpgradeDecision {
         match self.feed(session) {
             Err(refusal) => UpgradeDecision::Refuse(refusal_response(&refusal)),
             Ok(feed) => UpgradeDecision::Follow(Box::new(SocketSubscription {
@@ -221,6 +223,7 @@ impl StepAgent {
                 format: SocketFormat::default(),
                 latency: None,
                 why: self.why.clone(),
+                upgrade_headers,
                 close_within: None,
                 protocol_broken: Arc::default(),
             })),

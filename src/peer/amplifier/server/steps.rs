@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use crate::peer::http::server::{Pending as _, StepServer};
-use crate::peer::params::{deliberate, read, wrong};
+use crate::peer::params::{deliberate, headers, read, wrong};
 use crate::peer::{BoxFuture, Peer, PeerError, Performed, Setting, VerbCall};
 use crate::protocol::amplifier::verbs::{Answer, Cut, CutHow, Event, OpenStream, Serve, ServerVerb, Stream};
 use crate::protocol::http::verbs::{Respond, Status};
@@ -45,7 +45,9 @@ impl AmplifierServerSteps {
         let why = deliberate(call, step.deliberate.as_ref());
         let agent = StepAgent::new(step.script.as_ref(), port, step.quiet, why).map_err(|e| wrong(call.verb, e))?;
         let silent = step.answers == ResponsePolicy::None;
-        let plan = ResponsePlan { agent: Some(agent), silent, withheld: step.withholds, refuses: step.refuses };
+        let upgrade_headers = headers(&step.upgrade_headers);
+        let (withheld, refuses) = (step.withholds, step.refuses);
+        let plan = ResponsePlan { agent: Some(agent), silent, withheld, refuses, upgrade_headers };
         self.steering().set_plan(plan);
         self.server.start()
     }

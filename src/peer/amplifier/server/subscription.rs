@@ -203,6 +203,8 @@ pub struct SocketSubscription {
     pub latency: Option<Draws>,
     /// Why all of it is wrong on purpose, if it is.
     pub why: Option<String>,
+    /// Header lines of the response that accepts the handshake: other values, or none.
+    pub upgrade_headers: Vec<(String, Option<String>)>,
     /// How long a client may take to answer a close frame, before the connection is ended without it; as long as it likes where
     /// steps may still end it.
     pub close_within: Option<Duration>,
@@ -227,6 +229,11 @@ impl SocketSubscription {
         let mut why = self.deviations.accepting_head(&mut reply.head).map(str::to_owned);
         if self.format.refused {
             reply = Reply::refusing("403 Forbidden", "no");
+            why.clone_from(&self.why);
+        }
+        for (name, value) in &self.upgrade_headers {
+            reply.head.headers.retain(|(given, _)| !given.eq_ignore_ascii_case(name));
+            reply.head.headers.extend(value.clone().map(|value| (name.clone(), value)));
             why.clone_from(&self.why);
         }
         reply.send_options = SendOptions::deliberate(why.as_deref());

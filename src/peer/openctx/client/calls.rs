@@ -3,6 +3,7 @@
 //! Each call is a task of its own, asks the provider over HTTP by `request_client`, and writes the outcome. Flaws and freedoms make it
 //! different in small ways.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -33,6 +34,8 @@ pub enum CallSwitch {
     FirstSettings,
     /// Metadata is asked for once, whatever the settings become.
     RemembersMeta,
+    /// What was annotated once is not asked for again, whatever its content becomes.
+    RemembersAnnotations,
     /// Metadata comes in a list: one entry for each provider.
     Lists,
     /// A response of some mebibytes makes it exit.
@@ -72,6 +75,8 @@ struct OpenctxClientCalls {
 struct CallMemory {
     settings: Option<Value>,
     meta: Option<Value>,
+    /// The annotations of each URI.
+    annotations: BTreeMap<String, Value>,
 }
 
 /// Runs a client to its end.
@@ -165,6 +170,15 @@ impl OpenctxClientCalls {
                 let (uri, content) = (text("uri").unwrap_or_default(), text("content").unwrap_or_default());
                 if !wants_resource(&meta, uri, content, &self.deviations) {
                     return Ok(json!([]));
+                }
+                if self.has(CallSwitch::RemembersAnnotations) {
+                    let uri = uri.to_owned();
+                    if let Some(known) = self.memory().annotations.get(&uri) {
+                        return Ok(known.clone());
+                    }
+                    let result = self.client.request_result(method, params, settings).await?;
+                    self.memory().annotations.insert(uri, result.clone());
+                    return Ok(result);
                 }
             }
             _ => {}

@@ -51,7 +51,7 @@ pub enum OpenctxClientEffect {
     Params(&'static str, fn(&mut Value)),
     /// Rewrites a whole request.
     Message(fn(&mut Value)),
-    /// Rewrites the body of an answer.
+    /// Rewrites the body of a response.
     Incoming(fn(&mut Vec<u8>)),
     /// Rewrites what the caller is told of the result of a method.
     Result(&'static str, fn(&mut Value)),
@@ -68,15 +68,15 @@ switches!(OpenctxClientEffect: CallSwitch, ResponseSwitch, SelectorSwitch);
 
 /// The parts of a response that flaws look at.
 pub trait Results {
-    /// The result of an answer to this method.
+    /// The result of a response to this method.
     fn result_of(&self, method: &str) -> Option<&Value>;
 
-    /// What is in the list that an answer to this method gives; nothing for another.
+    /// What is in the list that a response to this method gives; nothing for another.
     fn entries(&self, method: &str) -> &[Value] {
         self.result_of(method).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the list that an answer to this method gives is empty.
+    /// Whether the list that a response to this method gives is empty.
     fn is_empty(&self, method: &str) -> bool {
         self.result_of(method).and_then(Value::as_array).is_some_and(Vec::is_empty)
     }
@@ -106,14 +106,14 @@ pub const FREEDOMS: &[FreedomRow<OpenctxClientEffect>] = &[
     })),
     freedom!("plain-content-type" "The content type has no charset."
         OpenctxClientEffect::Http(Sends(|request| set_header(request, "Content-Type", Some("application/json"))))),
-    freedom!("failures-as-nothing" ["envelope/client-error-told"] "A call that fails gives an empty list." OpenctxClientEffect::Http(Line(|line| {
+    freedom!("failures-as-nothing" ["envelope/client-error-reported"] "A call that fails gives an empty list." OpenctxClientEffect::Http(Line(|line| {
         if let Value::Object(members) = line
             && members.remove("error").is_some()
         {
             members.insert("result".to_owned(), Value::Array(vec![]));
         }
     }))),
-    freedom!("provider-told" "What is told has a member that names the provider." OpenctxClientEffect::Http(Line(|line| {
+    freedom!("provider-reported" "What is reported has a member that names the provider." OpenctxClientEffect::Http(Line(|line| {
         for entry in line.get_mut("result").and_then(Value::as_array_mut).into_iter().flatten() {
             if entry.is_object() {
                 entry["providerUri"] = "http://127.0.0.1/".into();
@@ -211,7 +211,7 @@ pub const METHODS: &[FlawRow<OpenctxClientEffect>] = &[
         OpenctxClientEffect::Http(Fails(|seen| seen.entries("items").iter().any(|item| has_others(item, ITEM))))),
 ];
 
-/// Whether an entry of the list that an answer to this method gives has no such member.
+/// Whether an entry of the list that a response to this method gives has no such member.
 fn lacks(seen: &FetchedResponse, method: &str, key: &str) -> bool {
     seen.entries(method).iter().any(|entry| entry.get(key).is_none())
 }
@@ -231,6 +231,8 @@ pub const ANNOTATIONS: &[FlawRow<OpenctxClientEffect>] = &[
     })),
     flaw!("annotations-language" "annotations/client-extra-params" "The language of the document is sent as well."
         OpenctxClientEffect::Params("annotations", |params| params["languageId"] = "plaintext".into())),
+    flaw!("annotations-remembered" "annotations/client-changed"
+        "What was annotated once is not asked for again, whatever its content becomes." CallSwitch::RemembersAnnotations.on()),
     flaw!("annotations-content-trimmed" "annotations/client-sent" "White space around the content is not sent."
         OpenctxClientEffect::Params("annotations", |params| text(params, "content", |content| json!(content.trim())))),
     flaw!("annotations-without-item" "annotations/client-result"
@@ -315,7 +317,7 @@ pub const HTTP: &[FlawRow<OpenctxClientEffect>] = &[
         OpenctxClientEffect::Http(Fails(|seen| seen.status == 200 && seen.of != "meta"))),
     flaw!("only-200" "http/client-status-2xx" "Answers with another status than 200 are not taken."
         OpenctxClientEffect::Http(Fails(|seen| seen.status != 200))),
-    flaw!("reads-failures" "http/client-status-failed" "The body of an answer counts whatever its status is."
+    flaw!("reads-failures" "http/client-status-failed" "The body of a response counts whatever its status is."
         ResponseSwitch::ReadsFailures.on()),
     flaw!("headers-by-case" "http/client-header-case" "Headers are found only as they are usually written."
         OpenctxClientEffect::Http(Fails(|seen| ["Content-Length", "Transfer-Encoding"].iter().any(|name| seen.has_header_but_not_as(name))))),
@@ -326,7 +328,7 @@ pub const HTTP: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("no-redirects" "http/client-redirect" "Redirects are not followed." ResponseSwitch::NoRedirects.on()),
     flaw!("redirects-forever" "http/client-redirect-loop" "Redirects without end are followed without end."
         ResponseSwitch::RedirectsForever.on()),
-    flaw!("no-byte-order-mark" "http/client-bom" "A byte order mark before an answer is not taken."
+    flaw!("no-byte-order-mark" "http/client-bom" "A byte order mark before a response is not taken."
         OpenctxClientEffect::Http(Fails(|seen| seen.body.starts_with(b"\xef\xbb\xbf")))),
 ];
 
@@ -361,11 +363,11 @@ pub const ENVELOPE: &[FlawRow<OpenctxClientEffect>] = &[
         ResponseSwitch::ZeroIsNoError.on()),
     flaw!("data-as-result" "envelope/client-error-data" "An error with data gives a result."
         ResponseSwitch::DataAsResult.on()),
-    flaw!("result-first" "envelope/client-error-first" "An answer with both a result and an error gives the result."
+    flaw!("result-first" "envelope/client-error-first" "A response with both a result and an error gives the result."
         ResponseSwitch::ResultFirst.on()),
     flaw!("null-is-error" "envelope/client-error-null" "An error that is null makes the call fail."
         OpenctxClientEffect::Http(Fails(|seen| seen.member("error").is_some_and(Value::is_null) && seen.member("result").is_some()))),
-    flaw!("nothing-as-result" "envelope/client-no-outcome" "An answer without a result gives one."
+    flaw!("nothing-as-result" "envelope/client-no-outcome" "A response without a result gives one."
         ResponseSwitch::NothingAsResult.on()),
     flaw!("refuses-extra-members" "envelope/client-extra-members" "Answers with members that it does not know are not taken."
         OpenctxClientEffect::Http(Fails(|seen| seen.json.as_ref().is_some_and(|json| has_others(json, &["result", "error"]))))),
@@ -387,13 +389,13 @@ pub const ROBUSTNESS: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("hangs-at-bad-result" "robustness/client-bad-result" "A call with a result of the wrong type never comes to its end."
         OpenctxClientEffect::Client(ClientSwitch::NeverReturns(Kind::Type))),
     flaw!("one-body-at-a-time" "robustness/client-endless"
-        "While an answer comes, no other is read." OpenctxClientEffect::Client(ClientSwitch::OneBody)),
+        "While a response comes, no other is read." OpenctxClientEffect::Client(ClientSwitch::OneBody)),
     flaw!("hangs-at-huge" "robustness/client-huge" "A call that is answered with some mebibytes never comes to its end."
         CallSwitch::SilentAtHuge.on()),
     flaw!("dies-at-huge" "robustness/client-alive"
-        "An answer of some mebibytes makes it exit." CallSwitch::DiesAfterHuge.on()),
+        "A response of some mebibytes makes it exit." CallSwitch::DiesAfterHuge.on()),
     flaw!("bad-compression-as-result" "robustness/client-bad-compression"
-        "An answer that does not decode gives the caller a result." ResponseSwitch::BadCodingAsResult.on()),
+        "A response that does not decode gives the caller a result." ResponseSwitch::BadCodingAsResult.on()),
 ];
 
 #[cfg(test)]

@@ -16,13 +16,13 @@ use super::calls::CallSwitch;
 use super::deviations::{Deviations, OpenctxClientEffect};
 use super::{envelope, request_with};
 
-/// How long an answer may take: providers ask others, who take their time (docs/openctx.md, Time).
+/// How long a response may take: providers ask others, who take their time (docs/openctx.md, Time).
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a client waits that a flaw makes impatient.
 const IMPATIENCE: Duration = Duration::from_millis(500);
 /// How long a client waits that makes one call after the other.
 const SHORT: Duration = Duration::from_secs(3);
-/// An answer beyond this is huge, in bytes.
+/// A response beyond this is huge, in bytes.
 const HUGE: usize = 1 << 20;
 
 /// What a client can do otherwise with redirects and responses.
@@ -171,7 +171,7 @@ impl RequestClient {
     fn result_of(&self, seen: &FetchedResponse) -> Result<Value, Failure> {
         let has = |switch| self.deviations.has(switch);
         if let Some(flaw) = self.deviations.fails(seen) {
-            return Err(Failure::new(Kind::Flaw, format!("this client does not take such an answer ({flaw})")));
+            return Err(Failure::new(Kind::Flaw, format!("this client does not take such a response ({flaw})")));
         }
         if !((200..300).contains(&seen.status) || has(ResponseSwitch::ReadsFailures) && seen.json.is_some()) {
             return Err(Failure::of_status(seen.status));
@@ -188,7 +188,7 @@ impl RequestClient {
                 _ if coded => Kind::Coding,
                 _ => Kind::Json,
             };
-            return Err(Failure::new(kind, "the answer is no JSON"));
+            return Err(Failure::new(kind, "the response is no JSON"));
         };
         let given = |key: &str| json.get(key).filter(|value| is_truthy(value));
         let (error, result) = (given("error"), given("result"));
@@ -204,13 +204,13 @@ impl RequestClient {
             if has(ResponseSwitch::NothingAsResult) {
                 return Ok(placeholder_result(seen.of));
             }
-            return Err(Failure::new(Kind::Envelope, "the answer has neither a result nor an error"));
+            return Err(Failure::new(Kind::Envelope, "the response has neither a result nor an error"));
         };
         let fits = if seen.of == "meta" { result.is_object() } else { result.is_array() };
         if fits { Ok(result.clone()) } else { Err(Failure::new(Kind::Type, "the result has the wrong type")) }
     }
 
-    /// Whether an answer of this length would make a fragile client die.
+    /// Whether a response of this length would make a fragile client die.
     pub fn is_huge(result: &Value) -> bool {
         result.to_string().len() > HUGE
     }

@@ -175,7 +175,7 @@ fn params_about(method: &str, response: &Value, number: usize) -> Result<Map<Str
             let selector = pick(feature.get("selectors"), number).cloned().unwrap_or_default();
             resource(&selector)?
         }
-        other => return Err(format!("nothing about `{other}` follows from an earlier answer")),
+        other => return Err(format!("nothing about `{other}` follows from an earlier response")),
     };
     let Value::Object(params) = params else { return Err("no parameters follow from it".to_owned()) };
     Ok(params)

@@ -177,10 +177,10 @@ struct DocumentSelector {
 struct NeededSettings {
     /// The settings that have to be there, and not be empty.
     needs: Vec<String>,
-    /// The methods that need them; all but `meta` where not said.
+    /// The methods that need them. Default: all but `meta`.
     #[serde(rename = "for")]
     methods: Option<Vec<Method>>,
-    /// The error otherwise; code -32001 where not said.
+    /// The error otherwise. Default: code -32001.
     error: Option<ErrorEntry>,
 }
 
@@ -212,15 +212,15 @@ struct Latencies {
 /// A failure, or a delay.
 #[derive(Deserialize, JsonSchema)]
 struct FailureEntry {
-    /// The methods that it concerns; all where not said.
+    /// The methods that it concerns. Default: all.
     #[serde(default)]
     method: OneOrMany<Method>,
-    /// The requests that it concerns; all where not said.
+    /// The requests that it concerns. Default: all.
     #[serde(default)]
     when: DataCondition,
     /// The error with which the request is answered.
     error: Option<ErrorEntry>,
-    /// The HTTP status of the answer: of the error, or without any.
+    /// The HTTP status of the response: of the error, or without any.
     #[schemars(range(min = 300, max = 599))]
     status: Option<u16>,
     /// How long it takes until then; alone, the request is answered as usual after that time.
@@ -254,7 +254,7 @@ struct MentionEntry {
 /// An item, and when it is given.
 #[derive(Deserialize, JsonSchema)]
 struct ItemEntry {
-    /// When it is given: all conditions of one of these; always where not said.
+    /// When it is given: all conditions of one of these. Default: always.
     #[serde(default)]
     #[schemars(transform = about_items)]
     when: DataCondition,
@@ -331,11 +331,11 @@ impl Serialize for Content {
 /// An item attached to documents.
 #[derive(Deserialize, JsonSchema)]
 struct AnnotationEntry {
-    /// When it is given: all conditions of one of these; always where not said.
+    /// When it is given: all conditions of one of these. Default: always.
     #[serde(default)]
     #[schemars(transform = about_annotations)]
     when: DataCondition,
-    /// The URI of the document; that of the request where not said.
+    /// The URI of the document. Default: that of the request.
     uri: Option<Uri>,
     /// One annotation for each match in the document, with its range.
     each: Option<Expression>,

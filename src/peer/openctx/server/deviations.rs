@@ -36,9 +36,9 @@ pub enum ProviderEffect {
     Result(Option<Method>, fn(&mut Value)),
     /// Changes an error.
     Error(fn(&mut Value)),
-    /// Changes an answer, be it a result or an error.
+    /// Changes a response, be it a result or an error.
     Envelope(fn(&mut Value)),
-    /// Changes how an answer is carried.
+    /// Changes how a response is carried.
     Http(ResponseEffect),
     /// What [`SteeringSwitch`] lists.
     SteeringSwitch(SteeringSwitch),
@@ -52,7 +52,7 @@ pub const fn body(change: fn(&mut Vec<u8>)) -> ProviderEffect {
     ProviderEffect::Http(ResponseEffect::Body(change))
 }
 
-/// Changes how an answer is carried.
+/// Changes how a response is carried.
 pub const fn response(change: fn(&mut Response)) -> ProviderEffect {
     ProviderEffect::Http(ResponseEffect::Response(change))
 }
@@ -97,7 +97,7 @@ impl RequestInContext<'_> {
     }
 }
 
-/// An answer as the protocol has it, in the place of the usual one.
+/// A response as the protocol has it, in the place of the usual one.
 #[derive(Clone, Debug)]
 pub enum ProviderAnswer {
     /// This result.
@@ -109,7 +109,7 @@ pub enum ProviderAnswer {
 }
 
 impl Instead<ProviderAnswer> {
-    /// An answer with this result.
+    /// A response with this result.
     pub fn result(result: Value) -> Self {
         Self::Answer(ProviderAnswer::Result(result))
     }
@@ -119,7 +119,7 @@ impl Instead<ProviderAnswer> {
         Self::Answer(ProviderAnswer::Error(json!({"code": code, "message": message})))
     }
 
-    /// An answer with this status and JSON.
+    /// A response with this status and JSON.
     pub fn status(status: &str, body: &Value) -> Self {
         Self::respond(Response::new(status).json(body))
     }
@@ -148,7 +148,7 @@ pub static TABLE: LazyLock<DeviationTable<ProviderEffect>> = LazyLock::new(|| {
 });
 
 impl Deviations {
-    /// What is done instead of an answer, and why that is wrong, if it is.
+    /// What is done instead of a response, and why that is wrong, if it is.
     pub fn instead(&self, seen: &RequestInContext<'_>) -> Option<(Instead<ProviderAnswer>, Why)> {
         self.choose_with_why(|effect| match effect {
             ProviderEffect::Instead(decide) => decide(seen),
@@ -179,7 +179,7 @@ impl Deviations {
         self.rewrite(error, |effect| if let ProviderEffect::Error(change) = effect { Some(change) } else { None })
     }
 
-    /// Changes an answer.
+    /// Changes a response.
     pub fn envelope(&self, answer: &mut Value) -> Why {
         self.rewrite(answer, |effect| if let ProviderEffect::Envelope(change) = effect { Some(change) } else { None })
     }
@@ -276,7 +276,7 @@ pub const FREEDOMS: &[FreedomRow<ProviderEffect>] = &[
             _ => redirected(s, "308 Permanent Redirect", format!("http://{host}/there")),
         }
     })),
-    freedom!("interim" "An interim answer with the status 103 comes before each answer." SteeringSwitch::Interim.on()),
+    freedom!("interim" "An interim response with the status 103 comes before each response." SteeringSwitch::Interim.on()),
     freedom!("unhurried" "Answers take half a second." SteeringSwitch::Takes(500).on()),
     freedom!("chunked-requests-refused" "A chunked request is refused with the status 411."
     ProviderEffect::Instead(|s| {

@@ -21,11 +21,13 @@ use super::{Decided, ProviderResponse, Steering, refused};
 
 /// How long a provider that is easily busy works on each request: so long that many come meanwhile.
 const BUSY: Duration = Duration::from_millis(200);
+/// How often the mentions of a request are shown at most, as a flaw has it.
+const MOST_GROWN: u64 = 16;
 
 /// What a provider can do otherwise where it answers requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteeringSwitch {
-    /// One connection is served at a time, and closed after each answer.
+    /// One connection is served at a time, and closed after each response.
     OneAtATime,
     /// Requests that wait for `100 Continue` wait in vain.
     NoContinue,
@@ -37,9 +39,11 @@ pub enum SteeringSwitch {
     Endless,
     /// Answers take their time.
     Takes(u64),
+    /// The mentions of each request are shown with those of the next ones as well.
+    MentionsGrow,
     /// Character offsets count code points.
     CodePoints,
-    /// An interim answer comes before each answer.
+    /// An interim response comes before each response.
     Interim,
 }
 
@@ -157,14 +161,16 @@ impl MockSteering {
 
 /// The refusal of a request that HTTP itself does not allow; none where the protocol responds.
 fn refusal(received: &Received) -> Option<Response> {
-    let told = |status: &str, message: &str| {
+    let reported = |status: &str, message: &str| {
         Response::new(status).json(&json!({"error": {"code": RequestFault::NoRequest.code(), "message": message}}))
     };
     if received.head.method() != "POST" {
-        return Some(told("405 Method Not Allowed", "requests are sent by POST").header("Allow", "POST"));
+        return Some(reported("405 Method Not Allowed", "requests are sent by POST").header("Allow", "POST"));
     }
     let coded = received.head.header("content-encoding").any(|coding| !coding.eq_ignore_ascii_case("identity"));
-    coded.then(|| told("415 Unsupported Media Type", "requests have no content coding").header("Accept-Encoding", ""))
+    coded.then(|| {
+        reported("415 Unsupported Media Type", "requests have no content coding").header("Accept-Encoding", "")
+    })
 }
 
 impl ReceivedRequest {
@@ -188,7 +194,15 @@ impl ReceivedRequest {
                 let (outcome, (least, most)) = self.data.answer(request, characters);
                 let latency = Latency { min: least, max: most, seed: 0 };
                 takes = latency.draws(self.pace).next().unwrap_or_default();
-                outcome
+                match outcome {
+                    ProviderOutcome::Result(Value::Array(list))
+                        if request.method == Method::Mentions && self.deviations.has(SteeringSwitch::MentionsGrow) =>
+                    {
+                        let times = usize::try_from(self.pace % MOST_GROWN).unwrap_or_default() + 1;
+                        ProviderOutcome::Result(std::iter::repeat_n(list, times).flatten().collect())
+                    }
+                    outcome => outcome,
+                }
             }
         };
         let why = match self.instead {

@@ -217,6 +217,9 @@ const FRAMES_SENT: Table = table! { "framing", Client, None;
     "client-masked": [both Must rfc("5.1")]
         "The client masks every frame that it sends."
         "The server has to close the connection otherwise.";
+    "client-mask-fresh": [both Must rfc("5.3")]
+        "The client masks each frame with a new key."
+        "Whoever knows the key of the next frame can choose the bytes that are sent.";
     "client-text-frames": [cli Must cli("Messages"), guide Must guide("3. Message Framing")]
         "The client sends messages as text, not as binary data."
         "";
@@ -279,7 +282,7 @@ const CONTROL_FRAMES: Table = table! { "framing", Client, None;
         "The client answers a close frame with a close frame."
         "";
     "client-close-echoed": [both Should rfc("5.5.1")]
-        "The client's answer to a close frame carries the code that it received."
+        "The client's response to a close frame carries the code that it received."
         "";
     "client-closes": [both Should rfc("7.1.2")]
         "A client that ends its connection sends a close frame first."

@@ -69,7 +69,7 @@ const RESPONSES: Table = table! { "envelope", Client, None;
     "client-error-data": [cli Must cli("Messages")]
         "An error with further keys beside `code` and `message` is an error like any other."
         "Some editors put `data` there.";
-    "client-answer-without-result": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
+    "client-response-without-result": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
         "A response that has neither an outcome nor an error is no success."
         "";
     "client-other-method": [cli Should cli("Messages")]

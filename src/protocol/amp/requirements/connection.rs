@@ -155,7 +155,7 @@ const HANDSHAKE: Table = table! { "connection", Server, None;
     "version-refused": [both Should rfc("4.2.2, item 4")]
         "A handshake of another WebSocket version than 13 is refused with an HTTP error status."
         "";
-    "version-told": [both Should rfc("4.4")]
+    "version-reported": [both Should rfc("4.4")]
         "The refusal of a WebSocket version names the supported one in `Sec-WebSocket-Version`."
         "";
     "method": [both Should rfc("4.2.1, item 1")]

@@ -30,6 +30,8 @@ struct FrameDirection {
     /// The message whose last frame has not come yet.
     open: Option<OpenMessage>,
     closed: bool,
+    /// Whether one of its frames was masked.
+    masked: bool,
     /// Its control frames that break the RFC, and that the other end may send back as they are; of many, the latest.
     bad_controls: VecDeque<Frame>,
 }
@@ -74,6 +76,9 @@ impl Rule for Frames {
                 let echoed = other.bad_controls.iter().rev().find(|theirs| is_echo(frame, theirs));
                 let context = FrameContext { requirements, end, index: event.i, extended, frame, echoed };
                 context.bits(out);
+                if end == End::Client && frame.masked {
+                    context.mask(out, side);
+                }
                 if opcode::is_control(frame.opcode) {
                     context.control(out);
                     if is_bad_control(frame) {
@@ -141,6 +146,15 @@ impl FrameContext<'_> {
         self.check(out, "framing/shortest-length", frame.length_bits.is_some(), || {
             format!("a length of {} is written in {} bits", frame.length, frame.length_bits.unwrap_or_default())
         });
+    }
+
+    /// Judges the key of a mask: the first of a connection can be any.
+    fn mask(&self, out: &mut Judgements, side: &mut FrameDirection) {
+        if std::mem::replace(&mut side.masked, true) {
+            self.check(out, "framing/mask-fresh", self.frame.mask_reused, || {
+                "a frame is masked with the key of the frame before it".to_owned()
+            });
+        }
     }
 
     fn control(&self, out: &mut Judgements) {

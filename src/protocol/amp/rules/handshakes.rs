@@ -242,7 +242,7 @@ impl HandshakeExchange<'_> {
             let fault =
                 ViolationDetail::new("a WebSocket version was refused without telling the one that is supported")
                     .expected("Sec-WebSocket-Version: 13");
-            self.check(out, "connection/version-told", (!lists_supported).then_some(fault));
+            self.check(out, "connection/version-reported", (!lists_supported).then_some(fault));
         }
     }
 

@@ -35,36 +35,36 @@ pub enum EditorVerb {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Serve {
-    /// The name of its first connection, and of the editor; `main` where not said.
+    /// The name of its first connection, and of the editor. Default: `main`.
     #[serde(rename = "as")]
     pub name: Option<Binds<Connection>>,
     /// The names of its further connections, in the order in which they come; any more are called after the editor and
     /// their number, such as `main-2`. What sends nothing is none.
     pub then: Vec<Binds<Connection>>,
-    /// Where it listens; 127.0.0.1 where not said.
+    /// Where it listens. Default: 127.0.0.1.
     pub host: Loopback,
-    /// Its port: `guide` for one of 8000 to 8100 (where not said, in the edition `guide`, whose clients may look for no
-    /// others), `any` for any free one (where not said, in `cli`).
+    /// Its port: `guide` for one of 8000 to 8100 (the default in the edition `guide`, whose clients may look for no
+    /// others), `any` for any free one (the default in `cli`).
     pub port: Option<Port>,
-    /// The folder that it has open; `${root}` where not said.
+    /// The folder that it has open. Default: `${root}`.
     pub folder: Option<String>,
-    /// Its secret; one that needs percent-encoding is made up where not said.
+    /// Its secret. Default: one that needs percent-encoding is made up.
     pub token: Option<String>,
     /// What its lockfile is like, or `none`.
     pub lockfile: EditorLockfile,
-    /// `all` (where not said): it answers every request. `none`: only the steps `answer` and `send` do.
+    /// `all` (the default): it answers every request. `none`: only the steps `answer` and `send` do.
     pub answers: ResponsePolicy,
     /// Methods that only the steps `answer` and `send` answer, while it answers all others: clients may ask `ping` before
     /// anything else.
     pub withholds: Vec<String>,
-    /// How it answers handshakes, whatever token they show; rightly where not said. A response that is wrong needs
+    /// How it answers handshakes, whatever token they show. Default: as a sound editor does. A response that is wrong needs
     /// `deliberate`.
     pub upgrade: Upgrade,
-    /// Whether it answers pings; it does where not said.
+    /// Whether it answers pings. Default: it does.
     pub pings: AutomaticResponse,
-    /// Whether it answers close frames; it does where not said.
+    /// Whether it answers close frames. Default: it does.
     pub close: AutomaticResponse,
-    /// Whether it reads what clients send; it does where not said.
+    /// Whether it reads what clients send. Default: it does.
     pub read: Option<bool>,
     pub deliberate: Option<Deliberate>,
 }
@@ -109,9 +109,9 @@ impl Default for EditorLockfile {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LockfilePlan {
-    /// The data home it lies below; `${data_home}` where not said.
+    /// The data home it lies below. Default: `${data_home}`.
     pub data_home: Option<String>,
-    /// Its file name; `<port>.json` where not said.
+    /// Its file name. Default: `<port>.json`.
     pub name: Option<String>,
     /// Keys to add or to replace; null leaves one out.
     pub keys: Map<String, Value>,
@@ -124,7 +124,7 @@ pub struct LockfilePlan {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Upgrade {
-    /// The status line's code and reason; `101 Switching Protocols` where not said.
+    /// The status line's code and reason. Default: `101 Switching Protocols`.
     pub status: Option<String>,
     /// Header lines to add or to replace, name and value; null leaves one out. `$${accept}` in a value is the right key.
     pub headers: Map<String, Value>,
@@ -143,9 +143,9 @@ pub struct Upgrade {
 /// the names that `then` of `serve` gave.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Restart {
-    /// Which editor, by its first connection; `main` where not said.
+    /// Which editor, by its first connection. Default: `main`.
     pub of: Option<Bound<Connection>>,
-    /// `quit` (where not said): connections are closed and the old lockfile goes. `kill`: they are cut, and it stays with the
+    /// `quit` (the default): connections are closed and the old lockfile goes. `kill`: they are cut, and it stays with the
     /// pid of a process that has ended.
     #[serde(default)]
     pub how: StopMode,
@@ -154,7 +154,7 @@ pub struct Restart {
 /// Ends an editor.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Stop {
-    /// Which editor, by its first connection; `main` where not said.
+    /// Which editor, by its first connection. Default: `main`.
     pub of: Option<Bound<Connection>>,
     /// As for `restart`.
     #[serde(default)]
@@ -166,7 +166,7 @@ pub struct Stop {
 pub struct Lockfile {
     /// Its file name.
     pub name: String,
-    /// The data home it lies below; `${data_home}` where not said.
+    /// The data home it lies below. Default: `${data_home}`.
     pub data_home: Option<String>,
     #[serde(flatten)]
     pub content: LockfileContent,
@@ -190,7 +190,7 @@ pub enum LockfileContent {
 /// Has something done in an editor, as its user would; clients are notified of what follows from it.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct EditorStep {
-    /// Which editor, by its first connection; `main` where not said.
+    /// Which editor, by its first connection. Default: `main`.
     pub of: Option<Bound<Connection>>,
     #[serde(flatten)]
     pub action: EditorAction,
@@ -202,7 +202,7 @@ pub struct Notify {
     pub on: Option<Bound<Connection>>,
     /// Its name in the edition.
     pub name: String,
-    /// Its data; an empty object where not said.
+    /// Its data. Default: an empty object.
     #[serde(default, deserialize_with = "given")]
     pub data: Option<Value>,
     pub deliberate: Option<Deliberate>,

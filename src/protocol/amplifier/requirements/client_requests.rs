@@ -154,13 +154,22 @@ const WEBSOCKET: Table = table! { "websocket", Client, Some("websocket");
     "client-masked": Must rfc6455("5.3") =>
         "The client's frames are masked."
         "";
+    "client-mask-fresh": Must rfc6455("5.3") =>
+        "Each frame of the client is masked with a new key."
+        "Whoever knows the key of the next frame can choose the bytes that are sent.";
+    "client-key-fresh": Must rfc6455("4.1") =>
+        "Each handshake has a key of its own."
+        "";
+    "client-accept-checked": Should rfc6455("4.1") =>
+        "A response to the handshake whose accept value is missing or wrong gives no WebSocket."
+        "";
     "client-frames": Must rfc6455("5.2") =>
         "The client's frames are valid: known opcodes, no reserved bits, short control frames."
         "";
     "client-pong": Must rfc6455("5.5.2") =>
         "A ping is answered by a pong with the same payload."
         "";
-    "client-close-answer": Must rfc6455("5.5.1") =>
+    "client-close-response": Must rfc6455("5.5.1") =>
         "A close frame is answered by one."
         "";
     "client-text": Must doc("WebSocket Alternative") =>

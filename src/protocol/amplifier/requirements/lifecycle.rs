@@ -135,6 +135,9 @@ const GATE: Table = table! { "safety", Server, Some("approval");
     "allowed": Must doc("Approval Flow") =>
         "What was allowed runs."
         "";
+    "allowed-once": Should doc("Approval Flow") =>
+        "What was allowed once needs an approval again the next time."
+        "Another option, such as `Allow All`, is there for more.";
     "unknown-decision": Must doc("Submit Approval Decision") =>
         "A decision that was not offered lets nothing run."
         "";
@@ -177,7 +180,7 @@ const STOPPED: Table = table! { "safety", Server, Some("tools");
 };
 
 const SECRETS: Table = table! { "safety", Server, None;
-    "no-key-in-answers": Should own("Safety") =>
+    "no-key-in-responses": Should own("Safety") =>
         "An API key does not come back in any response."
         "";
     "no-key-in-events": Should own("Safety") =>

@@ -96,7 +96,7 @@ const WEBSOCKET: Table = table! { "websocket", Server, Some("websocket");
     "pong": Must rfc6455("5.5.2") =>
         "A ping is answered by a pong with the same payload."
         "";
-    "close-answer": Must rfc6455("5.5.1") =>
+    "close-response": Must rfc6455("5.5.1") =>
         "A close frame is answered by one."
         "";
     "events": Must doc("WebSocket Alternative") =>
@@ -167,6 +167,9 @@ const READING: Table = table! { "stream", Client, Some("streams");
     "client-line-ends-split": Must sse("9.2.5") =>
         "A CR LF that is cut in two is one line end."
         "";
+    "client-line-ends-only": Must sse("9.2.5") =>
+        "Nothing else ends a line: not U+2028, U+2029 or U+0085."
+        "Functions that split a text into lines often take more than the three ends of the standard.";
     "client-bom": Must sse("9.2.5") =>
         "A byte order mark at the beginning of a stream is passed over."
         "";
@@ -289,7 +292,7 @@ const FAILURES: Table = table! { "robustness", Client, None;
     "client-after-error": Must doc("Error Response Format") =>
         "After an error, the next call is made and gets its response."
         "";
-    "client-after-bad-answer": Should own("Robustness") =>
+    "client-after-bad-response": Should own("Robustness") =>
         "After a response that is no response of the protocol, the next call is made and gets its response."
         "";
     "client-after-bad-http": Should own("Robustness") =>

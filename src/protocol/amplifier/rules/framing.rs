@@ -128,14 +128,18 @@ pub fn handshake_response(request: &Head, head: &Head, ctx: &mut RuleContext<'_>
     ctx.check("websocket/handshake", (wanted != actual).then_some(fault));
 }
 
-/// Judges a frame.
-pub fn frame(sender: End, frame: &Frame, ctx: &mut RuleContext<'_>) {
+/// Judges a frame; `again`: it is not the first that is masked on its connection.
+pub fn frame(sender: End, frame: &Frame, again: bool, ctx: &mut RuleContext<'_>) {
     let (masked, valid) = match sender {
         End::Server => ("websocket/unmasked", "websocket/frames"),
         End::Client => ("websocket/client-masked", "websocket/client-frames"),
     };
     let wrong = frame.masked != (sender == End::Client);
     ctx.check_if(masked, wrong, || format!("a frame is {}masked", if frame.masked { "" } else { "not " }));
+    if sender == End::Client && frame.masked && again {
+        let fault = || "a frame is masked with the key of the frame before it".to_owned();
+        ctx.check_if("websocket/client-mask-fresh", frame.mask_reused, fault);
+    }
     let control = frame.opcode >= 8;
     let known = matches!(frame.opcode, 0 | 1 | 2 | 8 | 9 | 10);
     let sound = known && frame.rsv == 0 && (!control || frame.fin && frame.length <= 125);

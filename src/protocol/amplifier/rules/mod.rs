@@ -148,7 +148,7 @@ impl Traffic {
             && !self.sessions.keys.is_empty()
         {
             let failed = exchange.status().is_some_and(|status| status >= 400);
-            let short = if failed { "safety/no-key-in-errors" } else { "safety/no-key-in-answers" };
+            let short = if failed { "safety/no-key-in-errors" } else { "safety/no-key-in-responses" };
             let leaked = self.sessions.leaked(&json.to_string());
             ctx.check_if(short, leaked, || "a response has an API key".to_owned());
         }
@@ -208,7 +208,9 @@ impl Rule for Traffic {
             EventKind::HttpRequest(head) => self.request_head(conn, event, head, ctx),
             EventKind::HttpResponse(head) => self.response(conn, event, head, ctx),
             EventKind::Handshake(head) => subscriptions.handshake(conn, event, head, ctx),
-            EventKind::Frame(frame) if event.deliberate.is_none() => framing::frame(dir.sender(), frame, ctx),
+            EventKind::Frame(frame) if event.deliberate.is_none() => {
+                framing::frame(dir.sender(), frame, subscriptions.note_mask(conn, frame), ctx);
+            }
             EventKind::Message(message) => subscriptions.message(conn, event, message, sessions, ctx),
             EventKind::StreamEvent(sent) => subscriptions.stream_event(conn, event, sent, sessions, ctx),
             EventKind::Body(body) if dir == Direction::ToClient => {

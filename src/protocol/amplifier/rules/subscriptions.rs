@@ -1,6 +1,6 @@
 //! Subscriptions: event streams and WebSockets, and the events in them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -14,10 +14,12 @@ use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::{Judgements, ViolationDetail};
-use crate::trace::{Direction, Event, Head, HttpResponse, Message, StreamEvent, read_json};
+use crate::trace::{Direction, Event, Frame, Head, HttpResponse, Message, StreamEvent, read_json};
 
 /// How many request ids are remembered that no response has had yet.
 const MAX_UNASSIGNED: usize = 1024;
+/// So many keys of handshakes are remembered; of more, none is taken for an old one.
+const MAX_KEYS: usize = 10_000;
 
 /// The open subscriptions, by the names of their exchanges.
 #[derive(Default)]
@@ -25,6 +27,8 @@ pub struct Subscriptions {
     streams: HashMap<String, OpenStream>,
     /// Request ids of events that no response has had yet.
     unassigned: Vec<UnassignedRequestId>,
+    /// The keys of handshakes.
+    keys: HashSet<String>,
 }
 
 /// A request id that no response had when it came in an event.
@@ -52,6 +56,8 @@ struct OpenStream {
     deliberate: bool,
     /// Whether the client has sent a message here that an error may answer.
     client_sent: bool,
+    /// Whether a frame came masked.
+    masked: bool,
     lifecycle: StreamLifecycle,
 }
 
@@ -66,6 +72,7 @@ impl OpenStream {
             coded: false,
             deliberate: false,
             client_sent: false,
+            masked: false,
             lifecycle: StreamLifecycle::new(index),
         }
     }
@@ -229,6 +236,7 @@ impl Subscriptions {
         if event.dir == Some(Direction::ToServer) {
             if !deliberate {
                 framing::handshake_request(head, ctx);
+                self.handshake_key(head, ctx);
             }
             let session =
                 Route::of("GET", head.start.split(' ').nth(1).unwrap_or_default()).and_then(|route| route.name);
@@ -242,6 +250,27 @@ impl Subscriptions {
                 framing::handshake_response(request, head, ctx);
             }
         }
+    }
+
+    /// Judges whether the key of a handshake is new.
+    fn handshake_key(&mut self, head: &Head, ctx: &mut RuleContext<'_>) {
+        let Some(key) = head.header("sec-websocket-key").next() else { return };
+        let fault = ViolationDetail::new("a handshake has the key of an earlier one").actual(key);
+        let old = self.keys.contains(key);
+        if !self.keys.is_empty() {
+            ctx.check("websocket/client-key-fresh", old.then_some(fault));
+        }
+        if self.keys.len() < MAX_KEYS {
+            self.keys.insert(key.to_owned());
+        }
+    }
+
+    /// Notes a frame. Gives whether one before it on its connection was masked.
+    pub fn note_mask(&mut self, conn: &str, frame: &Frame) -> bool {
+        let Some(stream) = self.streams.get_mut(conn) else { return false };
+        let before = stream.masked;
+        stream.masked |= frame.masked;
+        before
     }
 
     /// A message over a WebSocket.

@@ -133,7 +133,7 @@ const ENVELOPE_RESPONSES: Table = table! { "envelope", Client, None;
     "client-error": Must doc("Provider API") =>
         "A call that is answered with an error does not give the caller a result, other than an empty one."
         "";
-    "client-error-told": Should doc("Provider API") =>
+    "client-error-reported": Should doc("Provider API") =>
         "The message of an error reaches the caller."
         "";
     "client-error-code": Must doc("Provider API") =>
@@ -175,7 +175,7 @@ pub const ROBUSTNESS: Table = table! { "robustness", Client, None;
     "client-after-error": Must doc("Provider API") =>
         "After an error, the next call is made and gets its response."
         "Providers are stateless.";
-    "client-after-bad-answer": Must own("Robustness") =>
+    "client-after-bad-response": Must own("Robustness") =>
         "After a response that is no response of the protocol, the next call is made and gets its response."
         "";
     "client-after-bad-http": Must own("Robustness") =>

@@ -289,6 +289,9 @@ const CLIENT_ANNOTATIONS: Table = table! { "annotations", Client, Some("annotati
     "client-sent": Must doc("Annotations") =>
         "URI and content are sent as the caller gave them, whatever text they are."
         "Positions are counted in that content.";
+    "client-changed": Should doc("Annotations") =>
+        "Once the content of a document has changed, its annotations are asked for again."
+        "They belong to the content that was sent.";
     "client-result": Must doc("Annotations") =>
         "Every annotation reaches the caller, with its item."
         "";

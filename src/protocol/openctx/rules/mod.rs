@@ -25,7 +25,8 @@ use crate::trace::{Direction, End, Event, EventKind, HttpRequest, HttpResponse};
 
 use super::requirements;
 
-use requests::ParsedRequest;
+use requests::{ParsedRequest, Request};
+use results::FirstResults;
 
 /// The requirements, as the rules cite them.
 static INDEX: LazyLock<RequirementIndex> = LazyLock::new(|| RequirementIndex::of(requirements::all()));
@@ -54,6 +55,7 @@ pub struct ExchangeRule {
     /// The exchanges that are under way, and their parsed requests.
     open: Open<Option<ParsedRequest>>,
     scopes: ProviderScopes,
+    first_results: FirstResults,
     /// Whether there was a redirect after which a client may go on with a GET.
     diverted: bool,
 }
@@ -61,7 +63,13 @@ pub struct ExchangeRule {
 impl ExchangeRule {
     pub fn new() -> Self {
         let open = Open::new("envelope/answered");
-        Self { bodies: BodyAssembler::default(), open, scopes: ProviderScopes::default(), diverted: false }
+        Self {
+            bodies: BodyAssembler::default(),
+            open,
+            scopes: ProviderScopes::default(),
+            first_results: FirstResults::default(),
+            diverted: false,
+        }
     }
 
     /// A request's body is whole.
@@ -96,8 +104,10 @@ impl ExchangeRule {
             return;
         };
         let result = responses::judge(&exchange, asked, content, ctx);
-        if let (Some("meta"), Some(result)) = (asked.method(), result) {
-            self.scopes.remember_meta(asked, result);
+        let (Some(request), Some(result)) = (asked.request(), result) else { return };
+        self.first_results.compare(request, &result, ctx);
+        if request.method == "meta" {
+            self.scopes.remember_meta(request, result);
         }
     }
 
@@ -197,7 +207,7 @@ fn judge_other_method(request: &HttpRequest, head: &HttpResponse, ctx: &mut Rule
     ctx.check("http/method-not-allowed", (!(400..=599).contains(&status)).then_some(fault));
 }
 
-/// So many answers to `meta` are remembered, for so many settings.
+/// So many responses to `meta` are remembered, for so many settings.
 const MAX_SETTINGS: usize = 64;
 const MAX_RESPONSES: usize = 16;
 
@@ -212,8 +222,7 @@ struct ProviderScopes {
 
 impl ProviderScopes {
     /// A provider answered `meta`.
-    pub fn remember_meta(&mut self, asked: &ParsedRequest, meta: Value) {
-        let Some(request) = asked.request() else { return };
+    pub fn remember_meta(&mut self, request: &Request, meta: Value) {
         if self.metadata.len() < MAX_SETTINGS || self.metadata.contains_key(&request.settings) {
             let responses = self.metadata.entry(request.settings.clone()).or_default();
             if responses.contains(&meta) {

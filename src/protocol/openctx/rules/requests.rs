@@ -38,11 +38,6 @@ pub struct Request {
 }
 
 impl ParsedRequest {
-    /// The method, where it is one of the four.
-    pub fn method(&self) -> Option<&str> {
-        self.request().map(|request| request.method.as_str()).filter(|method| METHODS.contains(method))
-    }
-
     /// The request, where it is one.
     pub fn request(&self) -> Option<&Request> {
         match self {

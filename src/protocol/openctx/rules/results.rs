@@ -1,5 +1,7 @@
 //! Results: what each method returns, and where in a document its annotations are.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 use crate::protocol::ViolationDetail;
@@ -46,6 +48,35 @@ pub fn judge(request: &Request, result: &Value, ctx: &mut RuleContext<'_>) {
         }
     }
     ctx.check(&format!("{area}/result"), None);
+}
+
+/// So many requests are remembered, to compare those that come again.
+const MAX_REMEMBERED: usize = 256;
+
+/// The first results of requests, by method, parameters and settings.
+#[derive(Default)]
+pub struct FirstResults(HashMap<String, Vec<Value>>);
+
+impl FirstResults {
+    /// Judges the result of a request that came before: what was shown once is not shown more often. A provider may show
+    /// other things after a while.
+    pub fn compare(&mut self, request: &Request, result: &Value, ctx: &mut RuleContext<'_>) {
+        let Some(list) = result.as_array().filter(|list| !list.is_empty()) else { return };
+        let params = Value::Object(request.params.clone());
+        let key = format!("{} {} {params}", request.method, request.settings);
+        let Some(first) = self.0.get(&key) else {
+            if self.0.len() < MAX_REMEMBERED {
+                self.0.insert(key, list.clone());
+            }
+            return;
+        };
+        let count = |list: &[Value], entry: &Value| list.iter().filter(|other| *other == entry).count();
+        // Of long lists the beginning will do.
+        let grown = first.iter().take(16).find(|entry| count(list, entry) > count(first, entry));
+        let what = format!("`{}` shows the same more often, when it is asked for again", request.method);
+        let fault = ViolationDetail::new(what).at("/result");
+        ctx.check("state/params-per-request", grown.map(|entry| fault.actual(entry.clone())));
+    }
 }
 
 fn meta(meta: BodyObject<'_>, ctx: &mut RuleContext<'_>) {

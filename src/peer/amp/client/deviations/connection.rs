@@ -84,8 +84,6 @@ pub const CONNECTION_FLAWS: &[FlawRow<AgentEffect>] = &[
         AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Connection", Some("keep-alive"))))),
     flaw!("short-key" "connection/client-key" "The handshake's key has 15 bytes."
         AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Sec-WebSocket-Key", Some("MDEyMzQ1Njc4OTAxMjM0"))))),
-    flaw!("same-key" "connection/client-key-fresh" "Every handshake has the same key."
-        AgentEffect::Socket(SocketEffect::Asks(|r| header(r, "Sec-WebSocket-Key", Some(SAMPLE_KEY))))),
     flaw!("does-not-wait" "connection/client-waits" "A frame goes right behind the handshake."
         AgentEffect::Socket(SocketEffect::Asks(frame_behind))),
     flaw!("no-token" "connection/client-token" "The handshake shows no token."
@@ -99,35 +97,32 @@ pub const CONNECTION_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("token-not-encoded" "connection/client-token-encoded"
         "The token is not percent-encoded." HandshakeSwitch::TokenNotEncoded.on()),
     flaw!("answer-by-case" "connection/client-response-case"
-        "The answer must have its headers in the usual case." HandshakeSwitch::HeadersByCase.on()),
+        "The response must have its headers in the usual case." HandshakeSwitch::HeadersByCase.on()),
     flaw!("answer-by-list" "connection/client-response-list"
-        "The `Connection` of the answer must be `Upgrade` and nothing else." HandshakeSwitch::ConnectionExact.on()),
-    flaw!("answer-bare" "connection/client-response-headers" "The answer must have no further headers."
+        "The `Connection` of the response must be `Upgrade` and nothing else." HandshakeSwitch::ConnectionExact.on()),
+    flaw!("answer-bare" "connection/client-response-headers" "The response must have no further headers."
         HandshakeSwitch::RefusesHeaders.on()),
     flaw!("answer-by-reason" "connection/client-reason-phrase"
-        "The answer must begin with `HTTP/1.1 101 Switching Protocols`." HandshakeSwitch::ReasonExact.on()),
-    flaw!("answer-in-one-segment" "connection/client-split-response" "The answer must come in one TCP segment."
+        "The response must begin with `HTTP/1.1 101 Switching Protocols`." HandshakeSwitch::ReasonExact.on()),
+    flaw!("answer-in-one-segment" "connection/client-split-response" "The response must come in one TCP segment."
         HandshakeSwitch::OneSegmentHead.on()),
     flaw!("loses-frames-at-once" "connection/client-frames-at-once"
-        "What comes in one TCP segment with the answer is lost." HandshakeSwitch::LosesFramesAtOnce.on()),
+        "What comes in one TCP segment with the response is lost." HandshakeSwitch::LosesFramesAtOnce.on()),
     flaw!("hangs-at-refusal" "connection/client-refusal" "A refused handshake makes it hang."
         HandshakeSwitch::HangsAtRefusal.on()),
     flaw!("handshake-unbounded" "connection/client-handshake-bounded"
-        "The answer to the handshake is waited for without end." HandshakeSwitch::Unbounded.on()),
+        "The response to the handshake is waited for without end." HandshakeSwitch::Unbounded.on()),
     flaw!("accept-unchecked" "connection/client-accept-checked" "`Sec-WebSocket-Accept` is not looked at."
         HandshakeSwitch::Unchecked(Unchecked::Accept).on()),
-    flaw!("upgrade-unchecked" "connection/client-upgrade-checked" "The `Upgrade` of the answer is not looked at."
+    flaw!("upgrade-unchecked" "connection/client-upgrade-checked" "The `Upgrade` of the response is not looked at."
         HandshakeSwitch::Unchecked(Unchecked::Upgrade).on()),
     flaw!("connection-unchecked" "connection/client-connection-checked"
-        "The `Connection` of the answer is not looked at." HandshakeSwitch::Unchecked(Unchecked::Connection).on()),
+        "The `Connection` of the response is not looked at." HandshakeSwitch::Unchecked(Unchecked::Connection).on()),
     flaw!("extension-unchecked" "connection/client-extension-checked"
         "An extension that it did not offer is overlooked." HandshakeSwitch::Unchecked(Unchecked::Extension).on()),
     flaw!("subprotocol-unchecked" "connection/client-subprotocol-checked"
         "A subprotocol that it did not offer is overlooked." HandshakeSwitch::Unchecked(Unchecked::Subprotocol).on()),
 ];
-
-/// The key in the example of RFC 6455 section 1.2.
-const SAMPLE_KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
 fn header(request: &mut ClientRequest, name: &str, value: Option<&str>) {
     request.headers.push((name.to_owned(), value.map(str::to_owned)));
@@ -147,7 +142,7 @@ fn frame_behind(request: &mut ClientRequest) {
 
 pub const FRAMING_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("no-pong-while-open" "framing/client-pong-while-open"
-        "Pings are not answered while a request waits for its answer." SessionSwitch::NoPongWhileOpen.on()),
+        "Pings are not answered while a request waits for its response." SessionSwitch::NoPongWhileOpen.on()),
     flaw!("leaves-silently" "framing/client-closes" "It ends its connection without a close frame."
         SessionSwitch::LeavesSilently.on()),
 ];

@@ -38,28 +38,28 @@ pub const ENVELOPE_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("repeats-requests" "envelope/client-once" "A request that is not answered at once is made again."
         CallSwitch::Repeats.on()),
     flaw!("one-at-a-time" CLI "envelope/client-concurrent"
-        "The next request waits for the answer to the last." CallSwitch::Serial.on()),
+        "The next request waits for the response to the last." CallSwitch::Serial.on()),
     flaw!("matches-in-order" "envelope/client-matched"
         "Answers go to calls in the order in which they come." CallSwitch::InOrder.on()),
-    flaw!("takes-late-answers" "envelope/client-late" "An answer to a call that was given up goes to the next one."
+    flaw!("takes-late-answers" "envelope/client-late" "A response to a call that was given up goes to the next one."
         CallSwitch::TakesLate.on()),
-    flaw!("takes-answers-twice" "envelope/client-twice" "An answer that comes again goes to the next call."
+    flaw!("takes-answers-twice" "envelope/client-twice" "A response that comes again goes to the next call."
         CallSwitch::TakesTwice.on()),
-    flaw!("takes-unknown-ids" "envelope/client-unknown-id" "An answer with an unknown id goes to the oldest call."
+    flaw!("takes-unknown-ids" "envelope/client-unknown-id" "A response with an unknown id goes to the oldest call."
         CallSwitch::TakesUnknown.on()),
     flaw!("ids-across-connections" "envelope/client-ids-per-connection"
-        "Calls stay open when the connection ends, and take an answer from the next one."
+        "Calls stay open when the connection ends, and take a response from the next one."
         CallSwitch::KeepsOpen.on()),
     flaw!("never-gives-up" "envelope/client-gives-up"
         "Answers are waited for without end." CallSwitch::NoTimeout.on()),
     flaw!("errors-as-results" "envelope/client-error"
-        ["guide/read-file/client-failure": "A file that could not be read is told as a success."]
-        "The message of an error is told as a result." OutcomeSwitch::ErrorsAsResults.on()),
-    flaw!("error-data-as-results" CLI "envelope/client-error-data" "An error with `data` is told as a result."
+        ["guide/read-file/client-failure": "A file that could not be read is reported as a success."]
+        "The message of an error is reported as a result." OutcomeSwitch::ErrorsAsResults.on()),
+    flaw!("error-data-as-results" CLI "envelope/client-error-data" "An error with `data` is reported as a result."
         OutcomeSwitch::ErrorsWithDataAsResults.on()),
-    flaw!("nothing-as-result" "envelope/client-answer-without-result"
-        "An answer without a result is told as a success." OutcomeSwitch::NothingAsResult.on()),
-    flaw!("other-methods" CLI "envelope/client-other-method" "An answer under any name is taken."
+    flaw!("nothing-as-result" "envelope/client-response-without-result"
+        "A response without a result is reported as a success." OutcomeSwitch::NothingAsResult.on()),
+    flaw!("other-methods" CLI "envelope/client-other-method" "A response under any name is taken."
         MessageSwitch::OtherMethods.on()),
     flaw!("wrong-types" CLI "envelope/client-wrong-types" "The types of a result's members do not matter."
         MessageSwitch::WrongTypes.on()),
@@ -103,17 +103,17 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
     AgentEffect::Result(READ, |r| if let Some(Value::String(text)) = r.get_mut("content") {
         text.retain(|c| c.is_ascii());
     })),
-    flaw!("read-file-empty-fails" "read-file/client-empty" "An empty content is told as a failure."
+    flaw!("read-file-empty-fails" "read-file/client-empty" "An empty content is reported as a failure."
         OutcomeSwitch::EmptyIsFailure(Method::ReadFile).on()),
     flaw!("read-file-failure-hidden" CLI "read-file/client-failure"
-    "A `readFile` whose result is a failure is told as an empty file." AgentEffect::Result(READ, |r| {
+    "A `readFile` whose result is a failure is reported as an empty file." AgentEffect::Result(READ, |r| {
         if r.get("success") == Some(&json!(false)) {
             *r = json!({"success": true, "content": ""});
         }
     })),
     flaw!("read-file-error-hidden" GUIDE "read-file/client-failure"
         ["envelope/client-error": "An error is how a `readFile` fails."]
-        "A `readFile` that failed is told as an empty file."
+        "A `readFile` that failed is reported as an empty file."
         OutcomeSwitch::SuccessAnyway(Method::ReadFile).on()),
     flaw!("edit-file-as-text" CLI "edit-file/client-params" "`editFile` has `text`, not `fullContent`."
         AgentEffect::Params(EDIT, |p| rename(p, "fullContent", "text"))),
@@ -135,10 +135,10 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
             }
         }
     })),
-    flaw!("edit-file-success-hidden" "edit-file/client-result" "An `editFile` that succeeded is told as one that did not."
+    flaw!("edit-file-success-hidden" "edit-file/client-result" "An `editFile` that succeeded is reported as one that did not."
         AgentEffect::Result(EDIT, fail)),
     flaw!("edit-file-failure-hidden" "edit-file/client-failure"
-        "An `editFile` that failed is told as a success." OutcomeSwitch::SuccessAnyway(Method::EditFile).on()),
+        "An `editFile` that failed is reported as a success." OutcomeSwitch::SuccessAnyway(Method::EditFile).on()),
     flaw!("diagnostics-without-path" CLI "diagnostics/client-params" "`getDiagnostics` has no parameters."
         AgentEffect::Params(DIAGNOSTICS, |p| *p = json!({}))),
     flaw!("diagnostics-with-null" GUIDE "diagnostics/client-params" "The parameters of `getDiagnostics` are null."
@@ -147,12 +147,12 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
         "`getDiagnostics` has the file's name only." AgentEffect::Params(DIAGNOSTICS, relative)),
     flaw!("diagnostics-encoded" CLI "diagnostics/client-sent" "The path of `getDiagnostics` is percent-encoded."
         AgentEffect::Params(DIAGNOSTICS, encode)),
-    flaw!("first-diagnostic-only" "diagnostics/client-result" "Of several diagnostics the first one is told."
+    flaw!("first-diagnostic-only" "diagnostics/client-result" "Of several diagnostics the first one is reported."
         AgentEffect::Result(DIAGNOSTICS, first_only)),
-    flaw!("no-diagnostics-fails" "diagnostics/client-empty" "That there are no diagnostics is told as a failure."
+    flaw!("no-diagnostics-fails" "diagnostics/client-empty" "That there are no diagnostics is reported as a failure."
         OutcomeSwitch::EmptyIsFailure(Method::GetDiagnostics).on()),
     flaw!("diagnostics-failure-hidden" "diagnostics/client-failure"
-        "A `getDiagnostics` that failed is told as no diagnostics."
+        "A `getDiagnostics` that failed is reported as no diagnostics."
         OutcomeSwitch::SuccessAnyway(Method::GetDiagnostics).on()),
     flaw!("open-uri-by-url" "open-uri/client-params" "`openURI` has `url`, not `uri`."
         AgentEffect::Params(OPEN, |p| rename(p, "uri", "url"))),
@@ -160,19 +160,19 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
     AgentEffect::Params(OPEN, |p| if let Some(Value::String(uri)) = p.get_mut("uri") {
         *uri = crate::uri::decode(&uri);
     })),
-    flaw!("open-uri-success-hidden" "open-uri/client-result" "An `openURI` that succeeded is told as one that did not."
+    flaw!("open-uri-success-hidden" "open-uri/client-result" "An `openURI` that succeeded is reported as one that did not."
         AgentEffect::Result(OPEN, fail)),
     flaw!("open-uri-failure-hidden" "open-uri/client-failure"
-        "An `openURI` that failed is told as a success." OutcomeSwitch::SuccessAnyway(Method::OpenUri).on()),
+        "An `openURI` that failed is reported as a success." OutcomeSwitch::SuccessAnyway(Method::OpenUri).on()),
     flaw!("ping-without-message" CLI "ping/client-params" "`ping` has no message."
         AgentEffect::Params(PING, |p| *p = json!({}))),
     flaw!("ping-fixed" CLI "ping/client-sent" "`ping` has a message of its own."
         AgentEffect::Params(PING, |p| p["message"] = "ping".into())),
-    flaw!("ping-success-hidden" CLI "ping/client-result" "A `ping` that was answered is told as one that was not."
+    flaw!("ping-success-hidden" CLI "ping/client-result" "A `ping` that was answered is reported as one that was not."
     AgentEffect::Line(|line| if line["result"].get("message").is_some() {
         *line = json!({"id": line["id"], "error": {"message": "no pong"}});
     })),
-    flaw!("ping-failure-hidden" CLI "ping/client-failure" "A `ping` that failed is told as a success."
+    flaw!("ping-failure-hidden" CLI "ping/client-failure" "A `ping` that failed is reported as a success."
         OutcomeSwitch::SuccessAnyway(Method::Ping).on()),
     flaw!("authenticate-by-token" CLI "authenticate/client-params"
         "`authenticate` has `token`, not `authToken`." AgentEffect::Params(AUTHENTICATE, |p| rename(p, "authToken", "token"))),
@@ -180,10 +180,10 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
     AgentEffect::Params(AUTHENTICATE, |p| if let Some(Value::String(token)) = p.get_mut("authToken") {
         token.pop();
     })),
-    flaw!("authenticate-success-hidden" CLI "authenticate/client-result" "An `authenticate` that succeeded is told as one that did not."
+    flaw!("authenticate-success-hidden" CLI "authenticate/client-result" "An `authenticate` that succeeded is reported as one that did not."
         AgentEffect::Result(AUTHENTICATE, |r| r["authenticated"] = false.into())),
     flaw!("authenticate-failure-hidden" CLI "authenticate/client-failure"
-        "An `authenticate` that failed is told as a success." OutcomeSwitch::SuccessAnyway(Method::Authenticate).on()),
+        "An `authenticate` that failed is reported as a success." OutcomeSwitch::SuccessAnyway(Method::Authenticate).on()),
 ];
 
 fn relative(params: &mut Value) {
@@ -232,26 +232,26 @@ fn first_only(result: &mut Value) {
 
 pub const NOTIFICATIONS_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("selection-lost" "notifications/client-selection"
-        "Selections are not told." AgentEffect::Reported(|name, data| (!is_selection(name)).then_some(data))),
+        "Selections are not reported." AgentEffect::Reported(|name, data| (!is_selection(name)).then_some(data))),
     flaw!("selection-without-place" "notifications/client-selection"
-    "Of a selection only the file is told." AgentEffect::Reported(|name, data| Some(match is_selection(name) {
+    "Of a selection only the file is reported." AgentEffect::Reported(|name, data| Some(match is_selection(name) {
         true => data.get("uri").or_else(|| data.get("path")).map_or(Value::Null, |file| json!({"file": file})),
         false => data,
     }))),
-    flaw!("first-selection-only" CLI "notifications/client-several-selections" "Of several selections the first one is told."
+    flaw!("first-selection-only" CLI "notifications/client-several-selections" "Of several selections the first one is reported."
     AgentEffect::Reported(|_, mut data| {
         if let Some(Value::Array(selections)) = data.get_mut("selections") {
             selections.truncate(1);
         }
         Some(data)
     })),
-    flaw!("carets-lost" "notifications/client-caret" "A selection that ends where it begins is not told."
+    flaw!("carets-lost" "notifications/client-caret" "A selection that ends where it begins is not reported."
         AgentEffect::Reported(|_, data| (!is_caret(&data)).then_some(data))),
     flaw!("visible-files-lost" "notifications/client-visible-files"
-        "The visible files are not told."
+        "The visible files are not reported."
         AgentEffect::Reported(|name, data| (!name.starts_with("visibleFiles")).then_some(data))),
     flaw!("visible-files-plain" "notifications/client-visible-files"
-    "Visible files with characters beyond the plainest in their paths are not told."
+    "Visible files with characters beyond the plainest in their paths are not reported."
     AgentEffect::Reported(|_, mut data| {
         for key in ["uris", "files"] {
             if let Some(Value::Array(files)) = data.get_mut(key) {
@@ -261,18 +261,18 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<AgentEffect>] = &[
         }
         Some(data)
     })),
-    flaw!("no-files-not-told" "notifications/client-empty-files" "That no file is visible any more is not told."
+    flaw!("no-files-not-reported" "notifications/client-empty-files" "That no file is visible any more is not reported."
     AgentEffect::Reported(|_, data| {
         let empty = |key: &str| data.get(key) == Some(&json!([]));
         (!empty("uris") && !empty("files")).then_some(data)
     })),
-    flaw!("message-first-line" CLI "notifications/client-message" "Of a message the first line is told."
+    flaw!("message-first-line" CLI "notifications/client-message" "Of a message the first line is reported."
         AgentEffect::Reported(|name, data| Some(if name == "userSentMessage" { first_line(data) } else { data }))),
-    flaw!("prompt-first-line" CLI "notifications/client-prompt" "Of a text for the prompt the first line is told."
+    flaw!("prompt-first-line" CLI "notifications/client-prompt" "Of a text for the prompt the first line is reported."
         AgentEffect::Reported(|name, data| Some(if name == "appendToPrompt" { first_line(data) } else { data }))),
     flaw!("holds-while-open" "notifications/client-while-open"
-        "Notifications are told when no request waits for its answer any more." ReportSwitch::HoldsWhileOpen.on()),
-    flaw!("swaps-notifications" "notifications/client-in-order" "Of two notifications the second is told first."
+        "Notifications are told when no request waits for its response any more." ReportSwitch::HoldsWhileOpen.on()),
+    flaw!("swaps-notifications" "notifications/client-in-order" "Of two notifications the second is reported first."
         ReportSwitch::SwapsNotifications.on()),
 ];
 

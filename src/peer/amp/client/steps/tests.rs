@@ -248,7 +248,7 @@ async fn a_refused_handshake_fails_the_step_unless_any_will_do() {
         Some("connection/token-encoded")
     );
     let any = json!({"as": "b", "handshake": "any", "token": "absent"});
-    perform(&mut client, "connect", any).await.expect("any answer will do");
+    perform(&mut client, "connect", any).await.expect("any response will do");
     let request = json!({"on": "b", "method": "ping"});
     perform(&mut client, "request", request).await.expect("it is swallowed");
     assert_eq!(recorded.requests(), [] as [Value; 0]);
@@ -372,7 +372,7 @@ async fn errors_tell_nothing_and_are_not_waited_for() {
     let begun = std::time::Instant::now();
     let recorder = Recorder::new(Clock::start(), vec![]);
     let detected = detect(full(start(FakeEditor::Failing).await), Duration::from_secs(60), recorder).await;
-    assert_eq!((detected.edition.id(), detected.how.ends_with("(no answer of it tells)")), ("cli", true));
+    assert_eq!((detected.edition.id(), detected.how.ends_with("(no response of it tells)")), ("cli", true));
     assert!(begun.elapsed() < Duration::from_secs(30), "no question waited for its time to run out");
 }
 
@@ -407,7 +407,7 @@ async fn a_call_gives_the_answer_of_either_edition() {
 #[tokio::test]
 async fn a_call_that_is_not_answered_says_so() {
     let silent = called("cli", FakeEditor::Mute, "ping").await.map(|_| ()).expect_err("it is mute");
-    assert_eq!(silent.to_string(), "no answer to `ping` within 500ms");
+    assert_eq!(silent.to_string(), "no response to `ping` within 500ms");
     let refused = called("cli", FakeEditor::Refusing, "ping").await.map(|_| ()).expect_err("it refuses");
     assert!(refused.to_string().contains("the status is 401, not 101"), "{refused}");
 }

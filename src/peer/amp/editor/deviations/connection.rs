@@ -111,30 +111,30 @@ pub const CONNECTION_FLAWS: &[FlawRow<EditorEffect>] = &[
         HandshakeSwitch::Upgrade(UpgradeFlaw::Page).on()),
     flaw!("upgrade-unanswered" "connection/token-right" "A right handshake is not answered; the connection stays open."
         HandshakeSwitch::Upgrade(UpgradeFlaw::Nothing).on()),
-    flaw!("upgrade-hung-up-on" "connection/token-right" "A right handshake is cut off without an answer."
+    flaw!("upgrade-hung-up-on" "connection/token-right" "A right handshake is cut off without a response."
         HandshakeSwitch::Upgrade(UpgradeFlaw::HangUp).on()),
-    flaw!("upgrade-cut" "connection/token-right" "Half of the answer to a right handshake is sent, then the connection ends."
+    flaw!("upgrade-cut" "connection/token-right" "Half of the response to a right handshake is sent, then the connection ends."
         HandshakeSwitch::Upgrade(UpgradeFlaw::HalfHead).on()),
     flaw!("upgrade-nonsense" "connection/token-right" "A right handshake is answered with what is no HTTP."
         HandshakeSwitch::Upgrade(UpgradeFlaw::Nonsense).on()),
     flaw!("never-reads" "envelope/answered" "The editor lets clients in, and reads nothing of what they send."
         SessionSwitch::NeverReads.on()),
     flaw!("cut-in-frame" "envelope/answered"
-        "An answer is cut in the middle of its frame, where the connection ends."
+        "A response is cut in the middle of its frame, where the connection ends."
         SessionSwitch::Breaks(Breakdown::InFrame).on()),
     flaw!("hangs-up" "envelope/answered"
-        "Instead of an answer the connection ends without a close frame."
+        "Instead of a response the connection ends without a close frame."
         SessionSwitch::Breaks(Breakdown::Fin).on()),
     flaw!("resets" "envelope/answered"
-        "Instead of an answer the connection is reset."
+        "Instead of a response the connection is reset."
         SessionSwitch::Breaks(Breakdown::Reset).on()),
     flaw!("closes-with-1011" "envelope/answered"
-        "Instead of an answer the connection is closed with the code 1011, an internal error."
+        "Instead of a response the connection is closed with the code 1011, an internal error."
         SessionSwitch::Breaks(Breakdown::Close(1011)).on()),
-    flaw!("closes-with-1000" "envelope/answered" "Instead of an answer the connection is closed with the code 1000."
+    flaw!("closes-with-1000" "envelope/answered" "Instead of a response the connection is closed with the code 1000."
         SessionSwitch::Breaks(Breakdown::Close(1000)).on()),
     flaw!("closes-with-4000" "envelope/answered"
-        "Instead of an answer the connection is closed with the code 4000, which every application means as it likes."
+        "Instead of a response the connection is closed with the code 4000, which every application means as it likes."
         SessionSwitch::Breaks(Breakdown::Close(4000)).on()),
     flaw!("tcp-kept-open" "framing/tcp-closed" "After the close frames the TCP connection stays open."
         SessionSwitch::KeepsTcpOpen.on()),
@@ -151,7 +151,7 @@ pub const CONNECTION_FLAWS: &[FlawRow<EditorEffect>] = &[
         TokenSwitch::AcceptsMissingToken.on()),
     flaw!("accepts-empty-token" "connection/token-empty" "An empty token is accepted."
         TokenSwitch::AcceptsEmptyToken.on()),
-    flaw!("refuses-silently" "connection/refusal" "A client with a wrong token is cut off without an answer."
+    flaw!("refuses-silently" "connection/refusal" "A client with a wrong token is cut off without a response."
         TokenSwitch::RefusesSilently.on()),
     flaw!("query-is-token" "connection/extra-query" "All that follows `?auth=` is taken for the token."
         TokenSwitch::WholeQuery.on()),
@@ -169,13 +169,13 @@ pub const CONNECTION_FLAWS: &[FlawRow<EditorEffect>] = &[
         EditorEffect::Socket(SocketEffect::Accepts(|head| drop_header(head, "Connection")))),
     flaw!("connection-keep-alive" "connection/connection-header" "The `Connection` header says `keep-alive`."
         EditorEffect::Socket(SocketEffect::Accepts(|head| set_header(head, "Connection", "keep-alive")))),
-    flaw!("names-subprotocol" "connection/subprotocol-not-offered" "The answer names the subprotocol `amp`."
+    flaw!("names-subprotocol" "connection/subprotocol-not-offered" "The response names the subprotocol `amp`."
         EditorEffect::Socket(SocketEffect::Accepts(|head| set_header(head, "Sec-WebSocket-Protocol", "amp")))),
     flaw!("upgrade-to-other" "connection/upgrade-header" "The `Upgrade` header says `h2c`."
         EditorEffect::Socket(SocketEffect::Accepts(|head| set_header(head, "Upgrade", "h2c")))),
     flaw!("refuses-subprotocols" "connection/subprotocol-tolerated"
         "A handshake that offers subprotocols is refused." HandshakeSwitch::RefusesSubprotocols.on()),
-    flaw!("names-extension" "connection/extension-not-offered" "The answer agrees on compression unasked."
+    flaw!("names-extension" "connection/extension-not-offered" "The response agrees on compression unasked."
         EditorEffect::Socket(SocketEffect::Accepts(|head| set_header(head, "Sec-WebSocket-Extensions", "permessage-deflate")))),
     flaw!("refuses-extensions" "connection/extension-tolerated" "A handshake that offers extensions is refused."
         HandshakeSwitch::RefusesExtensions.on()),
@@ -191,14 +191,14 @@ pub const CONNECTION_FLAWS: &[FlawRow<EditorEffect>] = &[
         HandshakeSwitch::Overlooks(OverlookedFault::Key).on()),
     flaw!("version-not-checked" "connection/version-refused"
         "A handshake of any WebSocket version is accepted." HandshakeSwitch::Overlooks(OverlookedFault::Version).on()),
-    flaw!("version-not-told" "connection/version-told" "The refusal of a version does not tell the right one."
+    flaw!("version-not-reported" "connection/version-reported" "The refusal of a version does not tell the right one."
         HandshakeSwitch::VersionNotTold.on()),
     flaw!("method-not-checked" "connection/method" "A handshake with any method is accepted."
         HandshakeSwitch::Overlooks(OverlookedFault::Method).on()),
     flaw!("http-version-not-checked" "connection/http-version" "A handshake in HTTP/1.0 is accepted."
         HandshakeSwitch::Overlooks(OverlookedFault::HttpVersion).on()),
     flaw!("bad-handshake-hung-up-on" "connection/not-websocket"
-        "A handshake that is no right one is cut off without an answer." HandshakeSwitch::HangsUp.on()),
+        "A handshake that is no right one is cut off without a response." HandshakeSwitch::HangsUp.on()),
 ];
 
 pub const FRAMING_FLAWS: &[FlawRow<SocketEffect>] = &[

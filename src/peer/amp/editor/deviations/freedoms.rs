@@ -63,7 +63,7 @@ pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
         EditorEffect::Body(MessageFilter::Success(Some(Method::GetDiagnostics)), two_severities)),
     freedom!("diagnostics-as-in-lsp" GUIDE "Diagnostics have the members that the Language Server Protocol gives them."
         EditorEffect::Body(MessageFilter::Success(Some(Method::GetDiagnostics)), as_in_lsp)),
-    freedom!("no-state-at-first" ["selection/initial", "visible-files/initial"] "A client that has just connected is told only who the editor is."
+    freedom!("no-state-at-first" ["selection/initial", "visible-files/initial"] "A client that has just connected is reported only who the editor is."
         StateSwitch::NoStateAtFirst.on()),
     freedom!("no-metadata" CLI ["metadata/sent"] "`pluginMetadata` is not sent." StateSwitch::NoMetadata.on()),
     freedom!("metadata-late" CLI "`pluginMetadata` comes after files and selection." StateSwitch::MetadataLate.on()),
@@ -77,8 +77,8 @@ pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
     freedom!("only-open-files" "Nothing can be selected, changed or found fault with in a file that was not opened before."
         StateSwitch::OnlyOpenFiles.on()),
     freedom!("repeats-notifications" "Notifications are sent twice." SharedSwitch::RepeatsNotifications.on()),
-    freedom!("errors-for-failures" "What could not be done is told by an error." FormSwitch::ErrorsForFailures.on()),
-    freedom!("failures-for-errors" "A request that is not understood is told by `success: false`."
+    freedom!("errors-for-failures" "What could not be done is reported by an error." FormSwitch::ErrorsForFailures.on()),
+    freedom!("failures-for-errors" "A request that is not understood is reported by `success: false`."
         FormSwitch::FailuresForErrors.on()),
     freedom!("quiet-on-bad-input" ["envelope/parse-error"] "A message without an id that can be read is not answered."
         RequestSwitch::QuietOnBadInput.on()),

@@ -29,10 +29,10 @@ pub const ENVELOPE_FLAWS: &[FlawRow<EditorEffect>] = &[
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(r#"{"serverResponse":null}"#), f]))),
     flaw!("failures-unanswered" "envelope/answered"
         "What cannot be done is not answered." RequestSwitch::FailuresUnanswered.on()),
-    flaw!("answers-twice" "envelope/answered-once" "Every answer is sent twice." RequestSwitch::AnswersTwice.on()),
+    flaw!("answers-twice" "envelope/answered-once" "Every response is sent twice." RequestSwitch::AnswersTwice.on()),
     flaw!("answers-everybody" "envelope/unasked"
         ["envelope/answered-once": "A client that has used the id as well is answered twice.",
-         "envelope/ids-per-connection": "What it takes for its answer may be that of another."]
+         "envelope/ids-per-connection": "What it takes for its response may be that of another."]
         "Answers go to every client." SharedSwitch::AnswersEverybody.on()),
     flaw!("answers-nobody" "envelope/unasked" "Before each message goes a response to a request that nobody made."
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(UNASKED), f]))),
@@ -56,7 +56,7 @@ pub const ENVELOPE_FLAWS: &[FlawRow<EditorEffect>] = &[
         "Responses have no id." EditorEffect::Message(MessageFilter::Response, |m| { remove(&mut m["serverResponse"], "id"); })),
     flaw!("ids-shared" "envelope/ids-per-connection"
         ["envelope/answered-once": "The client that used it first is answered twice."]
-        "An id is taken for unique: the answer goes to the client that used it first."
+        "An id is taken for unique: the response goes to the client that used it first."
         SharedSwitch::IdsAcrossConnections.on()),
     flaw!("result-key" CLI "envelope/method-key" "The result is under `result`, as in the quick reference."
         EditorEffect::Message(MessageFilter::Response, |m| rename(&mut m["serverResponse"], |_| "result".to_owned()))),
@@ -85,7 +85,7 @@ pub const ENVELOPE_FLAWS: &[FlawRow<EditorEffect>] = &[
         "A notification holds its data beside its name." EditorEffect::Message(MessageFilter::Notification(None), flatten)),
     flaw!("notification-with-id" "envelope/notification-without-id"
         "A notification has an id." EditorEffect::Message(MessageFilter::Notification(None), |m| set(&mut m["serverNotification"], "id", "n"))),
-    flaw!("slow-answers" CLI "envelope/timely" "Every answer takes more than two seconds."
+    flaw!("slow-answers" CLI "envelope/timely" "Every response takes more than two seconds."
         RequestSwitch::SlowAnswers.on()),
     flaw!("last-of-pipelined" "envelope/pipelined"
         ["framing/joined-segments": "What comes at once comes in one segment."]
@@ -148,7 +148,7 @@ const DIAGNOSTICS: MessageFilter = MessageFilter::Success(Some(Method::GetDiagno
 const OPEN_URI: MessageFilter = MessageFilter::Success(Some(Method::OpenUri));
 
 pub const METHODS_FLAWS: &[FlawRow<EditorEffect>] = &[
-    flaw!("ping-renamed" CLI "ping/result" "The answer to a ping calls the message `pong`."
+    flaw!("ping-renamed" CLI "ping/result" "The response to a ping calls the message `pong`."
         EditorEffect::Body(PING, |b| *b = json!({"pong": remove(b, "message")}))),
     flaw!("ping-says-pong" CLI "ping/echo" ["ping/any-text": "No other text comes back either."]
         "A ping is answered with `pong`, whatever it said."

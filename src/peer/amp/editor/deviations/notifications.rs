@@ -42,7 +42,7 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("uris-unencoded" CLI "selection/uri"
         "The `uri` of a selection is not percent-encoded." EditorEffect::Body(SELECTION, |b| everywhere(b, "uri", unencoded))),
     flaw!("paths-for-uris" CLI "visible-files/uri"
-        "The visible files are told as paths."
+        "The visible files are reported as paths."
         EditorEffect::Body(VISIBLE, |b| for uri in b["uris"].as_array_mut().into_iter().flatten() { without_scheme(uri) })),
     flaw!("selection-path-encoded" GUIDE "selection/path"
     "The `path` of a selection is percent-encoded as in URIs."
@@ -55,7 +55,7 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("selection-from-one" CLI "selection/range"
         "Lines and columns of selections are counted from 1." EditorEffect::Body(SELECTION, from_one)),
     flaw!("selection-as-caret" "selection/range"
-        "A selection is told as the place where it ends." EditorEffect::Body(SELECTION, end_only)),
+        "A selection is reported as the place where it ends." EditorEffect::Body(SELECTION, end_only)),
     flaw!("selection-columns-first" GUIDE "selection/range"
         ["selection/ordered": "The end of one that ends in an earlier column comes first."]
         "Lines and columns of selections are swapped." EditorEffect::Body(SELECTION, swap_axes)),
@@ -66,12 +66,12 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("selection-content-of-disk" CLI "selection/content" "The `content` of a selection is what the disk has there."
         NotificationSwitch::DiskContent.on()),
     flaw!("caret-as-character" "selection/caret"
-        "A caret is told as the character under it." EditorEffect::Body(SELECTION, widen)),
+        "A caret is reported as the character under it." EditorEffect::Body(SELECTION, widen)),
     flaw!("selection-then-start" "selection/latest"
         "After each selection goes another one, of nothing at the beginning of the file."
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| followed(f, to_start)))),
     flaw!("selection-end-first" "selection/ordered"
-        "A selection is told with its end first, as when it was made backwards." EditorEffect::Body(SELECTION, swap_ends)),
+        "A selection is reported with its end first, as when it was made backwards." EditorEffect::Body(SELECTION, swap_ends)),
     flaw!("selection-first-client-only" "selection/every-client" "The first client alone is told of selections."
         NotificationSwitch::FirstClientOnly(NotificationKind::Selection).on()),
     flaw!("selection-in-closed-file" CLI "selection/closed"
@@ -82,18 +82,18 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
     flaw!("no-files-at-first" CLI "visible-files/initial"
         "A client that has just connected is not told which files are visible." StateSwitch::NoFilesAtFirst.on()),
     flaw!("visible-files-as-objects" "visible-files/data"
-    "Visible files are told as objects." EditorEffect::Body(VISIBLE, |b| for key in ["uris", "files"] {
+    "Visible files are reported as objects." EditorEffect::Body(VISIBLE, |b| for key in ["uris", "files"] {
         for file in b.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten() {
             *file = json!({"path": file.take()});
         }
     })),
     flaw!("visible-files-silent" "visible-files/opened"
         "Clients are not told of visible files." NotificationSwitch::Silent(NotificationKind::VisibleFiles).on()),
-    flaw!("closing-not-told" "visible-files/closed"
+    flaw!("closing-not-reported" "visible-files/closed"
         "Clients are not told that a file was closed." StateSwitch::OnlyOpenings.on()),
     flaw!("no-empty-list" "visible-files/empty"
         "Clients are not told that no file is visible any more." NotificationSwitch::NeverEmpty.on()),
-    flaw!("visible-files-uris" GUIDE "visible-files/path" "The visible files are told as URIs."
+    flaw!("visible-files-uris" GUIDE "visible-files/path" "The visible files are reported as URIs."
         EditorEffect::Body(VISIBLE, |b| for file in b["files"].as_array_mut().into_iter().flatten() { as_uri(file) })),
     flaw!("visible-files-then-none" "visible-files/latest" "After each list of visible files goes an empty one."
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| followed(f, to_none)))),

@@ -196,7 +196,7 @@ pub async fn serve_client(
                 Some(_) => Ok(()),
             },
         };
-        // Whoever takes no answers may still be heard.
+        // Whoever takes no responses may still be heard.
         can_send &= sent.is_ok();
     }
     shared.leave(number);

@@ -228,7 +228,7 @@ pub const ERRORS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("needs-details" "errors/client-no-details" "An error without details gives a result."
         AmplifierClientEffect::Takes(|response| response.member("error").is_some_and(|e| e.is_object() && e.get("details").is_none()))),
     flaw!("needs-error-format" "errors/client-other-format"
-        "An answer with the status of an error and another body gives a result."
+        "A response with the status of an error and another body gives a result."
         AmplifierClientEffect::Takes(|response| !response.member("error").is_some_and(Value::is_object))),
     flaw!("prompts-again-when-refused" "errors/client-no-blind-retry" "A prompt that was refused is posted again."
         RequestSwitch::SendsRefusedPromptsAgain.on()),
@@ -291,14 +291,14 @@ fn known(response: &FetchedResponse) -> &'static [&'static str] {
 }
 
 pub const ROBUSTNESS: &[FlawRow<AmplifierClientEffect>] = &[
-    flaw!("deaf-after-bad-json" "robustness/client-after-bad-answer" "After an answer that is no JSON no call comes to its end."
+    flaw!("deaf-after-bad-json" "robustness/client-after-bad-response" "After a response that is no JSON no call comes to its end."
         AmplifierClientEffect::Client(ClientSwitch::DeafAfter(Kind::Json))),
     flaw!("deaf-after-close" "robustness/client-after-cut"
-        "After a connection that was closed without an answer no call comes to its end."
+        "After a connection that was closed without a response no call comes to its end."
         AmplifierClientEffect::Client(ClientSwitch::DeafAfter(Kind::Closed))),
     flaw!("streams-first" "robustness/client-stream-others" "Calls wait for streams to end."
         CallSwitch::CallsWaitForStreams.on()),
-    flaw!("deaf-after-huge" "robustness/client-huge" "After an answer of some mebibytes no call comes to its end."
+    flaw!("deaf-after-huge" "robustness/client-huge" "After a response of some mebibytes no call comes to its end."
         CallSwitch::DeafAfterHuge.on()),
     flaw!("deaf-after-bad-text" "robustness/client-bad-stream" "After a stream that is no UTF-8 no call comes to its end."
         ReaderSwitch::DeafAfterBadText.on()),

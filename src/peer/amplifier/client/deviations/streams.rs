@@ -27,7 +27,7 @@ pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
         FollowSwitch::ExactStreamType.on()),
     flaw!("stream-type-by-case" "stream/client-content-type-case" "A stream whose content type is written in upper case is not taken."
         FollowSwitch::StreamTypeByCase.on()),
-    flaw!("any-stream-type" "stream/client-other-content-type" "Whatever its content type, an answer is a stream."
+    flaw!("any-stream-type" "stream/client-other-content-type" "Whatever its content type, a response is a stream."
         FollowSwitch::AnyStreamType.on()),
     flaw!("subscribes-for-ever" "stream/client-refused" "A subscription that is refused is tried over and over again."
         CallSwitch::SubscribesForever.on()),
@@ -40,9 +40,11 @@ pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("no-lone-cr" "stream/client-cr" "A CR alone ends no line." ReaderSwitch::NoLoneCr.on()),
     flaw!("split-crlf" "stream/client-line-ends-split" "A CR LF that is cut in two is two line ends."
         ReaderSwitch::SplitCrLf.on()),
+    flaw!("unicode-line-ends" "stream/client-line-ends-only"
+        "The separators of lines and paragraphs of Unicode end a line." ReaderSwitch::UnicodeLineEnds.on()),
     flaw!("no-bom" "stream/client-bom" "A byte order mark at the beginning of a stream is a part of its first line."
         ReaderSwitch::NoBom.on()),
-    flaw!("no-comments" "stream/client-comment" "After a comment nothing is told."
+    flaw!("no-comments" "stream/client-comment" "After a comment nothing is reported."
         AmplifierClientEffect::EndsAtLine(|line| line.starts_with(b":"))),
     flaw!("last-line-only" "stream/client-multi-line" "Of several lines of data the last one counts."
     AmplifierClientEffect::Stream(|event| if let Some(data) = &mut event.data {
@@ -54,52 +56,52 @@ pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
     })),
     flaw!("untyped-only" "stream/client-event-message" "Events with a type are passed over, whatever it is."
         AmplifierClientEffect::Skips(|event| event.event.is_some())),
-    flaw!("no-ids" "stream/client-id" "After an id nothing is told."
+    flaw!("no-ids" "stream/client-id" "After an id nothing is reported."
         AmplifierClientEffect::EndsAtLine(|line| line.starts_with(b"id"))),
-    flaw!("no-retry" "stream/client-retry" "After a `retry` nothing is told."
+    flaw!("no-retry" "stream/client-retry" "After a `retry` nothing is reported."
         AmplifierClientEffect::EndsAtLine(|line| line.starts_with(b"retry"))),
-    flaw!("known-fields-only" "stream/client-unknown-field" "After a field that it does not know nothing is told."
+    flaw!("known-fields-only" "stream/client-unknown-field" "After a field that it does not know nothing is reported."
     AmplifierClientEffect::EndsAtLine(|line| {
         let field = line.split(|byte| *byte == b':').next().unwrap_or_default();
         !matches!(field, b"" | b"data" | b"event" | b"id" | b"retry" | b"\xef\xbb\xbfdata")
     })),
-    flaw!("tells-nothing" "stream/client-no-data" "An event without data is told." FollowSwitch::TellsNothing.on()),
+    flaw!("tells-nothing" "stream/client-no-data" "An event without data is reported." FollowSwitch::TellsNothing.on()),
     flaw!("stream-pieces-apart" "stream/client-split" "Each piece of a stream is read by itself." ReaderSwitch::PiecesApart.on()),
     flaw!("characters-apart" "stream/client-split-character" "The characters of each piece are decoded by themselves."
         ReaderSwitch::CharactersApart.on()),
     flaw!("first-of-piece" "stream/client-several-at-once"
-        "Of several events in one piece the first is told." ReaderSwitch::FirstOfPiece.on()),
+        "Of several events in one piece the first is reported." ReaderSwitch::FirstOfPiece.on()),
     flaw!("tells-pending" "stream/client-cut" "An event is told that was not complete when its stream ended."
         ReaderSwitch::TellsPending.on()),
-    flaw!("all-is-json" "stream/client-keep-alive" "After data that is no JSON nothing is told."
+    flaw!("all-is-json" "stream/client-keep-alive" "After data that is no JSON nothing is reported."
     AmplifierClientEffect::EndsAt(|event| {
         event.data.as_ref().is_some_and(|data| serde_json::from_str::<serde_json::Value>(data).is_err())
             || event.event_type() != "message"
     })),
     flaw!("small-events" "stream/client-large" "Events beyond 64 KiB are passed over."
         AmplifierClientEffect::Skips(|event| event.data.as_ref().is_some_and(|data| data.len() > LARGE))),
-    flaw!("no-room" "stream/client-many" "After many events no more are told." SubscriptionSwitch::StopsAfterMany.on()),
+    flaw!("no-room" "stream/client-many" "After many events no more are reported." SubscriptionSwitch::StopsAfterMany.on()),
     flaw!("no-silence" "stream/client-silence" "A stream that is silent for a moment is given up."
         FollowSwitch::NoSilence.on()),
 ];
 
 pub const EVENTS: &[FlawRow<AmplifierClientEffect>] = &[
-    flaw!("swaps-events" "events/client-order" "Of two events the later one is told first."
+    flaw!("swaps-events" "events/client-order" "Of two events the later one is reported first."
         SubscriptionSwitch::Swaps.on()),
     flaw!("tells-at-the-end" "events/client-at-once"
-        "Events are told once the prompt is complete." SubscriptionSwitch::HoldsUntilComplete.on()),
-    flaw!("tools-untold" "events/client-every" "What tools do is not told."
+        "Events are reported once the prompt is complete." SubscriptionSwitch::HoldsUntilComplete.on()),
+    flaw!("tools-unreported" "events/client-every" "What tools do is not reported."
         AmplifierClientEffect::Drops(|message| name(message).starts_with("tool:"))),
-    flaw!("known-events-only" "events/client-unknown" "After an event that it does not know nothing is told."
+    flaw!("known-events-only" "events/client-unknown" "After an event that it does not know nothing is reported."
         AmplifierClientEffect::EndsAtMessage(|message| !name(message).is_empty() && members(message).is_none())),
-    flaw!("refuses-extra-in-events" "events/client-extra-members" "Events with members that it does not know are not told."
+    flaw!("refuses-extra-in-events" "events/client-extra-members" "Events with members that it does not know are not reported."
     AmplifierClientEffect::Drops(|message| {
         let extra = |known: &[&str]| has_others(&message["data"], known) || has_others(message, &["event", "data"]);
         members(message).is_some_and(|known| extra(&known))
     })),
-    flaw!("one-stream" "events/client-own-session" "The events of the newest subscription alone are told."
+    flaw!("one-stream" "events/client-own-session" "The events of the newest subscription alone are reported."
         SubscriptionSwitch::OneStream.on()),
-    flaw!("needs-sound-events" "events/client-bad-event" "After an event that breaks the document nothing is told."
+    flaw!("needs-sound-events" "events/client-bad-event" "After an event that breaks the document nothing is reported."
     AmplifierClientEffect::EndsAtMessage(|message| {
         let data = &message["data"];
         name(message).is_empty()
@@ -108,13 +110,13 @@ pub const EVENTS: &[FlawRow<AmplifierClientEffect>] = &[
                 known.iter().take(2).any(|key| data.get(key).is_none_or(Value::is_null))
             })
     })),
-    flaw!("deltas-trimmed" "events/client-delta-unchanged" "White space around a delta is not told."
+    flaw!("deltas-trimmed" "events/client-delta-unchanged" "White space around a delta is not reported."
     AmplifierClientEffect::Message(|message| if let Some(delta) = message.pointer("/data/delta").and_then(Value::as_str) {
         message["data"]["delta"] = json!(delta.trim());
     })),
-    flaw!("needs-start" "events/client-late" "Before a `session:start` nothing is told."
+    flaw!("needs-start" "events/client-late" "Before a `session:start` nothing is reported."
         SubscriptionSwitch::NeedsStart.on()),
-    flaw!("deaf-before-answer" "prompt/client-early-events" "Events are told once a prompt was answered."
+    flaw!("deaf-before-answer" "prompt/client-early-events" "Events are reported once a prompt was answered."
         SubscriptionSwitch::DeafBeforeAnswer.on()),
 ];
 
@@ -143,7 +145,7 @@ pub const RECONNECTING: &[FlawRow<AmplifierClientEffect>] = &[
         FollowSwitch::NoLastEventId.on()),
     flaw!("prompts-again" "stream/client-no-prompt-again" "A prompt is posted again when its stream stands again."
         SubscriptionSwitch::PromptsAgain.on()),
-    flaw!("tells-last-again" "stream/client-no-duplicates" "The last event is told again when the stream stands again."
+    flaw!("tells-last-again" "stream/client-no-duplicates" "The last event is reported again when the stream stands again."
         SubscriptionSwitch::TellsLastAgain.on()),
 ];
 
@@ -160,10 +162,12 @@ pub const WEBSOCKET: &[FlawRow<AmplifierClientEffect>] = &[
         AmplifierClientEffect::Control(|message| text(message, "decision", |decision| json!(decision.starts_with("Allow"))))),
     flaw!("control-ids" "websocket/client-extra" "Control messages have ids."
         AmplifierClientEffect::Control(|message| message["id"] = 1.into())),
-    flaw!("needs-block-index" "websocket/client-no-block-index" "A delta without a `block_index` is not told."
+    flaw!("needs-block-index" "websocket/client-no-block-index" "A delta without a `block_index` is not reported."
     AmplifierClientEffect::Drops(|message| {
         message["event"] == "content_block:delta" && message["data"].get("block_index").is_none()
     })),
     flaw!("silent-close" "websocket/client-closed" "Nobody learns that a WebSocket was closed or refused."
         FollowSwitch::SilentClose.on()),
+    flaw!("accept-unchecked" "websocket/client-accept-checked" "`Sec-WebSocket-Accept` is not looked at."
+        FollowSwitch::AcceptUnchecked.on()),
 ];

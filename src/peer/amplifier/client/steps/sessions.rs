@@ -122,6 +122,8 @@ struct SessionProgress {
     started: bool,
     reporting: bool,
     complete: bool,
+    /// When the time is up that the newest approval announced.
+    deadline: Option<Instant>,
 }
 
 impl PromptProgress {
@@ -134,6 +136,10 @@ impl PromptProgress {
         progress.reporting |= work;
         progress.started |= work || name == "prompt:submit" || name.starts_with("approval:");
         progress.complete |= name == "prompt:complete" || name == "session:end";
+        let announced =
+            message.pointer("/data/timeout").and_then(Value::as_f64).filter(|_| name == "approval:required");
+        let announced = announced.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        progress.deadline = announced.and_then(|time| Instant::now().checked_add(time)).or(progress.deadline);
         drop(sessions);
         self.0.changed.notify_waiters();
     }
@@ -149,6 +155,9 @@ impl PromptProgress {
     /// [`PeerError::Lacking`] where it never is: the prompt is over too soon, or there are no events of it.
     pub async fn wait_for(&self, step: &AwaitSession, setting: &Setting) -> Result<(), PeerError> {
         let deadline = Instant::now() + setting.longest.map_or(MAX_WAIT, |longest| longest.min(MAX_WAIT));
+        if step.until == SessionStage::TimedOut {
+            return self.wait_for_timeout(&step.session_id, deadline).await;
+        }
         loop {
             let changed = self.0.changed.notified();
             let progress = self.session(&step.session_id);
@@ -175,6 +184,21 @@ impl PromptProgress {
                     return Err(lacking("nothing shows that the prompt is worked on"));
                 }
                 _ => _ = timeout(POLL_INTERVAL, changed).await,
+            }
+        }
+    }
+
+    /// Waits until the time is up that the newest approval of a session announced.
+    async fn wait_for_timeout(&self, session: &str, latest: Instant) -> Result<(), PeerError> {
+        match self.session(session).deadline {
+            None => Err(PeerError::Lacking("no approval announced its time".to_owned())),
+            Some(announced) if announced > latest => Err(PeerError::Lacking(
+                "the time that the approval announced is too long to wait for; describe a prompt `approval_timeout`"
+                    .to_owned(),
+            )),
+            Some(announced) => {
+                tokio::time::sleep_until(announced).await;
+                Ok(())
             }
         }
     }

@@ -192,10 +192,10 @@ const fn of_each(change: fn(&mut Value)) -> AmplifierServerEffect {
 }
 
 pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
-    flaw!("submit-untold" "life/submitted" "A prompt is not told." drop_it("prompt:submit")),
-    flaw!("submit-twice" "life/submitted-once" "A prompt is told twice." twice("prompt:submit")),
-    flaw!("submit-other" "life/submitted-prompt" "The prompt that is told is another one." data("prompt:submit", |d| set(d, "prompt", "something else"))),
-    flaw!("complete-untold" "life/completed" "A prompt never comes to its end." WorkSwitch::NeverCompletes.on()),
+    flaw!("submit-unreported" "life/submitted" "A prompt is not reported." drop_it("prompt:submit")),
+    flaw!("submit-twice" "life/submitted-once" "A prompt is reported twice." twice("prompt:submit")),
+    flaw!("submit-other" "life/submitted-prompt" "The prompt that is reported is another one." data("prompt:submit", |d| set(d, "prompt", "something else"))),
+    flaw!("complete-unreported" "life/completed" "A prompt never comes to its end." WorkSwitch::NeverCompletes.on()),
     flaw!("complete-twice" "life/completed-once" "A prompt is complete twice." twice("prompt:complete")),
     flaw!("request-id-made-up" "life/request-id" "The `request_id` of events is one that was never given."
         data("prompt:submit", |d| set(d, "request_id", "evt-9")), data("prompt:complete", |d| set(d, "request_id", "evt-9"))),
@@ -210,7 +210,7 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
             messages.push(json!({"event": event, "data": data}));
         }
     })),
-    flaw!("prompts-of-its-own" "life/one-at-a-time" "A prompt that the agent gives itself is told within the one under way."
+    flaw!("prompts-of-its-own" "life/one-at-a-time" "A prompt that the agent gives itself is reported within the one under way."
     AmplifierServerEffect::Messages("prompt:submit", |messages| {
         let (session, id) = (messages[0]["data"]["session_id"].clone(), messages[0]["data"]["request_id"].clone());
         let id = format!("{}-own", id.as_str().unwrap_or_default());
@@ -231,11 +231,11 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
         let delta = d["delta"].as_str().unwrap_or_default().replace('\n', "");
         set(d, "delta", delta);
     })),
-    flaw!("response-other" "life/content-joins" "The response is not what was told." data("prompt:complete", |d| set(d, "response", "done"))),
-    flaw!("thinking-shortened" "life/thinking-joins" "The thinking is not what was told." data("thinking:final", |d| set(d, "thinking", "I thought."))),
+    flaw!("response-other" "life/content-joins" "The response is not what was reported." data("prompt:complete", |d| set(d, "response", "done"))),
+    flaw!("thinking-shortened" "life/thinking-joins" "The thinking is not what was reported." data("thinking:final", |d| set(d, "thinking", "I thought."))),
     flaw!("thinking-unended" "life/thinking-final" "Thinking does not come to its end." drop_it("thinking:final")),
     flaw!("tools-unannounced" "life/tool-started" "Tools end without having begun." drop_it("tool:pre")),
-    flaw!("tool-failures-told-as-success" "life/tool-failed" "A tool that fails ends with success, and the error as its output."
+    flaw!("tool-failures-reported-as-success" "life/tool-failed" "A tool that fails ends with success, and the error as its output."
     AmplifierServerEffect::Messages("tool:error", |messages| for message in messages {
         if message["data"]["operation"] != "read_file" {
             continue;
@@ -249,15 +249,15 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("approval-ids-same" "life/approval-id-unique" "All approvals have the same id." ApprovalSwitch::SameId.on()),
     flaw!("approval-id-changes" "life/approval-known" "What is granted or denied has another id."
         data("approval:granted", |d| set(d, "approval_id", "appr-x")), data("approval:denied", |d| set(d, "approval_id", "appr-x"))),
-    flaw!("approval-told-twice" "life/approval-once" "A decision is told twice." twice("approval:granted"), twice("approval:denied")),
-    flaw!("approval-untold" "life/approval-resolved" "A decision is not told." drop_it("approval:granted"), drop_it("approval:denied")),
-    flaw!("approval-other-told" "life/approval-decision" "The decision that is told is the other one that allows or denies."
+    flaw!("approval-reported-twice" "life/approval-once" "A decision is reported twice." twice("approval:granted"), twice("approval:denied")),
+    flaw!("approval-unreported" "life/approval-resolved" "A decision is not reported." drop_it("approval:granted"), drop_it("approval:denied")),
+    flaw!("approval-other-reported" "life/approval-decision" "The decision that is reported is the other one that allows or denies."
         data("approval:granted", |d| set(d, "decision", "Deny")), data("approval:denied", |d| set(d, "decision", "Allow"))),
-    flaw!("approval-odd-told" "life/approval-offered" "The decision that is told is none of the options."
+    flaw!("approval-odd-reported" "life/approval-offered" "The decision that is reported is none of the options."
         data("approval:granted", |d| set(d, "decision", "approved")), data("approval:denied", |d| set(d, "decision", "rejected"))),
     flaw!("approval-of-other-file" "life/approval-action" "An approval shows another file than the one that is written."
         data("approval:required", |d| set(&mut d["context"], "path", "other.txt"))),
-    flaw!("approval-timeout-untold" "life/approval-timed-out" "That the time is up is not told." ApprovalSwitch::TimesOutSilently.on()),
+    flaw!("approval-timeout-unreported" "life/approval-timed-out" "That the time is up is not reported." ApprovalSwitch::TimesOutSilently.on()),
     flaw!("start-late" "life/session-start-first" "`session:start` comes with every prompt."
     AmplifierServerEffect::Messages("prompt:submit", |messages| {
         let session = messages[0]["data"]["session_id"].clone();
@@ -268,7 +268,7 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
         data("session:start", |d| set(d, "profile", "dev"))),
     flaw!("end-without-usage" "life/session-end-usage" "`session:end` has used no tokens."
         data("session:end", |d| set(d, "token_usage", json!({"input_tokens": 0, "output_tokens": 0})))),
-    flaw!("end-untold" "life/session-end" "The end of a session is not told." drop_it("session:end")),
+    flaw!("end-unreported" "life/session-end" "The end of a session is not reported." drop_it("session:end")),
     flaw!("end-not-last" "life/session-end-last" "A status follows the end of a session."
     AmplifierServerEffect::Messages("session:end", |messages| {
         let session = messages[0]["data"]["session_id"].clone();

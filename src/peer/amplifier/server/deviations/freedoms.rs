@@ -54,20 +54,20 @@ pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
         }),
         AmplifierServerEffect::Data("approval:granted", |d| if d["decision"] == "allow" { d["decision"] = "Allow".into() }),
         AmplifierServerEffect::Data("approval:denied", |d| if d["decision"] == "deny" { d["decision"] = "Deny".into() })),
-    freedom!("total-of-answer" "The `total` counts the sessions in the answer."
+    freedom!("total-of-answer" "The `total` counts the sessions in the response."
         AmplifierServerEffect::Result(ListSessions, |b| b["total"] = b["sessions"].as_array().map_or(0, Vec::len).into())),
     freedom!("created-idle" "The status of a new session is `idle`." AmplifierServerEffect::Result(CreateSession, |b| b["status"] = "idle".into())),
     freedom!("ids-readable" ["create/session-id-uuid"] "The ids of sessions are no UUIDs." SessionListSwitch::ShortIds.on()),
     freedom!("ids-to-be-encoded" ["create/session-id-uuid"] "The ids of sessions have characters that mean something in URLs."
         SessionListSwitch::OddIds.on()),
     freedom!("prompts-of-one-id" ["prompt/request-id-unique"] "All prompts have the same id." PromptSwitch::SameRequestId.on()),
-    freedom!("decision-recorded" ["approval/value-approved"] "The answer to any decision is `recorded`."
+    freedom!("decision-recorded" ["approval/value-approved"] "The response to any decision is `recorded`."
         AmplifierServerEffect::Result(SubmitApproval, |b| b["status"] = "recorded".into())),
-    freedom!("denial-approved" "The answer to any decision is `approved`." AmplifierServerEffect::Result(SubmitApproval, |b| b["status"] = "approved".into())),
-    freedom!("decisions-untold" ["life/approval-resolved", "life/approval-timed-out"] "Nobody is told how an approval was decided."
+    freedom!("denial-approved" "The response to any decision is `approved`." AmplifierServerEffect::Result(SubmitApproval, |b| b["status"] = "approved".into())),
+    freedom!("decisions-unreported" ["life/approval-resolved", "life/approval-timed-out"] "Nobody is told how an approval was decided."
         AmplifierServerEffect::Messages("approval:granted", Vec::clear),
         AmplifierServerEffect::Messages("approval:denied", Vec::clear)),
-    freedom!("quiet" ["life/submitted"] "Of a prompt nothing is told but approvals, and that it is complete."
+    freedom!("quiet" ["life/submitted"] "Of a prompt nothing is reported but approvals, and that it is complete."
         AmplifierServerEffect::Messages("prompt:submit", Vec::clear),
         AmplifierServerEffect::Messages("content_block:start", Vec::clear),
         AmplifierServerEffect::Messages("content_block:delta", Vec::clear),
@@ -78,10 +78,10 @@ pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
         AmplifierServerEffect::Messages("tool:post", Vec::clear),
         AmplifierServerEffect::Messages("tool:error", Vec::clear),
         AmplifierServerEffect::Messages("status:update", Vec::clear)),
-    freedom!("deltas-alone" ["life/content-started"] "Blocks are told by their deltas alone."
+    freedom!("deltas-alone" ["life/content-started"] "Blocks are reported by their deltas alone."
         AmplifierServerEffect::Messages("content_block:start", Vec::clear),
         AmplifierServerEffect::Messages("content_block:end", Vec::clear)),
-    freedom!("start-untold" "Who subscribes is not told of the start of the session." AmplifierServerEffect::Messages("session:start", Vec::clear)),
+    freedom!("start-unreported" "Who subscribes is not told of the start of the session." AmplifierServerEffect::Messages("session:start", Vec::clear)),
     freedom!("fails-by-status" "Errors after the response to a prompt are reported by the status alone." WorkSwitch::FailsBy(FailsBy::Status).on()),
     freedom!("fails-by-completion" "Errors after the response to a prompt are reported by its completion." WorkSwitch::FailsBy(FailsBy::Completion).on()),
     freedom!("fails-by-end" "Errors after the response to a prompt end the session." WorkSwitch::FailsBy(FailsBy::End).on()),
@@ -152,7 +152,7 @@ pub const READINGS: &[FreedomRow<AmplifierServerEffect>] = &[
 /// Ways in which responses are carried.
 pub const CARRIED: &[FreedomRow<AmplifierServerEffect>] = &[
     freedom!("until-close" "Bodies and streams have no length, and end with the connection." AmplifierServerEffect::Http(ResponseEffect::Response(until_close)), AmplifierServerEffect::Stream(|f| until_close(&mut f.head))),
-    freedom!("half-surrogates" "Texts of answers begin with the escape of half a surrogate pair."
+    freedom!("half-surrogates" "Texts of responses begin with the escape of half a surrogate pair."
     AmplifierServerEffect::Http(ResponseEffect::Body(|b| for member in ["message", "description", "version"] {
         *b = String::from_utf8_lossy(b).replace(&format!("\"{member}\":\""), &format!("\"{member}\":\"\\ud800")).into_bytes();
     }))),
@@ -181,7 +181,7 @@ pub const STREAMS: &[FreedomRow<AmplifierServerEffect>] = &[
     freedom!("fields-unknown" "Event streams have fields that nobody knows." AmplifierServerEffect::Stream(|f| f.first = "foo: bar\nbaz\n\n")),
     freedom!("socket-fragments" "Messages over WebSockets come in several frames, with pings between them."
         AmplifierServerEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| between(f, FrameSpec::ping(*b"hi"))))),
-    freedom!("socket-refusals-untold" "Nothing is told of a control message that is refused." AmplifierServerEffect::Frames(|f| f.refusal_report = RefusalReport::Nothing)),
+    freedom!("socket-refusals-unreported" "Nothing is told of a control message that is refused." AmplifierServerEffect::Frames(|f| f.refusal_report = RefusalReport::Nothing)),
     freedom!("socket-refusals-close" "A control message that is refused closes the WebSocket." AmplifierServerEffect::Frames(|f| f.refusal_report = RefusalReport::Closes)),
 ];
 

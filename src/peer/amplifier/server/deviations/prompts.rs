@@ -16,12 +16,12 @@ use super::{AmplifierServerEffect, data, lenient, pretend, refuse, reply, result
 pub const PROMPTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("prompt-200" "prompt/status" "A prompt is answered with the status 200." status(SubmitPrompt, 200)),
     flaw!("prompt-201" "prompt/status" "A prompt is answered with the status 201." status(SubmitPrompt, 201)),
-    flaw!("prompt-as-text" "prompt/object" "The answer to a prompt is its id." result(SubmitPrompt, |b| *b = b["request_id"].clone())),
-    flaw!("prompt-without-id" "prompt/request-id" "The answer to a prompt has an `id`." result(SubmitPrompt, |b| rename(b, "request_id", "id"))),
+    flaw!("prompt-as-text" "prompt/object" "The response to a prompt is its id." result(SubmitPrompt, |b| *b = b["request_id"].clone())),
+    flaw!("prompt-without-id" "prompt/request-id" "The response to a prompt has an `id`." result(SubmitPrompt, |b| rename(b, "request_id", "id"))),
     flaw!("prompt-id-as-number" "prompt/request-id" "The `request_id` is a number." result(SubmitPrompt, |b| set(b, "request_id", 123))),
     flaw!("request-ids-same" "prompt/request-id-unique" "All prompts have the same `request_id`." PromptSwitch::SameRequestId.on()),
     flaw!("prompt-accepted" "prompt/value" "The status of an accepted prompt is `accepted`." result(SubmitPrompt, |b| set(b, "status", "accepted"))),
-    flaw!("prompt-without-message" "prompt/message" "The answer to a prompt has no message." result(SubmitPrompt, |b| drop(remove(b, "message")))),
+    flaw!("prompt-without-message" "prompt/message" "The response to a prompt has no message." result(SubmitPrompt, |b| drop(remove(b, "message")))),
     flaw!("prompt-answered-late" "prompt/at-once" "A prompt is answered when it is complete." SteeringSwitch::AnswersLate.on()),
     flaw!("prompt-unknown-202" "prompt/not-found" "A prompt for a session that never existed is accepted."
         reply(SubmitPrompt, |r| pretend(r, 404, 202, json!({"request_id": "req-0", "status": "processing", "message": "ok"})))),
@@ -34,7 +34,7 @@ pub const PROMPTS: &[FlawRow<AmplifierServerEffect>] = &[
         AmplifierServerEffect::Request(|request| lenient(request, SubmitPrompt, "`/prompt` is"))),
     flaw!("prompt-bad-json-500" "prompt/bad-json" "A body that is no JSON is answered with the status 500."
         reply(SubmitPrompt, |r| fails(r, "not JSON"))),
-    flaw!("refused-prompt-worked-on" "prompt/refused-no-work" "A prompt that is refused because the session is busy is told as if it were not."
+    flaw!("refused-prompt-worked-on" "prompt/refused-no-work" "A prompt that is refused because the session is busy is reported as if it were not."
         PromptSwitch::WorksOnRefused.on()),
     flaw!("context-update-refused" "prompt/context-update" "A `context_update` is refused."
         AmplifierServerEffect::Refuse(|request, _| refuse(request, SubmitPrompt, |body| body.contains_key("context_update")))),
@@ -44,7 +44,7 @@ pub const PROMPTS: &[FlawRow<AmplifierServerEffect>] = &[
     AmplifierServerEffect::Refuse(|request, _| refuse(request, SubmitPrompt, |body| {
         body.keys().any(|key| !["prompt", "context_update"].contains(&key.as_str()))
     }))),
-    flaw!("prompt-in-ascii" "prompt/unicode" "Characters beyond ASCII of a prompt are told as question marks."
+    flaw!("prompt-in-ascii" "prompt/unicode" "Characters beyond ASCII of a prompt are reported as question marks."
     data("prompt:submit", |d| {
         let prompt = d["prompt"].as_str().unwrap_or_default();
         let ascii: String = prompt.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
@@ -70,13 +70,13 @@ pub const PROMPTS: &[FlawRow<AmplifierServerEffect>] = &[
 ];
 
 pub const APPROVALS: &[FlawRow<AmplifierServerEffect>] = &[
-    flaw!("approval-unasked" "approval/required" "An approval that is waited for is told by the status alone."
+    flaw!("approval-unasked" "approval/required" "An approval that is waited for is reported by the status alone."
         AmplifierServerEffect::Messages("approval:required", Vec::clear)),
     flaw!("decision-202" "approval/status" "A decision is answered with the status 202." status(SubmitApproval, 202)),
-    flaw!("decision-as-text" "approval/object" "The answer to a decision is a text." result(SubmitApproval, |b| *b = json!("ok"))),
-    flaw!("decision-without-status" "approval/value" "The answer to a decision has no `status`." result(SubmitApproval, |b| drop(remove(b, "status")))),
-    flaw!("decision-ok" "approval/value-approved" "The answer to any decision is `ok`." result(SubmitApproval, |b| set(b, "status", "ok"))),
-    flaw!("decision-without-message" "approval/message" "The answer to a decision has no message." result(SubmitApproval, |b| drop(remove(b, "message")))),
+    flaw!("decision-as-text" "approval/object" "The response to a decision is a text." result(SubmitApproval, |b| *b = json!("ok"))),
+    flaw!("decision-without-status" "approval/value" "The response to a decision has no `status`." result(SubmitApproval, |b| drop(remove(b, "status")))),
+    flaw!("decision-ok" "approval/value-approved" "The response to any decision is `ok`." result(SubmitApproval, |b| set(b, "status", "ok"))),
+    flaw!("decision-without-message" "approval/message" "The response to a decision has no message." result(SubmitApproval, |b| drop(remove(b, "message")))),
     flaw!("decision-unknown-accepted" "approval/unknown-decision" "A decision that was not offered is accepted, and nothing comes of it."
         ApprovalSwitch::Accepts(UnusualDecision::Unknown).on()),
     flaw!("decision-trimmed" "approval/unknown-decision" ["safety/unknown-decision": "It runs what the option allows."]
@@ -120,7 +120,7 @@ pub const APPROVALS: &[FlawRow<AmplifierServerEffect>] = &[
 pub const SAFETY: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("runs-while-pending" "safety/pending" "What needs an approval runs before it is asked for." ApprovalSwitch::RunsPending.on()),
     flaw!("runs-denied" "safety/denied" "What was denied runs." ApprovalSwitch::RunsDenied.on()),
-    flaw!("runs-never" "safety/allowed" "What was allowed does not run, but is told as if it had." ApprovalSwitch::RunsNever.on()),
+    flaw!("runs-never" "safety/allowed" "What was allowed does not run, but is reported as if it had." ApprovalSwitch::RunsNever.on()),
     flaw!("runs-on-unknown" "safety/unknown-decision" "A decision that was not offered is refused, and lets it run." ApprovalSwitch::Runs(UnusualDecision::Unknown).on()),
     flaw!("runs-on-case" "safety/case" "A decision in another case is refused, and lets it run." ApprovalSwitch::Runs(UnusualDecision::Case).on()),
     flaw!("runs-on-empty" "safety/empty" "An empty decision is refused, and lets it run." ApprovalSwitch::Runs(UnusualDecision::Empty).on()),
@@ -132,11 +132,15 @@ pub const SAFETY: &[FlawRow<AmplifierServerEffect>] = &[
         "Each decision that allows runs it once more." ApprovalSwitch::Runs(UnusualDecision::Repeated).on()),
     flaw!("runs-by-default" "safety/default-deny" "When the time is up it runs, whatever the default." ApprovalSwitch::DefaultAllows.on()),
     flaw!("runs-on-stop" "safety/deleted" "When the session is stopped, what is pending runs." ApprovalSwitch::RunsOnStop.on()),
+    flaw!("runs-after-stop" "safety/deleted" "What was pending in a session that was stopped runs after its time is up."
+        ApprovalSwitch::RunsAfterStop.on()),
+    flaw!("remembers-allow" "safety/allowed-once" "What was allowed once in a session runs unasked the next time."
+        ApprovalSwitch::RemembersAllow.on()),
     flaw!("runs-unwatched" "safety/disconnected" "When the last subscriber has left, what is pending runs." ApprovalSwitch::RunsUnwatched.on()),
     flaw!("runs-elsewhere" "safety/other-session" "A decision for one session counts in all." ApprovalSwitch::RunsElsewhere.on()),
     flaw!("runs-by-socket" "safety/websocket" "A decision by WebSocket that was not offered lets it run." ApprovalSwitch::RunsBySocket.on()),
     flaw!("tools-after-stop" "safety/stopped" "A session that was stopped does its last prompt again, and uses a tool with each word." StopSwitch::UsesTools.on()),
-    flaw!("key-in-status" "safety/no-key-in-answers" "The status of a session has its credentials." LeakSwitch::Status.on()),
+    flaw!("key-in-status" "safety/no-key-in-responses" "The status of a session has its credentials." LeakSwitch::Status.on()),
     flaw!("key-in-start" "safety/no-key-in-events" "`session:start` and `prompt:complete` have the API key." LeakSwitch::Events.on()),
     flaw!("key-in-error" "safety/no-key-in-errors" "An API key that is refused is repeated in the error." LeakSwitch::Errors.on()),
     flaw!("key-printed" "safety/no-key-in-output" "The API key of a new session is printed." LeakSwitch::Output.on()),

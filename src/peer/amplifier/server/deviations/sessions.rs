@@ -15,7 +15,7 @@ use super::{AmplifierServerEffect, lenient, pretend, refuse, reply, result, stat
 
 pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("created-200" "create/status" "A new session is answered with the status 200." status(CreateSession, 200)),
-    flaw!("created-in-list" "create/object" "The answer to a new session is a list." result(CreateSession, |b| *b = json!([b.clone()]))),
+    flaw!("created-in-list" "create/object" "The response to a new session is a list." result(CreateSession, |b| *b = json!([b.clone()]))),
     flaw!("created-without-id" "create/session-id" "The id of a new session is its `id`."
         result(CreateSession, |b| rename(b, "session_id", "id"))),
     flaw!("created-id-as-number" "create/session-id" "The id of a new session is a number."
@@ -26,11 +26,11 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
         result(CreateSession, |b| drop(remove(b, "status")))),
     flaw!("created-status-active" "create/session-status-known" "The status of a new session is `active`."
         result(CreateSession, |b| set(b, "status", "active"))),
-    flaw!("created-without-profile" "create/profile" "The answer to a new session has no profile."
+    flaw!("created-without-profile" "create/profile" "The response to a new session has no profile."
         result(CreateSession, |b| drop(remove(b, "profile")))),
-    flaw!("created-profile-other" "create/profile" "The answer to a new session has the profile `default`."
+    flaw!("created-profile-other" "create/profile" "The response to a new session has the profile `default`."
         result(CreateSession, |b| set(b, "profile", "default"))),
-    flaw!("created-profile-shortened" "create/profile" "The answer to a new session has its profile without the collection."
+    flaw!("created-profile-shortened" "create/profile" "The response to a new session has its profile without the collection."
     result(CreateSession, |b| {
         let profile = b["profile"].as_str().unwrap_or_default().rsplit(':').next().unwrap_or_default().to_owned();
         set(b, "profile", profile);
@@ -154,9 +154,9 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("pending-without-id" "status/pending-approval-id" "The pending approval is shown as true."
         result(GetSession, |b| if b["pending_approval"].is_object() { set(b, "pending_approval", true) })),
     flaw!("stopped-202" "stop/status" "A session that was stopped is answered with the status 202." status(DeleteSession, 202)),
-    flaw!("stopped-as-list" "stop/object" "The answer to a stop is a list." result(DeleteSession, |b| *b = json!([]))),
-    flaw!("stopped-deleted" "stop/value" "The status of the answer to a stop is `deleted`." result(DeleteSession, |b| set(b, "status", "deleted"))),
-    flaw!("stopped-without-message" "stop/message" "The answer to a stop has no message." result(DeleteSession, |b| drop(remove(b, "message")))),
+    flaw!("stopped-as-list" "stop/object" "The response to a stop is a list." result(DeleteSession, |b| *b = json!([]))),
+    flaw!("stopped-deleted" "stop/value" "The status of the response to a stop is `deleted`." result(DeleteSession, |b| set(b, "status", "deleted"))),
+    flaw!("stopped-without-message" "stop/message" "The response to a stop has no message." result(DeleteSession, |b| drop(remove(b, "message")))),
     flaw!("stop-unknown-200" "stop/not-found" "A session that never existed is stopped."
         reply(DeleteSession, |r| pretend(r, 404, 200, json!({"status": "stopped", "message": "ok"})))),
     flaw!("stop-stops-all" "stop/others" "All sessions end when one is stopped." StopSwitch::StopsAll.on()),
@@ -182,7 +182,7 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
         let total = b["sessions"].as_array().map_or(0, Vec::len).saturating_sub(1);
         set(b, "total", total);
     })),
-    flaw!("list-total-more" "list/total-count" "The `total` is a thousand more than there are in the answer."
+    flaw!("list-total-more" "list/total-count" "The `total` is a thousand more than there are in the response."
     result(ListSessions, |b| {
         let total = b["sessions"].as_array().map_or(0, Vec::len) + 1000;
         set(b, "total", total);

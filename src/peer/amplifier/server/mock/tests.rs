@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use crate::diagnostic::Source;
 use crate::peer::amplifier::client::routes::Encoding;
 use crate::peer::control::read_command;
-use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
+use crate::peer::{Ended, Mock, MockError, MockEvent, MockOptions};
 use crate::protocol::amplifier::Endpoint;
 use crate::trace::{Clock, End, Recorder, read_json};
 use crate::wire::http::{Broken, Client, Exchange, Exchanges, Incoming, Limits, Request, Whole};
@@ -26,26 +26,12 @@ thread_local! {
 }
 
 fn options() -> MockOptions {
-    MockOptions {
-        edition: crate::protocol::amplifier::PROTOCOL.default_edition(),
-        workspace: WORKSPACE.with(|folder| folder.path().to_owned()),
-        port: None,
-        data_home: None,
-        token: None,
-        url: None,
-        name: None,
-        data: None,
-        flaws: vec![],
-        freedoms: vec![],
-        history: crate::peer::deviation::MockHistory::default(),
-        latency: None,
-        recorder: Recorder::new(Clock::start(), vec![]),
-    }
+    let edition = crate::protocol::amplifier::PROTOCOL.default_edition();
+    MockOptions::new(edition, WORKSPACE.with(|folder| folder.path().to_owned()), Recorder::new(Clock::start(), vec![]))
 }
 
 async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
-    let Begin::Serve(start) = MOCK.begin else { panic!("it serves") };
-    start(options).await
+    options.start(&MOCK).await
 }
 
 async fn scripted(script: Value) -> Box<dyn Mock> {

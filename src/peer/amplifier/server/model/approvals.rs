@@ -36,12 +36,16 @@ pub enum ApprovalSwitch {
     DefaultAllows,
     /// What is guarded runs while it is pending.
     RunsPending,
+    /// What was allowed once in a session is not asked for again.
+    RemembersAllow,
     /// What was denied runs.
     RunsDenied,
     /// What was allowed does not run.
     RunsNever,
     /// What is pending runs when the session is stopped.
     RunsOnStop,
+    /// What was pending in a session that was stopped runs after its time is up.
+    RunsAfterStop,
     /// What is pending runs when nobody is subscribed any more.
     RunsUnwatched,
     /// What is pending in other sessions runs.
@@ -203,6 +207,7 @@ fn resolve(
     session.resolved = Some(resolution);
     session.status = Status::Processing;
     session.active = emitter.now;
+    session.allowed_once |= granted && resolution == ApprovalResolution::Decided;
     if let Some(work) = &mut session.work {
         work.granted = Some(granted);
     }
@@ -295,7 +300,8 @@ pub fn use_tool(session: &mut Session, context: &mut AgentContext<'_>, tool: &Sc
         StepPhase::Before | StepPhase::Ready | StepPhase::Saying { .. } => {
             let mut data = named();
             data["input"] = fill(&Value::Object(tool.input.clone()), &work.groups);
-            match &tool.approval {
+            let remembered = session.allowed_once && context.emitter.deviations.has(ApprovalSwitch::RemembersAllow);
+            match tool.approval.as_ref().filter(|_| !remembered) {
                 None => {
                     work.phase = StepPhase::Running(now);
                     work.due = now + tool.takes.0;

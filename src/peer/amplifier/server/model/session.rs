@@ -91,6 +91,8 @@ pub struct Session {
     pub(super) prompt: Option<String>,
     /// What was guarded last, and the options that allow it.
     pub(super) guarded: Option<(FileEffect, Vec<String>)>,
+    /// Whether a decision allowed something.
+    pub(super) allowed_once: bool,
     /// Why it takes no prompt, where only a prompt shows that.
     pub(super) refusal: Option<Refusal>,
     /// Whether it was stopped, and a flaw has it go on.
@@ -120,6 +122,7 @@ impl Session {
             senders: vec![],
             prompt: None,
             guarded: None,
+            allowed_once: false,
             refusal: None,
             hidden: false,
             subscription_count: 0,

@@ -76,6 +76,8 @@ pub struct Model {
     refuse: VecDeque<(Option<Endpoint>, ScriptedError)>,
     /// Sessions that began to work.
     pub(super) begun: Vec<String>,
+    /// Stopped sessions in which something was pending, and when its time is up, as a flaw has it.
+    overdue: Vec<(Duration, Session)>,
 }
 
 impl Model {
@@ -100,6 +102,7 @@ impl Model {
             approval_count: 0,
             refuse: VecDeque::new(),
             begun: vec![],
+            overdue: vec![],
         }
     }
 
@@ -145,6 +148,8 @@ impl Model {
     /// Handles a request for one of the twelve endpoints. Its events go to the feeds at once, or when the
     /// session [advances](Self::advance).
     pub fn handle(&mut self, mut request: EndpointRequest, now: Duration) -> Reply {
+        let overdue = self.overdue.extract_if(.., |(deadline, _)| *deadline <= now);
+        overdue.for_each(|(_, mut session)| run_guarded(&mut session, &*self.workspace));
         let why = self.deviations.request(&mut request);
         let endpoint = request.route.endpoint;
         let mut reply = self.dispatch(&request, now).unwrap_or_else(Reply::from);
@@ -347,7 +352,11 @@ impl Model {
     fn remove(&mut self, number: u64, reason: &str, now: Duration) {
         let Some(mut session) = self.sessions.remove(&number) else { return };
         self.numbers.remove(&session.id);
+        let deadline = session.pending.as_ref().map(|pending| pending.deadline);
         session.end(&EventEmitter { deviations: &self.deviations, now }, reason);
+        if self.deviations.has(ApprovalSwitch::RunsAfterStop) {
+            self.overdue.extend(deadline.map(|deadline| (deadline, session)));
+        }
     }
 
     /// Does what a message of a client over a WebSocket says. A refusal is for that client alone.

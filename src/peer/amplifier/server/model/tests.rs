@@ -92,9 +92,9 @@ impl ModelFixture {
 fn drain(feed: &mut Feed) -> Vec<(String, Value)> {
     let mut all = vec![];
     while let Some(Ok(some)) = feed.try_next(1000) {
-        all.extend(some.iter().map(|told| {
-            let message: Value = serde_json::from_str(&told.json).unwrap();
-            (told.event.clone(), message["data"].clone())
+        all.extend(some.iter().map(|reported| {
+            let message: Value = serde_json::from_str(&reported.json).unwrap();
+            (reported.event.clone(), message["data"].clone())
         }));
     }
     all.retain(|(event, _)| event != "session:start");
@@ -142,14 +142,14 @@ fn every_event_of_the_protocol_is_told_by_one_prompt_and_follows_its_schema() {
     world.request("DELETE", &format!("/sessions/{id}"), &Value::Null);
     let mut seen = std::collections::BTreeSet::new();
     while let Some(Ok(some)) = feed.try_next(1000) {
-        for told in some {
-            let message: Value = serde_json::from_str(&told.json).unwrap();
-            let name = format!("{}.event", told.event.replace(':', "-"));
+        for reported in some {
+            let message: Value = serde_json::from_str(&reported.json).unwrap();
+            let name = format!("{}.event", reported.event.replace(':', "-"));
             let schema = crate::protocol::amplifier::PROTOCOL.default_edition().schema(&name).unwrap();
             let wrong: Vec<_> =
                 jsonschema::draft7::new(schema).unwrap().iter_errors(&message).map(|e| e.to_string()).collect();
             assert_eq!(wrong, [""; 0], "{message}");
-            seen.insert(told.event.clone());
+            seen.insert(reported.event.clone());
         }
     }
     assert_eq!(seen.len(), crate::protocol::amplifier::EVENTS.len(), "{seen:?}");
@@ -388,7 +388,7 @@ fn a_flaw_is_marked_where_it_makes_something_wrong() {
     world.work(&id);
     let mut marks = std::collections::BTreeMap::new();
     while let Some(Ok(some)) = feed.try_next(1000) {
-        marks.extend(some.iter().map(|told| (told.event.clone(), told.why)));
+        marks.extend(some.iter().map(|reported| (reported.event.clone(), reported.why)));
     }
     assert_eq!(marks["content_block:delta"], Some("delta-without-index"));
     assert_eq!(marks["prompt:complete"], None);

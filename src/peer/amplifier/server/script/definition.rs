@@ -69,20 +69,20 @@ pub struct Script {
     /// What is done for prompts. The first that fits counts.
     #[serde(rename = "prompts", default)]
     pub cases: Vec<PromptCase>,
-    /// Which API keys are accepted; all where not said.
+    /// Which API keys are accepted. Default: all.
     #[serde(default)]
     pub keys: ApiKeys,
-    /// The models that there are; any where not said.
+    /// The models that there are. Default: any.
     pub models: Option<Vec<String>>,
-    /// The profiles; those of the example where not said.
+    /// The profiles. Default: those of the example.
     #[serde(default, deserialize_with = "sent::maps::<Profile, _>")]
     #[schemars(with = "Option<Vec<Profile>>")]
     pub profiles: Vec<Map<String, Value>>,
-    /// The collections; those of the example where not said.
+    /// The collections. Default: those of the example.
     #[serde(default, deserialize_with = "sent::maps::<Collection, _>")]
     #[schemars(with = "Option<Vec<Collection>>")]
     pub collections: Vec<Map<String, Value>>,
-    /// The agents; those of the example where not said.
+    /// The agents. Default: those of the example.
     #[serde(default, deserialize_with = "sent::maps::<Agent, _>")]
     #[schemars(with = "Option<Vec<Agent>>")]
     pub agents: Vec<Map<String, Value>>,
@@ -99,7 +99,7 @@ pub struct Script {
 /// API keys.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct ApiKeys {
-    /// Those that are accepted; all but the following where not said.
+    /// Those that are accepted. Default: all but the following.
     pub valid: Option<Vec<String>>,
     /// Those that are refused with INVALID_API_KEY.
     #[serde(default)]
@@ -112,11 +112,11 @@ pub struct ApiKeys {
 /// What is done for prompts of one kind.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct PromptCase {
-    /// Matches the prompt somewhere; every prompt where not said.
+    /// Matches the prompt somewhere. Default: every prompt.
     pub prompt: Option<Expression>,
     #[serde(flatten)]
     outcome: PromptOutcome,
-    /// The tokens that it counts; about one for four bytes where not said.
+    /// The tokens that it counts. Default: about one for four bytes.
     #[serde(default)]
     pub tokens: TokenCounts,
 }
@@ -148,7 +148,7 @@ impl PromptCase {
     }
 }
 
-/// Tokens that are counted; as many as the words suggest where not said.
+/// Tokens that are counted. Default: as many as the words suggest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct TokenCounts {
     /// Tokens of the prompt.
@@ -165,7 +165,7 @@ pub struct ScriptedError {
     /// One of the fourteen codes.
     #[schemars(extend("enum" = codes(), "x-wirecert-noun" = "code"))]
     pub code: String,
-    /// What is wrong; what the code says where not said.
+    /// What is wrong. Default: what the code says.
     pub message: Option<String>,
 }
 
@@ -266,13 +266,13 @@ pub struct SayStep {
     #[serde(default = "once")]
     #[schemars(range(max = MOST))]
     pub times: usize,
-    /// How many characters a piece has; a word, with the blanks behind it, where not said.
+    /// How many characters a piece has. Default: a word, with the blanks behind it,.
     #[schemars(range(max = MOST))]
     pub size: Option<usize>,
     /// The time between two pieces.
     #[serde(default)]
     pub every: Delay,
-    /// The type of the content block; `text` where not said.
+    /// The type of the content block. Default: `text`.
     #[serde(default = "text_block")]
     pub block: String,
 }
@@ -334,18 +334,18 @@ pub struct FileEffect {
 pub struct ApprovalSpec {
     /// What the user is asked.
     pub prompt: String,
-    /// What can be answered; Allow, Deny and Allow All where not said.
+    /// What can be answered. Default: Allow, Deny and Allow All.
     #[serde(default = "options")]
     pub options: Vec<String>,
-    /// Those that allow; those that begin with `allow` where not said.
+    /// Those that allow. Default: those that begin with `allow`.
     pub allows: Option<Vec<String>>,
-    /// How long there is to answer; five minutes where not said.
+    /// How long there is to answer. Default: five minutes.
     #[serde(default = "five_minutes")]
     pub timeout: Delay,
-    /// What counts when the time is up; `deny` where not said.
+    /// What counts when the time is up. Default: `deny`.
     #[serde(default)]
     pub default: DefaultDecision,
-    /// What it is about; tool, operation and input where not said.
+    /// What it is about. Default: tool, operation and input.
     pub context: Option<Map<String, Value>>,
 }
 

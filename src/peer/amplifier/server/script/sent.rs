@@ -13,12 +13,12 @@ use crate::format::types::FileRange;
 pub(super) struct Profile {
     /// Its name: `dev`, or `collection:name`.
     name: String,
-    /// Its collection; none where not said.
+    /// Its collection. Default: none.
     collection: Option<String>,
     /// What it is.
     #[serde(default)]
     description: String,
-    /// The profile that it is based on; none where not said.
+    /// The profile that it is based on. Default: none.
     extends: Option<String>,
     /// Its providers.
     #[serde(default)]
@@ -55,7 +55,7 @@ pub(super) struct Collection {
     /// What it is.
     #[serde(default)]
     description: String,
-    /// Its version; 1.0.0 where not said.
+    /// Its version. Default: 1.0.0.
     #[serde(default = "first_version")]
     version: String,
     /// Its profiles.
@@ -75,7 +75,7 @@ fn first_version() -> String {
 pub(super) struct Agent {
     /// Its name.
     name: String,
-    /// Its collection; none where not said.
+    /// Its collection. Default: none.
     collection: Option<String>,
     /// What it is.
     #[serde(default)]
@@ -97,7 +97,7 @@ pub(super) struct ServerInfo {
     /// What it can do.
     #[serde(skip_serializing_if = "Option::is_none")]
     capabilities: Option<Map<String, Value>>,
-    /// How it is set up; `host` and `port` are its own where not said.
+    /// How it is set up. Default: `host` and `port` are its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     config: Option<Map<String, Value>>,
 }
@@ -112,7 +112,7 @@ pub struct StatusStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 100))]
     progress: Option<u8>,
-    /// `processing` where not said.
+    /// Default: `processing`.
     #[serde(default = "processing")]
     status: String,
 }

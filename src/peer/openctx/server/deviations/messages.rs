@@ -37,18 +37,18 @@ pub const ENVELOPE: &[FlawRow<ProviderEffect>] = &[
         content_type(r, "text/html; charset=utf-8");
         change_body(r, |_| b"<!doctype html><title>Sign in</title>".to_vec());
     })),
-    flaw!("json-in-json" "envelope/object" "The answer is JSON in a JSON text."
+    flaw!("json-in-json" "envelope/object" "The response is JSON in a JSON text."
         ProviderEffect::Envelope(|a| *a = Value::String(a.to_string()))),
-    flaw!("answer-in-list" "envelope/object" "The answer is in a list." ProviderEffect::Envelope(|a| *a = json!([a.clone()]))),
-    flaw!("answer-null" "envelope/object" "The answer is null." ProviderEffect::Envelope(|a| *a = Value::Null)),
-    flaw!("bare-result" "envelope/outcome" "The result is the whole answer."
+    flaw!("answer-in-list" "envelope/object" "The response is in a list." ProviderEffect::Envelope(|a| *a = json!([a.clone()]))),
+    flaw!("answer-null" "envelope/object" "The response is null." ProviderEffect::Envelope(|a| *a = Value::Null)),
+    flaw!("bare-result" "envelope/outcome" "The result is the whole response."
     ProviderEffect::Envelope(|a| if let Some(result @ Value::Object(_)) = a.get_mut("result") {
         *a = result.take();
     } else if a.get("result").is_some() {
         let result = remove(a, "result");
         *a = json!({ "data": result });
     })),
-    flaw!("outcome-missing" "envelope/outcome" "Empty lists are left out of the answer, which is empty then."
+    flaw!("outcome-missing" "envelope/outcome" "Empty lists are left out of the response, which is empty then."
     ProviderEffect::Envelope(|a| if a["result"] == json!([]) {
         remove(a, "result");
     })),
@@ -156,7 +156,7 @@ pub const REQUESTS: &[FlawRow<ProviderEffect>] = &[
     flaw!("second-request-hangs" "http/keep-alive"
         "On each connection the first request is answered, and then it is held."
         ProviderEffect::Instead(|s| s.on_used_connection().then_some(Instead::Never))),
-    flaw!("close-unanswered" "http/close-asked" "A request that asks for the end of the connection gets that, and no answer."
+    flaw!("close-unanswered" "http/close-asked" "A request that asks for the end of the connection gets that, and no response."
         ProviderEffect::Instead(|s| s.header("connection")?.eq_ignore_ascii_case("close").then_some(Instead::Close))),
     flaw!("continue-unanswered" "http/expect-continue" "A request that expects `100-continue` waits in vain."
         SteeringSwitch::NoContinue.on()),
@@ -219,13 +219,15 @@ pub const REQUESTS: &[FlawRow<ProviderEffect>] = &[
         (kept && s.is(Method::Meta)).then(|| Instead::result(Value::Object(meta)))
     })),
     flaw!("params-kept" "state/params-per-request"
-    "A request for mentions or items gets the answer to the request before, where that was for the same method."
+    "A request for mentions or items gets the response to the request before, where that was for the same method."
     ProviderEffect::Request(|request, memory| {
         let same = |last: &&Request| last.method == request.method && request.method != Method::Annotations;
         if let Some(last) = memory.last.as_ref().filter(same) {
             request.params.clone_from(&last.params);
         }
     })),
+    flaw!("mentions-grow" "state/params-per-request" "The mentions of each request are shown with those of the next ones as well."
+        SteeringSwitch::MentionsGrow.on()),
 ];
 
 fn refused(status: &str) -> Option<Instead<ProviderAnswer>> {
@@ -237,7 +239,7 @@ pub const ROBUSTNESS: &[FlawRow<ProviderEffect>] = &[
         "A request for an unknown method makes the provider exit."
         ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoMethod)).then_some(Instead::Die))),
     flaw!("confuses-requests" "robustness/concurrent"
-        "Requests that come at the same time get the answer to the one before." SteeringSwitch::SharesRequest.on()),
+        "Requests that come at the same time get the response to the one before." SteeringSwitch::SharesRequest.on()),
     flaw!("silent-after-bad-params" "robustness/bad-params" "After wrong parameters nothing is answered."
         ProviderEffect::Http(ResponseEffect::Instead(|s| after(s, ClientMistake::Params)))),
     flaw!("silent-after-unknown-method" "robustness/unknown-method" "After an unknown method nothing is answered."
@@ -251,8 +253,8 @@ pub const ROBUSTNESS: &[FlawRow<ProviderEffect>] = &[
         ["robustness/silent-client": "A client that does not read has a connection as well."]
         "One connection is served at a time." SteeringSwitch::OneAtATime.on()),
     flaw!("one-client-at-a-time" "robustness/silent-client"
-        ["robustness/half-request": "A client that stops in the middle of a request has not read its answer either."]
-        "While an answer is not read, nobody else gets one." SteeringSwitch::OneAtATime.on()),
+        ["robustness/half-request": "A client that stops in the middle of a request has not read its response either."]
+        "While a response is not read, nobody else gets one." SteeringSwitch::OneAtATime.on()),
     flaw!("leaks-connections" "robustness/connection-flood"
         "After twenty connections without a request nothing is answered."
         ProviderEffect::Instead(|s| (s.history.unused_connections(s.received.head.tcp) > 20).then_some(Instead::Close))),

@@ -21,7 +21,7 @@ pub const META: &[FlawRow<ProviderEffect>] = &[
     flaw!("name-as-object" "meta/name" "The name is an object with languages."
         meta(|m| set(m, "name", json!({"en": "Provider"})))),
     flaw!("name-empty" "meta/name-text" "The name is empty." meta(|m| set(m, "name", ""))),
-    flaw!("features-as-flags" "meta/features" "The features are told by true."
+    flaw!("features-as-flags" "meta/features" "The features are reported by true."
     meta(|m| for name in ["items", "mentions", "annotations"] {
         set(m, name, true);
     })),

@@ -93,12 +93,12 @@ pub const CARRIED: &[FlawRow<ResponseEffect>] = &[
             std::iter::once(pause).chain(pieces).collect()
         });
     })),
-    flaw!("closes-unannounced" "http/close-announced" "The connection is closed after each answer, and the head does not say so."
+    flaw!("closes-unannounced" "http/close-announced" "The connection is closed after each response, and the head does not say so."
     Changes(|r| {
         without_header(r, "Connection");
         r.ending = Ending::Close;
     })),
-    flaw!("closes-though-kept" "http/close-announced" "The connection is closed after each answer, and the head says that it is kept."
+    flaw!("closes-though-kept" "http/close-announced" "The connection is closed after each response, and the head says that it is kept."
     Changes(|r| {
         header(r, "Connection", "keep-alive");
         r.ending = Ending::Close;
@@ -172,7 +172,7 @@ pub const STATUSES: &[FlawRow<ProviderEffect>] = &[
         Some(Instead::respond(response))
     })),
     flaw!("slow" "envelope/answered" "Requests are answered after 11 seconds." SteeringSwitch::Takes(11_000).on()),
-    flaw!("endless-body" "envelope/answered" "The body of answers does not end."
+    flaw!("endless-body" "envelope/answered" "The body of responses does not end."
         SteeringSwitch::Endless.on()),
     flaw!("upgrades" "envelope/answered"
         "Requests are answered with the status 101."

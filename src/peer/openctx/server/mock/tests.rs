@@ -8,7 +8,7 @@ use crate::diagnostic::Source;
 use crate::peer::control::read_command;
 use crate::peer::deviation::http_server::ResponseEffect;
 use crate::peer::http::HttpUrl;
-use crate::peer::{Begin, Ended, Mock, MockError, MockEvent, MockOptions};
+use crate::peer::{Ended, Mock, MockError, MockEvent, MockOptions};
 use crate::protocol::http::redirects;
 use crate::trace::{Clock, End, Recorder};
 use crate::wire::http::{Broken, Client, Content, Exchanges, Limits, Request, Whole};
@@ -18,26 +18,12 @@ use super::super::deviations::{ProviderEffect, TABLE};
 use super::{Command, DataSource, EDITION, MOCK};
 
 fn options() -> MockOptions {
-    MockOptions {
-        edition: crate::protocol::openctx::PROTOCOL.default_edition(),
-        workspace: ".".into(),
-        port: None,
-        data_home: None,
-        token: None,
-        url: None,
-        name: None,
-        data: None,
-        flaws: vec![],
-        freedoms: vec![],
-        history: crate::peer::deviation::MockHistory::default(),
-        latency: None,
-        recorder: Recorder::new(Clock::start(), vec![]),
-    }
+    let edition = crate::protocol::openctx::PROTOCOL.default_edition();
+    MockOptions::new(edition, ".".into(), Recorder::new(Clock::start(), vec![]))
 }
 
 async fn start(options: MockOptions) -> Result<Box<dyn Mock>, MockError> {
-    let Begin::Serve(start) = MOCK.begin else { panic!("it serves") };
-    start(options).await
+    options.start(&MOCK).await
 }
 
 /// A mock with this flaw or freedom.

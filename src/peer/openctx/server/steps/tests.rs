@@ -44,7 +44,7 @@ impl StepPlay {
         play
     }
 
-    /// A request whose answer comes later.
+    /// A request whose response comes later.
     fn request(&self, method: &str) -> tokio::task::JoinHandle<Result<Whole, Broken>> {
         let body = json!({"method": method, "params": Map::new()});
         let request = Request::new("POST", &self.target).header("Accept-Encoding", "br, gzip").json(&body);

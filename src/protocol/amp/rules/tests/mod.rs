@@ -196,7 +196,7 @@ fn requests_that_break_the_rfc_are_to_be_refused() {
 #[test]
 fn the_refusal_of_a_version_tells_the_right_one() {
     let request = request_head(&[("Sec-WebSocket-Version", "8")]);
-    assert_eq!(broken(request, refusal(&[])), ["connection/version-told"]);
+    assert_eq!(broken(request, refusal(&[])), ["connection/version-reported"]);
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn denied(decision: &str) -> Value {
 fn nothing_runs_while_an_approval_is_pending() {
     assert_eq!(pending().sends_event("tool:post", post()).broken(), ["safety/pending"]);
     let unreported = decide(pending(), "Allow").sends_event("tool:post", post());
-    assert!(unreported.broken().is_empty(), "that it was granted need not be told");
+    assert!(unreported.broken().is_empty(), "that it was granted need not be reported");
     assert!(pending().wait(300).sends_event("tool:post", post()).broken().is_empty(), "the time is up");
     let refused = json!({"tool_name": "fs", "operation": "write", "result": {"success": false}, "duration_ms": 1});
     assert!(pending().sends_event("tool:post", refused).broken().is_empty());
@@ -230,7 +230,7 @@ fn nothing_runs_while_an_approval_is_pending() {
         .sends_event("tool:pre", pre())
         .sends_event("tool:pre", pre())
         .sends_event("approval:required", required());
-    assert!(two.sends_event("tool:post", post()).broken().is_empty(), "which of the two has run cannot be told");
+    assert!(two.sends_event("tool:post", post()).broken().is_empty(), "which of the two has run cannot be known");
     let granted = pending().sends_event("approval:granted", granted("Allow"));
     assert_eq!(granted.processes(End::Server).broken(), ["safety/pending"]);
 }
@@ -270,7 +270,7 @@ fn nothing_runs_that_was_denied() {
     assert!(denied().sends_event("prompt:complete", complete("")).broken().is_empty(), "it need not end");
     assert!(denied().sends_event("prompt:complete", complete("")).assessed("safety/denied"));
     let unreported = decide(pending(), "Deny").sends_event("prompt:complete", complete(""));
-    assert_eq!(unreported.broken(), ["life/approval-resolved"], "nor need it end where the denial is not told");
+    assert_eq!(unreported.broken(), ["life/approval-resolved"], "nor need it end where the denial is not reported");
     let mut anew = required();
     anew["approval_id"] = "b".into();
     let anew = decide(denied().sends_event("tool:pre", pre()).sends_event("approval:required", anew), "Allow");
@@ -322,7 +322,7 @@ fn a_decision_by_websocket_is_taken_before_the_time_is_up() {
     assert!(is_ignored("Allow", (0, 300), "approval:denied", timed_out()));
     assert!(is_ignored("Deny", (0, 300), "approval:denied", timed_out()));
     assert!(is_ignored("Deny", (0, 300), "approval:granted", granted("Allow")));
-    assert!(!is_ignored("Deny", (0, 300), "approval:denied", denied("Deny")), "told late");
+    assert!(!is_ignored("Deny", (0, 300), "approval:denied", denied("Deny")), "reported late");
     assert!(!is_ignored("Allow", (200, 100), "approval:denied", timed_out()), "sent late");
     assert!(!is_ignored("Yes", (0, 300), "approval:denied", timed_out()), "not offered");
     assert!(!is_ignored("Allow", (0, 0), "approval:denied", denied("Deny")), "the time is not up");

@@ -177,7 +177,7 @@ fn keys_come_back_nowhere() {
     let key = "sk-ant-0123456789";
     let session = || Play::new().session("s");
     let health = json!({"status": "healthy", "version": key, "uptime_seconds": 1, "active_sessions": 0});
-    assert_eq!(session().gets("/health").returns(200, &health).broken(), ["safety/no-key-in-answers"]);
+    assert_eq!(session().gets("/health").returns(200, &health).broken(), ["safety/no-key-in-responses"]);
     let error = json!({"error": {"code": "INVALID_API_KEY", "message": format!("bad key {key}")}});
     assert_eq!(session().gets("/health").returns(401, &error).broken(), ["safety/no-key-in-errors"]);
     let reported = subscribed().sends_event("diagnostic:clear", json!({ "path": key }));
