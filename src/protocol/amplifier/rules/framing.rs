@@ -1,9 +1,9 @@
 //! Framing: event streams as bytes, and WebSockets as handshakes and frames.
 
-use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::endpoints::{Endpoint, Route};
 use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::rfc6455::accept_of_key;
+use crate::protocol::{Use, ViolationDetail};
 use crate::trace::{End, Frame, Head};
 
 /// How long after the last line of an event the blank line may come that ends it, in microseconds.
@@ -117,6 +117,9 @@ pub fn handshake_request(head: &Head, ctx: &mut RuleContext<'_>) {
 
 /// Judges the head of the response to a handshake.
 pub fn handshake_response(request: &Head, head: &Head, ctx: &mut RuleContext<'_>) {
+    // Frameworks refuse a handshake for which there is no route with 403 or 404.
+    let refusal = head.status().filter(|status| matches!(status, 403 | 404 | 405 | 426 | 501)).map(i64::from);
+    ctx.used(Use { capability: "websocket", request: "GET /sessions/{session_id}/ws".to_owned(), refusal });
     if head.status() != Some(101) {
         return;
     }

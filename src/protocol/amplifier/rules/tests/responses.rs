@@ -1,5 +1,6 @@
 //! Responses and what they say of sessions.
 
+use crate::trace::EventKind;
 use serde_json::{Value, json};
 
 use super::status;
@@ -290,4 +291,15 @@ fn an_endpoint_that_a_server_may_lack_is_told_apart_from_one_that_fails() {
     }
     assert_eq!((uses("/profiles", 200), uses("/profiles", 500)), (used(None), used(None)));
     assert_eq!(uses("/sessions", 404), [], "no server may lack it");
+
+    let socket = |status: u16| {
+        let mut play = Play::new().upgrades("s");
+        if let Some(EventKind::Handshake(head)) = play.events.last_mut().map(|event| &mut event.kind) {
+            head.start = format!("HTTP/1.1 {status} x");
+        }
+        play.judge().uses
+    };
+    let used =
+        |refusal| vec![Use { capability: "websocket", request: "GET /sessions/{session_id}/ws".to_owned(), refusal }];
+    assert_eq!((socket(101), socket(403), socket(500)), (used(None), used(Some(403)), used(None)));
 }
