@@ -138,7 +138,7 @@ pub const SERVER: Attribution = Attribution {
         ("robustness/wrong-length", &["robustness/bad-json"]),
         // Whether something goes on, shown by a request that is not answered anyhow.
         ("http/keep-alive", &["http/answered"]),
-        ("http/extra-query", &["http/answered"]),
+        ("http/extra-query", &["http/answered", "health/status", "list/status", "profiles/status"]),
         ("http/encoding-offered", &["http/answered", "http/encoding"]),
         ("robustness/concurrent", &["http/answered"]),
         ("robustness/request-flood", &["http/no-redirect"]),
