@@ -395,7 +395,7 @@ impl UnjudgedSubject {
 
     /// The entry of the report, unless all of its scenarios belong to other shards.
     pub fn to_report(&self, spec: &SubjectSpec) -> Option<Unjudged> {
-        let reason = self.error.as_ref().and_then(|error| error.diagnostics().into_iter().next()).map(|d| d.message);
+        let reason = self.error.as_ref().and_then(RunError::brief);
         self.open.then(|| Unjudged {
             name: spec.name.clone(),
             role: spec.role.name.to_owned(),

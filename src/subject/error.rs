@@ -105,6 +105,9 @@ pub enum SubjectError {
     Unable(String),
 }
 
+/// How the note begins that has what a process wrote last.
+const WROTE_LAST: &str = "it wrote last:\n";
+
 impl SubjectError {
     /// A failed file operation.
     pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
@@ -141,7 +144,7 @@ impl SubjectError {
             diagnostic = diagnostic.note(fact.as_str());
         }
         if !output.is_empty() {
-            diagnostic = diagnostic.note(format!("it wrote last:\n{}", output.join("\n")));
+            diagnostic = diagnostic.note(format!("{WROTE_LAST}{}", output.join("\n")));
         }
         for advice in help {
             diagnostic = diagnostic.help(advice.as_str());
@@ -216,6 +219,17 @@ impl RunError {
     /// A subject that could not be started, reached or judged. `message`: a fragment without a full stop.
     pub fn unjudged(message: impl Into<String>) -> Self {
         Self::Unjudged(Diagnostic::error("subject", message))
+    }
+
+    /// The first fault in one line, with the most useful line of what the subject wrote last.
+    pub fn brief(&self) -> Option<String> {
+        let first = self.diagnostics().into_iter().next()?;
+        let output = first.notes.iter().find_map(|note| note.strip_prefix(WROTE_LAST));
+        let lines: Vec<String> = output.into_iter().flat_map(str::lines).map(str::to_owned).collect();
+        Some(match most_useful_line(&lines) {
+            Some(line) => format!("{}; it wrote last: {}", first.message, line.trim()),
+            None => first.message,
+        })
     }
 
     /// Says what to do next.

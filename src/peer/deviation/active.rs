@@ -377,7 +377,7 @@ mod tests {
         assert_eq!(TABLE.either("cli", "whispers").unwrap().name, "whispers");
         for (text, error) in [
             ("loses-word", "there is no flaw or freedom `loses-word` in this edition; did you mean `loses-words`?"),
-            ("whispers@late", "there is no flaw or freedom `whispers` in this edition; did you mean `whispers`?"),
+            ("whispers@late", "the freedom `whispers` cannot be modified: flaws can"),
             (
                 "loses-words@soon",
                 "a flaw cannot be modified by `@soon`; there are @late, @sometimes, @second, @after-error",
@@ -385,6 +385,18 @@ mod tests {
         ] {
             assert_eq!(TABLE.either("cli", text).unwrap_err(), error);
         }
+        assert_eq!(
+            TABLE.flaw("cli", "whispers").unwrap_err(),
+            "`whispers` is a freedom, and no flaw: say --freedom whispers"
+        );
+        assert_eq!(
+            TABLE.freedom("cli", "loses-words").unwrap_err(),
+            "`loses-words` is a flaw, and no freedom: say --flaw loses-words"
+        );
+        assert_eq!(
+            TABLE.either("esperanto", "whispers").unwrap_err(),
+            "there is no flaw or freedom `whispers` in this edition, but in another; --list-flaws lists them all"
+        );
     }
 
     #[test]

@@ -243,7 +243,13 @@ impl<E: Copy + 'static> DeviationTable<E> {
     pub fn either(&'static self, edition: &str, text: &str) -> Result<Deviation<E>, String> {
         self.freedom(edition, text).or_else(|_| self.flaw(edition, text)).map_err(|error| {
             let name = text.split('@').next().unwrap_or_default();
-            if self.known_flaw(edition, name).is_some() { error } else { self.unknown("flaw or freedom", name) }
+            if self.known_flaw(edition, name).is_some() {
+                error
+            } else if self.freedom(edition, name).is_ok() {
+                format!("the freedom `{name}` cannot be modified: flaws can")
+            } else {
+                self.unknown("flaw or freedom", name)
+            }
         })
     }
 
@@ -252,7 +258,17 @@ impl<E: Copy + 'static> DeviationTable<E> {
     }
 
     fn unknown(&self, kind: &str, name: &str) -> String {
-        let names = self.flaws.iter().map(|flaw| flaw.name).chain(self.freedoms.iter().map(|freedom| freedom.name));
+        let (flaws, freedoms) = (|| self.flaws.iter().map(|flaw| flaw.name), || self.freedoms.iter().map(|f| f.name));
+        if kind == "flaw" && freedoms().any(|freedom| freedom == name) {
+            return format!("`{name}` is a freedom, and no flaw: say --freedom {name}");
+        }
+        if kind == "freedom" && flaws().any(|flaw| flaw == name) {
+            return format!("`{name}` is a flaw, and no freedom: say --flaw {name}");
+        }
+        if flaws().chain(freedoms()).any(|known| known == name) {
+            return format!("there is no {kind} `{name}` in this edition, but in another; --list-flaws lists them all");
+        }
+        let names = flaws().chain(freedoms());
         match nearest(name, names) {
             Some(near) => format!("there is no {kind} `{name}` in this edition; did you mean `{near}`?"),
             None => format!("there is no {kind} `{name}` in this edition; --list-flaws lists them all"),
