@@ -8,11 +8,11 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::export::chart::{Chart, ChartOptions};
 use crate::export::har::Har;
 use crate::export::html::{Meta, Page, PageEntry};
-use crate::export::{EventFilter, Findings, NewFile, Remark, TraceMoment, TraceSource, TraceSurvey, WriteError};
+use crate::export::{EventFilter, Findings, NewFile, TraceMoment, TraceSource, TraceSurvey, WriteError};
 use crate::format::parse_duration;
 use crate::judge::{FindingSource, FindingsReader};
-use crate::protocol::{Edition, Level, Protocol, protocols};
-use crate::trace::{Event, Finding, Header, KINDS};
+use crate::protocol::{Edition, Protocol, protocols};
+use crate::trace::{Event, Header, KINDS};
 
 use super::check::{known_edition, unreadable};
 use super::{CliError, Exit, Terminal};
@@ -285,29 +285,6 @@ pub fn unwritable(error: WriteError) -> CliError {
 pub fn open_findings(protocol: &Protocol, found: crate::judge::Findings) -> Findings {
     let mut findings = Findings::default();
     findings.uncounted = found.uncounted;
-    for finding in found.list {
-        let named = |id: &String| (protocol.requirements)().iter().find(|requirement| requirement.id == id);
-        let requirement = finding.requirement.as_ref().and_then(named);
-        let level = requirement.map_or(Level::Must, |requirement| requirement.level);
-        findings.add(finding.at, requirement, remark(finding, level));
-    }
+    found.list.into_iter().for_each(|finding| findings.add_finding(protocol, finding));
     findings
-}
-
-fn remark(finding: Finding, level: Level) -> Remark {
-    let place = finding.file.map(|file| match finding.line {
-        Some(line) => format!("{file}:{line}"),
-        None => file,
-    });
-    let step = finding.step.zip(place).map(|(step, place)| format!("{step} at {place}"));
-    Remark {
-        requirement: finding.requirement,
-        level,
-        blame: finding.blame,
-        message: finding.message,
-        step,
-        path: finding.path,
-        expected: finding.expected,
-        actual: finding.actual,
-    }
 }

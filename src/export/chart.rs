@@ -188,7 +188,7 @@ impl<'a> Chart<'a> {
 }
 
 /// Describes the party at an end in few words.
-pub(super) fn party(party: &Party) -> String {
+pub fn party(party: &Party) -> String {
     let is = match party.is {
         PartyKind::Subject => "the subject",
         PartyKind::Peer => "our own mock",

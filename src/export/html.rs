@@ -24,7 +24,12 @@ use row::{Block, Row, Rows};
 
 pub use row::DiffStatus;
 
-const STYLE: &str = include_str!("html/page.css");
+/// The look of the page, for pages of the same look.
+pub const STYLE: &str = include_str!("html/page.css");
+
+/// The part of the page's script that shows JSON and bytes. It uses the functions `make`, `shown` and `counted`, and defines
+/// `tree`, `foldAll` and `hexDump`.
+pub const TREE_SCRIPT: &str = include_str!("html/js/tree.js");
 const BODY: &str = include_str!("html/page.html");
 
 /// The parts of the page's one script, in order.
@@ -33,7 +38,7 @@ const SCRIPT: [&str; 8] = [
     include_str!("html/js/lanes.js"),
     include_str!("html/js/filter.js"),
     include_str!("html/js/list.js"),
-    include_str!("html/js/tree.js"),
+    TREE_SCRIPT,
     include_str!("html/js/detail.js"),
     include_str!("html/js/overview.js"),
     include_str!("html/js/main.js"),

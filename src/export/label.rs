@@ -193,6 +193,17 @@ impl Labels {
         }
     }
 
+    /// The request of the exchange of an event, if it has no response yet. [`Labels::label`] of the response forgets it;
+    /// [`Labels::reopen`] undoes that.
+    pub fn opened(&self, event: &Event) -> Option<(String, u64)> {
+        self.open_name(event, EXCHANGE)
+    }
+
+    /// Remembers a request that [`Labels::opened`] gave.
+    pub fn reopen(&mut self, event: &Event, request: (String, u64)) {
+        self.open.insert((event.conn.clone().unwrap_or_default(), EXCHANGE.to_owned()), request);
+    }
+
     /// The head of a handshake, request or response.
     fn head<'a>(&mut self, event: &'a Event, word: &str, start: &str, body: Option<&'a Payload>) -> Label<'a> {
         let content = body.map_or(Content::Nothing, |bytes| Content::Payload(Cow::Borrowed(bytes)));

@@ -7,6 +7,7 @@
 
 pub mod chart;
 pub mod diff;
+mod event_row;
 mod file;
 pub mod har;
 pub mod html;
@@ -15,5 +16,6 @@ pub mod scenario;
 mod survey;
 mod text;
 
+pub use event_row::{EventRow, EventRows, TONES};
 pub use file::{EventFilter, NewFile, TraceMoment, TraceSource, WriteError};
-pub use survey::{Findings, Remark, TraceSurvey};
+pub use survey::{Bits, Connection, Findings, Remark, TraceSurvey};

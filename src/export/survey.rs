@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::protocol::{Level, Requirement};
-use crate::trace::{Body, Culprit, Direction, Event, EventKind, Frame};
+use crate::protocol::{Level, Protocol, Requirement};
+use crate::trace::{Body, Culprit, Direction, Event, EventKind, Finding, Frame};
 
 /// How many connections are remembered by name; later ones are only counted.
 pub const MOST_CONNECTIONS: usize = 100_000;
@@ -158,6 +158,20 @@ impl TraceSurvey {
         self.repeated.has(i)
     }
 
+    /// The events that others tell, by number.
+    pub fn repeated(&self) -> &Bits {
+        &self.repeated
+    }
+
+    /// The first event of which later ones can still show that they tell it; the number of events where there is none.
+    pub fn settled(&self) -> u64 {
+        let first = |open: &OpenConnection| {
+            let head = open.head.filter(|_| !open.stream);
+            head.into_iter().chain(open.pieces.first().map(|(i, _)| *i)).min()
+        };
+        self.open.values().filter_map(first).min().unwrap_or(self.events)
+    }
+
     /// Whether a piece of a body is the end of an event stream.
     pub fn ends_stream(&self, i: u64) -> bool {
         self.ends.has(i)
@@ -190,6 +204,27 @@ pub struct Remark {
     pub actual: Option<Value>,
 }
 
+impl Remark {
+    /// A finding, and how binding the requirement is that it is about.
+    pub fn new(finding: Finding, level: Level) -> Self {
+        let place = finding.file.map(|file| match finding.line {
+            Some(line) => format!("{file}:{line}"),
+            None => file,
+        });
+        let step = finding.step.zip(place).map(|(step, place)| format!("{step} at {place}"));
+        Self {
+            requirement: finding.requirement,
+            level,
+            blame: finding.blame,
+            message: finding.message,
+            step,
+            path: finding.path,
+            expected: finding.expected,
+            actual: finding.actual,
+        }
+    }
+}
+
 /// What was found in one trace.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
@@ -207,6 +242,14 @@ impl Findings {
             self.requirements.insert(requirement.id, requirement);
         }
         self.at.entry(index).or_default().push(remark);
+    }
+
+    /// Adds a finding beside the event that shows it, with its requirement in the catalogue of the protocol.
+    pub fn add_finding(&mut self, protocol: &Protocol, finding: Finding) {
+        let named = |id: &String| (protocol.requirements)().iter().find(|requirement| requirement.id == id);
+        let requirement = finding.requirement.as_ref().and_then(named);
+        let level = requirement.map_or(Level::Must, |requirement| requirement.level);
+        self.add(finding.at, requirement, Remark::new(finding, level));
     }
 
     /// What was found at an event.
@@ -242,6 +285,11 @@ impl Bits {
             self.0.resize(word + 1, 0);
         }
         self.0[word] |= 1 << (n % 64);
+    }
+
+    /// Whether each of the 64 numbers from `64 * at` is in it, the lowest bit being the first.
+    pub fn word(&self, at: usize) -> u64 {
+        self.0.get(at).copied().unwrap_or_default()
     }
 
     /// Whether a number is in it.
