@@ -14,6 +14,7 @@ pub mod export;
 pub mod fixture;
 pub mod format;
 pub mod fuzz;
+pub mod inspect;
 pub mod judge;
 pub mod matcher;
 pub mod peer;

@@ -17,7 +17,7 @@ const TABLE: &[(&[&str], &[&str])] = &[
     (&["judge", "snapshot", "report", "export", "description", "fixture"], &["protocol", "scenario"]),
     (&["peer", "subject"], &["wire", "config", "protocol"]),
     (&["play", "record", "replay"], &["peer", "subject", "scenario"]),
-    (&["prove", "fuzz", "shrink"], &["play", "judge"]),
+    (&["prove", "fuzz", "shrink", "inspect"], &["play", "judge"]),
     (&["certification"], &["shrink"]),
     (&["cli"], &["certification"]),
 ];

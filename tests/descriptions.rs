@@ -46,7 +46,7 @@ fn succeeds(command: &mut Command) -> String {
 #[test]
 fn the_validator_of_openapi_accepts_the_documents() {
     let dir = TempDir::new().unwrap();
-    for protocol in ["amplifier", "openctx"] {
+    for protocol in ["amplifier", "openctx", "inspector"] {
         let file = format!("{protocol}.json");
         export(dir.path(), &["openapi", protocol], &file);
         succeeds(Command::new(installed().join("venv/bin/openapi-spec-validator")).current_dir(&dir).arg(file));

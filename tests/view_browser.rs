@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Names of the program, tried in this order; `WIRECERT_BROWSER` names another one.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-fn browser() -> PathBuf {
+pub fn browser() -> PathBuf {
     if let Some(named) = std::env::var_os("WIRECERT_BROWSER") {
         return named.into();
     }

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::{ArgAction, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use super::{
-    CliError, Exit, Output, Terminal, call, certify, check, doctor, export, fixtures, fuzz, init, mock, prove, record,
-    reference, replay, report, scenario, shell, shrink, snapshot, verify, view,
+    CliError, Exit, Output, Terminal, call, certify, check, doctor, export, fixtures, fuzz, init, inspect, mock, prove,
+    record, reference, replay, report, scenario, shell, shrink, snapshot, verify, view,
 };
 
 /// Conformance suite and mock harness for the protocols between editors and AI agents.
@@ -55,6 +55,7 @@ enum Command {
     /// Make one request to a live implementation, and print its response.
     Call(call::Args),
     Mock(mock::Args),
+    Inspect(inspect::Args),
     Prove(prove::Args),
     Record(record::Args),
     /// Re-enact one side of a trace against a live other.
@@ -118,6 +119,7 @@ impl Cli {
             Command::Run(args) => certify::run(args, terminal),
             Command::Call(args) => call::run(args, terminal),
             Command::Mock(args) => mock::run(args, terminal),
+            Command::Inspect(args) => inspect::run(args, terminal),
             Command::Prove(args) => prove::run(args, terminal),
             Command::Record(args) => record::run(args, terminal),
             Command::Replay(args) => replay::run(args, terminal),

@@ -31,7 +31,7 @@ pub struct Args {
 /// A document about a protocol.
 #[derive(Debug, clap::Subcommand)]
 enum Document {
-    /// The requests over HTTP, as OpenAPI 3.1.
+    /// The requests over HTTP, as OpenAPI 3.1; of `inspector`, the interface of `--inspect`.
     Openapi(Subject),
     /// WebSockets and event streams, as AsyncAPI 3.0.
     Asyncapi(Subject),
@@ -70,6 +70,9 @@ fn describe(document: &Document, terminal: &mut Terminal) -> Result<Exit, CliErr
     | Document::Asyncapi(subject)
     | Document::JsonSchema(subject)
     | Document::Markdown(subject)) = document;
+    if let (Document::Openapi(_), INSPECTOR) = (document, subject.protocol.as_str()) {
+        return deliver(&format!("{:#}\n", crate::inspect::openapi()), subject, terminal);
+    }
     let (protocol, edition) = subject.find()?;
     let described = Described::new(protocol, edition);
     let name = protocol.name;
@@ -89,8 +92,15 @@ fn describe(document: &Document, terminal: &mut Terminal) -> Result<Exit, CliErr
         Document::JsonSchema(_) => format!("{:#}\n", description::json_schema(&described)),
         Document::Markdown(_) => description::markdown(&described),
     };
+    deliver(&text, subject, terminal)
+}
+
+/// The name under which the interface of our own inspector is described.
+const INSPECTOR: &str = "inspector";
+
+fn deliver(text: &str, subject: &Subject, terminal: &mut Terminal) -> Result<Exit, CliError> {
     match &subject.out {
-        None => terminal.result(&text),
+        None => terminal.result(text),
         Some(file) => {
             write(file, text.as_bytes())?;
             terminal.progress(&format!("wrote {}", file.display()));

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{broadcast, mpsc};
 
 use crate::diagnostic::{Diagnostic, yaml};
+use crate::inspect::{Feed, Inspector, MockControls, Session};
 use crate::peer::deviation::{MockHistory, Modifier};
 use crate::peer::script::{self, Script};
 use crate::peer::{
@@ -20,6 +21,7 @@ use crate::protocol::{self, Protocol};
 use crate::signals::EndSignal;
 use crate::trace::{Clock, End, FileSink, Header, Party, PartyKind, Recorder, Sink};
 
+use super::inspect::{PageOptions, feed_error};
 use super::terminal::{end_signals, runtime};
 use super::{CliError, Exit, Terminal};
 use steering::{ControlSocket, PATIENCE, PendingResponses, obey_socket, obey_stdin, steer};
@@ -107,8 +109,15 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
+    /// Serve a page that shows what passes, and steers the mock; its address goes to stderr.
+    #[arg(long, help_heading = "Inspector")]
+    inspect: bool,
+
+    #[command(flatten)]
+    page: PageOptions,
+
     /// Send one command to the mock that listens on this socket, print its response, and exit.
-    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["control", "stdin", "data", "flaw", "freedom", "latency", "script", "trace", "list_flaws"])]
+    #[arg(long, value_name = "SOCKET", conflicts_with_all = ["control", "stdin", "data", "flaw", "freedom", "latency", "script", "trace", "inspect", "list_flaws"])]
     steer: Option<PathBuf>,
 }
 
@@ -132,6 +141,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         list(kind, terminal);
         return Ok(Exit::OK);
     }
+    args.page.check(args.inspect)?;
     if let Some(socket) = &args.steer {
         return steer(socket, &args.command, terminal);
     }
@@ -146,13 +156,14 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     outcome
 }
 
-async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Terminal) -> Result<Exit, CliError> {
+async fn serve(args: Args, kind: &'static MockKind, start: Serve, terminal: &mut Terminal) -> Result<Exit, CliError> {
     // Before anything of ours can be seen, so that a caller that sees it can end us in an orderly way.
     let mut signals = end_signals()?;
     let control = args.control.as_deref().map(ControlSocket::bind).transpose()?;
     // Read before anything is started, as far as that can be.
     let source = args.script.as_deref().map(yaml::read).transpose()?;
-    let (mut options, recorder) = options(&args, kind)?;
+    let (mut options, recorder, feed) = options(&args, kind)?;
+    let edition = options.edition;
     if kind.scripted {
         if options.data.is_some() && source.is_some() {
             return Err(CliError::usage("--data and --script say the same for this mock: leave one out"));
@@ -175,7 +186,29 @@ async fn serve(args: Args, kind: &MockKind, start: Serve, terminal: &mut Termina
     };
     // Before anybody can find the mock by what it says.
     let happenings = mock.happenings();
-    terminal.result(&format!("{}\n", mock.ready()));
+    let ready = mock.ready();
+    let inspector = feed.map(|feed| Inspector {
+        session: Session {
+            title: format!("mock of {}", kind.role),
+            command: "mock",
+            role: protocol::role(kind.role).map(|(_, role)| role),
+            place: ready.clone(),
+            keep: args.page.keep(),
+        },
+        feed,
+        controls: Arc::new(MockControls::new(mock.clone(), kind, edition.id())),
+    });
+    let _inspecting = match inspector {
+        Some(inspector) => match args.page.serve(inspector, terminal).await {
+            Ok(serving) => Some(serving),
+            Err(error) => {
+                mock.stop().await;
+                return Err(error);
+            }
+        },
+        None => None,
+    };
+    terminal.result(&format!("{ready}\n"));
 
     let (responses, mut response_lines) = mpsc::channel(1);
     let pending = PendingResponses::default();
@@ -239,12 +272,13 @@ fn run_driven(args: &Args, kind: &MockKind, drive: Drive) -> Result<Exit, CliErr
         ("--stdin", args.stdin),
         ("--latency", args.latency.is_some()),
         ("--script", args.script.is_some()),
+        ("--inspect", args.inspect),
     ];
     if let Some((option, _)) = unfit.into_iter().find(|(_, given)| *given) {
         let error = CliError::usage(format!("the mock of `{}` is a client and takes no {option}", kind.role));
         return Err(error.help("it reads what to do from stdin: {\"id\":1,\"call\":\"…\",\"params\":{…}}"));
     }
-    let (options, recorder) = options(args, kind)?;
+    let (options, recorder, _) = options(args, kind)?;
     let end = drive_lives(options, drive).map_err(|e| start_error(args, e))?;
     recorder.end();
     Ok(match end {
@@ -254,22 +288,27 @@ fn run_driven(args: &Args, kind: &MockKind, drive: Drive) -> Result<Exit, CliErr
     })
 }
 
-/// The options of the mock, and the recorder of its connections.
-fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliError> {
+/// The options of the mock, the recorder of its connections, and the feed of the inspector.
+fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder, Option<Feed>), CliError> {
     let (protocol, role) =
         protocol::role(kind.role).ok_or_else(|| CliError::usage(format!("no protocol has the role {}", kind.role)))?;
     let edition = match &args.edition {
         None => protocol.default_edition(),
         Some(id) => protocol.edition(id).ok_or_else(|| no_edition(protocol, id))?,
     };
+    let mut header = Header::new(protocol.name, edition.id());
+    let ours = Party { is: PartyKind::Peer, name: Some("wirecert".to_owned()) };
+    match role.subject {
+        End::Client => header.client = ours,
+        End::Server => header.server = ours,
+    }
     let mut sinks: Vec<Box<dyn Sink>> = vec![];
-    if let Some(path) = &args.trace {
-        let mut header = Header::new(protocol.name, edition.id());
-        let ours = Party { is: PartyKind::Peer, name: Some("wirecert".to_owned()) };
-        match role.subject {
-            End::Client => header.client = ours,
-            End::Server => header.server = ours,
-        }
+    let mut feed = None;
+    if args.inspect {
+        let inspected = Feed::create(args.trace.as_deref(), &header, protocol, edition).map_err(feed_error)?;
+        sinks.push(Box::new(inspected.clone()));
+        feed = Some(inspected);
+    } else if let Some(path) = &args.trace {
         let (sink, _) = FileSink::create(path, &header).map_err(|e| CliError::usage(e.to_string()))?;
         sinks.push(Box::new(sink));
     }
@@ -289,7 +328,7 @@ fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder), CliE
         latency: args.latency.map(|(min, max)| Latency { min, max, seed: args.seed }),
         recorder: recorder.clone(),
     };
-    Ok((options, recorder))
+    Ok((options, recorder, feed))
 }
 
 fn no_edition(protocol: &Protocol, id: &str) -> CliError {

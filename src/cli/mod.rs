@@ -14,6 +14,7 @@ mod export;
 mod fixtures;
 mod fuzz;
 mod init;
+mod inspect;
 mod mock;
 mod options;
 mod prove;

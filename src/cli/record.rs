@@ -2,11 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use crate::certification::{catalogue, load_baseline};
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::inspect::{Feed, Inspector, NoControls, Session};
 use crate::protocol::{Edition, Protocol, Reach, Role, protocols};
 use crate::record::{Client, LiveJudge, Lockfiles, RecordError, Recording, Rendezvous, edition_of};
 use crate::report;
@@ -16,6 +18,7 @@ use crate::trace::{Clock, End, Exited, FileSink, Header, Recorder, Sink};
 use crate::wire::tcp::Address;
 
 use super::check::{JudgeOptions, report_of};
+use super::inspect::{PageOptions, feed_error};
 use super::terminal::{end_signals, runtime};
 use super::{CliError, Exit, Terminal, deliver};
 
@@ -79,6 +82,13 @@ pub struct Args {
     /// environment says.
     #[arg(long)]
     own_home: bool,
+
+    /// Serve a page that shows what passes; its address goes to stderr.
+    #[arg(long, help_heading = "Inspector")]
+    inspect: bool,
+
+    #[command(flatten)]
+    page: PageOptions,
 }
 
 /// How the recording came to its end.
@@ -94,13 +104,23 @@ enum RecordingEnd {
 /// # Errors
 /// Options that do not fit, an address that is taken, a trace that cannot be written, a client that cannot be started.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
+    args.page.check(args.inspect)?;
     let (protocol, role) = find(&args.protocol)?;
     let homes = data_home_folders(&args, role)?;
     let edition = edition(&args, protocol, role, &homes)?;
     let rendezvous = rendezvous(&args, role, homes)?;
     let known = load_baseline(args.baseline.as_deref())?;
     let header = Header::new(protocol.name, edition.id());
-    let (sink, written) = FileSink::create(&args.out, &header).map_err(|e| CliError::usage(e.to_string()))?;
+    let feed = args.inspect.then(|| Feed::create(Some(&args.out), &header, protocol, edition));
+    let feed = feed.transpose().map_err(feed_error)?;
+    let (sink, written): (Box<dyn Sink>, _) = match &feed {
+        Some(feed) => (Box::new(feed.clone()), feed.status()),
+        None => {
+            let created = FileSink::create(&args.out, &header);
+            let (sink, written) = created.map_err(|e| CliError::usage(e.to_string()))?;
+            (Box::new(sink), written)
+        }
+    };
     let color = terminal.output().color;
     let live = args.check.then(|| {
         let mut stderr = anstream::AutoStream::new(std::io::stderr(), color);
@@ -110,13 +130,13 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
             let _ = writeln!(stderr, "{line}");
         })
     });
-    let mut sinks: Vec<Box<dyn Sink>> = vec![Box::new(sink)];
+    let mut sinks: Vec<Box<dyn Sink>> = vec![sink];
     sinks.extend(live.iter().map(|live| -> Box<dyn Sink> { Box::new(live.clone()) }));
     let mut secret_keys = protocol.secret_keys.to_vec();
     secret_keys.extend(args.redact.iter().map(String::as_str));
     let recorder = Recorder::with_secret_keys(Clock::start(), &secret_keys, sinks);
     let runtime = runtime(Some(2))?;
-    let ended = runtime.block_on(record(&args, role, edition, rendezvous, &recorder, terminal));
+    let ended = runtime.block_on(record(&args, role, edition, rendezvous, (&recorder, feed), terminal));
     // Connections that stand would keep it.
     runtime.shutdown_background();
     let ended = ended?;
@@ -149,12 +169,27 @@ async fn record(
     role: &'static Role,
     edition: &'static dyn Edition,
     rendezvous: Rendezvous,
-    recorder: &Recorder,
+    (recorder, feed): (&Recorder, Option<Feed>),
     terminal: &mut Terminal,
 ) -> Result<RecordingEnd, CliError> {
     // Before anything of ours can be seen, so that a caller that sees it can end us in an orderly way.
     let mut signals = end_signals()?;
     let recording = Recording::start(role, edition, rendezvous, recorder).await.map_err(start_error)?;
+    let inspector = feed.map(|feed| Inspector {
+        session: Session {
+            title: format!("recording of {}", args.protocol),
+            command: "record",
+            role: None,
+            place: place(&recording),
+            keep: args.page.keep(),
+        },
+        feed,
+        controls: Arc::new(NoControls),
+    });
+    let inspecting = match inspector {
+        Some(inspector) => Some(args.page.serve(inspector, terminal).await?),
+        None => None,
+    };
     let ended = match args.command.is_empty() {
         true => {
             announce(&recording, edition, terminal);
@@ -168,7 +203,22 @@ async fn record(
         let warning = Diagnostic::warning("record/left", message).note(left.join(", "));
         terminal.diagnostics(&[warning.help("move what you want to keep to where it belongs, and remove the rest")]);
     }
+    // What was recorded can still be looked at.
+    if let (Some(_), Ok(RecordingEnd::Client(_))) = (&inspecting, &ended) {
+        terminal.progress("the recording is complete; Ctrl-C ends the inspector");
+        signals.next().await;
+    }
     ended
+}
+
+/// Where clients find the proxy.
+fn place(recording: &Recording) -> Value {
+    let variables = recording.data_home_variables();
+    let mut place = json!({ "url": recording.url() });
+    for (name, value) in variables {
+        place[name] = value.into();
+    }
+    place
 }
 
 /// Records the client that is ours to start.

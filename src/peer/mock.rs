@@ -9,6 +9,7 @@ use tokio::sync::broadcast;
 
 use crate::config::Described;
 use crate::diagnostic::{Diagnostic, Source};
+use crate::format::Field;
 use crate::protocol::Edition;
 use crate::trace::Recorder;
 
@@ -25,6 +26,8 @@ pub struct MockKind {
     pub freedoms: fn() -> &'static [Freedom],
     /// What it is described with as a subject, by the keys of its role.
     pub described: fn() -> Described,
+    /// The commands by which it is steered while it serves; none of a client, which is driven.
+    pub commands: fn() -> &'static [Field],
     /// How it is started.
     pub begin: Begin,
     /// Whether its script says, besides steps, what there is to give: `--script` is its data.

@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 
+use crate::format::fields_of;
 use crate::peer::amp::editor::deviations::{EditorDeviations, TABLE};
 use crate::peer::amp::editor::model::Editor;
 use crate::peer::amp::editor::steer::{self, SteerCommand};
@@ -36,6 +37,7 @@ pub static MOCK: MockKind = MockKind {
     flaws: || TABLE.flaws(),
     freedoms: || TABLE.freedoms(),
     described: crate::config::Described::default,
+    commands: fields_of::<SteerCommand>,
     begin: Begin::Serve(|options| Box::pin(start(options))),
     scripted: false,
 };

@@ -46,6 +46,7 @@ pub static MOCK: MockKind = MockKind {
     described: crate::config::Described::default,
     flaws: || TABLE.flaws(),
     freedoms: || TABLE.freedoms(),
+    commands: || &[],
     begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
     scripted: false,
 };

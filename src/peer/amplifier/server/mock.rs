@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use crate::config::Described;
 use crate::diagnostic::yaml;
+use crate::format::fields_of;
 use crate::peer::control::read_command;
 use crate::peer::http::server::{MockServer, listen};
 use crate::peer::{Begin, BoxFuture, Ended, Mock, MockError, MockEvent, MockKind, MockOptions};
@@ -40,6 +41,7 @@ pub static MOCK: MockKind = MockKind {
     flaws: || TABLE.flaws(),
     freedoms: || TABLE.freedoms(),
     described,
+    commands: fields_of::<SteerCommand>,
     begin: Begin::Serve(|options| Box::pin(start(options))),
     scripted: true,
 };

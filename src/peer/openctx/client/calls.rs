@@ -52,6 +52,7 @@ pub static MOCK: MockKind = MockKind {
     flaws: || TABLE.flaws(),
     freedoms: || TABLE.freedoms(),
     described: crate::config::Described::default,
+    commands: || &[],
     begin: Begin::Drive(|options, lines| Box::pin(drive(options, lines))),
     scripted: false,
 };

@@ -11,6 +11,7 @@ use tokio::sync::broadcast;
 
 use crate::config::Described;
 use crate::diagnostic::{Source, yaml};
+use crate::format::fields_of;
 use crate::format::in_a_line;
 use crate::peer::control::read_command;
 use crate::peer::http::server::{MockServer, listen};
@@ -31,6 +32,7 @@ pub static MOCK: MockKind = MockKind {
     flaws: || TABLE.flaws(),
     freedoms: || TABLE.freedoms(),
     described,
+    commands: fields_of::<Command>,
     begin: Begin::Serve(|options| Box::pin(start(options))),
     scripted: false,
 };

@@ -1,0 +1,31 @@
+//! The inspector: a page and an HTTP interface that show a trace while it is recorded, and let people and scripts act.
+//!
+//! An [`Inspector`] joins three things. Its [`Feed`] is a sink of the recorder: it writes the trace file, judges each event, and
+//! keeps an index, so that any part of a long trace can be read at once. Its [`Controls`] are what can be done: the commands of a
+//! mock ([`MockControls`]), or the steps of a peer against a subject ([`PeerControls`]). [`Inspector::serve`] starts the HTTP
+//! interface, which [`openapi()`] describes, and the page that uses it.
+
+mod access;
+mod api;
+mod controls;
+mod copies;
+mod examples;
+mod feed;
+mod index;
+mod inspector;
+mod keep;
+mod live;
+mod mock_controls;
+mod openapi;
+mod page;
+mod peer_controls;
+mod query;
+mod routes;
+mod samples;
+
+pub use controls::{Controls, NoControls};
+pub use feed::{Feed, FeedError};
+pub use inspector::{InspectError, Inspector, Serving, Session};
+pub use mock_controls::MockControls;
+pub use openapi::openapi;
+pub use peer_controls::PeerControls;

@@ -1,0 +1,240 @@
+//! The page of the inspector in a real browser: Chromium, without a window, driven by `tests/interop/browser.mjs`; with a client of
+//! somebody else at the mock. `tests/interop/setup` installs that.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::inspected::Inspected;
+use super::view_browser::browser;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn installed() -> PathBuf {
+    let folder = root().join("target/interop");
+    assert!(folder.join("node_modules/ws").exists(), "the driver of the browser needs `ws`: run tests/interop/setup");
+    folder
+}
+
+/// A program that is talked to in lines of JSON.
+struct Talk {
+    child: Child,
+    /// Whether it ends with its stdin.
+    ends: bool,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Talk {
+    fn start(command: &mut Command, ends: bool) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it can be started");
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        Self { child, ends, stdin, stdout }
+    }
+
+    fn say(&mut self, value: &Value) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        stdin.write_all(format!("{value}\n").as_bytes()).expect("it reads");
+    }
+
+    fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("it can be read");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        // The driver of the browser ends it with itself.
+        drop(self.stdin.take());
+        if !self.ends {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// A browser that shows a page.
+pub struct Page {
+    driver: Talk,
+    _profile: TempDir,
+}
+
+impl Page {
+    fn open(url: &str) -> Self {
+        let profile = TempDir::new().expect("a folder");
+        let mut command = Command::new("node");
+        command.arg(root().join("tests/interop/browser.mjs")).arg(installed()).arg(browser()).arg(profile.path());
+        let mut page = Self { driver: Talk::start(&mut command, true), _profile: profile };
+        page.perform(&json!({ "open": url }));
+        page
+    }
+
+    fn perform(&mut self, command: &Value) -> Value {
+        self.driver.say(command);
+        let answer = self.driver.hear();
+        answer.get("ok").cloned().unwrap_or_else(|| panic!("{command}: {answer:#}"))
+    }
+
+    /// Does this in the page; gives what it returns.
+    fn does(&mut self, script: &str) -> Value {
+        self.perform(&json!({ "evaluate": script }))
+    }
+
+    /// The errors that the page had so far.
+    fn problems(&mut self) -> Value {
+        self.perform(&json!({ "problems": true }))
+    }
+}
+
+/// A client of node `ws` at a mock editor.
+fn client(mock: &Inspected) -> Talk {
+    let lockfile = mock.ready["lockfile"].as_str().expect("a path");
+    let lock: Value = serde_json::from_str(&std::fs::read_to_string(lockfile).expect("the lockfile")).expect("JSON");
+    let token: String =
+        lock["authToken"].as_str().expect("a token").bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let url = format!("ws://127.0.0.1:{}/?auth={token}", mock.ready["port"]);
+    let mut command = Command::new("node");
+    command.arg(root().join("tests/interop/client.mjs")).arg(url).arg("--no-subprotocol");
+    let mut client = Talk::start(command.env("INTEROP", installed()), false);
+    assert!(client.hear().get("open").is_some(), "it is let in");
+    client
+}
+
+fn ping(id: &str) -> Value {
+    json!({"send": json!({"clientRequest": {"id": id, "ping": {"message": id}}}).to_string()})
+}
+
+#[test]
+fn a_person_sees_messages_acts_switches_a_flaw_on_sees_its_finding_and_saves_a_scenario() {
+    let mock = Inspected::editor(&[]);
+    let mut page = Page::open(&mock.url);
+    let mut client = client(&mock);
+    client.say(&ping("one"));
+    let seen = page.does("await until('the answer', () => rows().some((row) => row.includes('ping #one ok'))); return { rows: rows(), title: document.title, verdict: at('verdict').textContent };");
+    assert_eq!(
+        (&seen["title"], &seen["verdict"]),
+        (&json!("mock of amp-server · wirecert inspector"), &json!("no findings"))
+    );
+
+    // An act by the form, in the editor.
+    let done = page.does(
+        "at('tab-act').click(); choose(at('act-name'), 'open'); type(document.querySelector('#act textarea[name=path]'), 'a.txt'); at('act-go').click();
+         await until('the outcome', () => at('act-result').textContent.includes('done'));
+         at('tab-model').click();
+         await until('the state', () => at('model').textContent.includes('a.txt'));
+         at('tab-act').click(); choose(at('act-name'), 'message'); type(document.querySelector('#act textarea[name=message]'), 'Have a look'); at('act-go').click();
+         await until('the notification', () => rows().some((row) => row.includes('Have a look')));
+         return at('act-result').textContent;",
+    );
+    assert_eq!(done, "message: done");
+
+    // A flaw, and what the rules say to it.
+    page.does(
+        "at('tab-switches').click(); type(document.querySelector('#switches input[type=search]'), 'id-as-number');
+         document.querySelector('#switches input[data-name=\"id-as-number\"]').click();
+         await until('the switch', () => at('tab-switches').textContent === 'flaws (1 on)');",
+    );
+    client.say(&ping("2"));
+    let found = page.does(
+        "await until('the finding', () => document.querySelector('#verdict .purpose'));
+         document.querySelector('#verdict .purpose').click();
+         await until('its card', () => document.querySelector('#detail .finding'));
+         const card = document.querySelector('#detail .finding');
+         return { card: card.textContent, picked: document.querySelector('.row.picked').textContent, about: at('list').getAttribute('aria-activedescendant') };",
+    );
+    let card = found["card"].as_str().expect("a text");
+    assert!(
+        card.contains("must, broken by the server on purpose: id-as-number") && card.contains("amp/cli/envelope/id"),
+        "{card}"
+    );
+    assert!(
+        found["picked"].as_str().is_some_and(|row| row.contains("✗ must") && row.contains("on purpose: id-as-number")),
+        "{found:#}"
+    );
+
+    // What was seen, as a scenario.
+    let saved = page.does(
+        "at('tab-keep').click(); choose(at('keep-side'), 'client'); at('keep-save').click();
+         await until('the file', () => at('keep-result').querySelector('strong'));
+         return at('keep-result').querySelector('strong').textContent;",
+    );
+    assert_eq!(saved, "saved: wirecert-kept/scenario-1.yaml");
+    let play = |flaw: &[&str]| {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+        run.current_dir(mock.dir.path()).args(["run", "wirecert-kept/scenario-1.yaml", "--"]);
+        run.args([env!("CARGO_BIN_EXE_wirecert"), "mock", "amp-server", "--workspace", "{workspace}"]).args(flaw);
+        run.output().expect("it can be run").status.code()
+    };
+    assert_eq!((play(&[]), play(&["--flaw", "id-as-number"])), (Some(0), Some(1)));
+    assert_eq!(page.problems(), json!([]));
+}
+
+#[test]
+fn a_long_list_is_searched_filtered_paused_and_walked_through_by_keys() {
+    let mock = Inspected::editor(&[]);
+    let mut client = client(&mock);
+    for n in 0..1500 {
+        client.say(&ping(&format!("n{n}")));
+        client.hear();
+    }
+    let mut page = Page::open(&mock.url);
+    let seen = page.does(
+        "await until('all of them', () => at('count').textContent.startsWith('3,0'));
+         const drawn = document.querySelectorAll('#rows .row').length;
+         await until('the end', () => rows().some((row) => row.includes('ping #n1499 ok')));
+         at('list').focus(); key('g');
+         await until('the beginning', () => document.querySelector('.row.picked')?.getAttribute('aria-posinset') === '1');
+         key('j'); key('j');
+         await until('the next', () => document.querySelector('.row.picked')?.getAttribute('aria-posinset') === '3');
+         type(at('text'), 'N777\"');
+         await until('what was searched', () => at('count').textContent.startsWith('2 of'));
+         await until('its rows', () => rows().length === 2);
+         const found = rows();
+         type(at('text'), '');
+         await until('all again', () => at('count').textContent.startsWith('3,0'));
+         choose(at('tone'), 'request'); at('tone').dispatchEvent(new Event('input', { bubbles: true }));
+         await until('requests', () => at('count').textContent.startsWith('1,500 of'));
+         at('pause').click();
+         return { drawn, found, paused: at('pause').getAttribute('aria-pressed') };",
+    );
+    assert!(seen["drawn"].as_u64().is_some_and(|n| n < 100), "only what is seen is drawn: {seen:#}");
+    assert!(
+        seen["found"].as_array().is_some_and(|rows| rows.iter().all(|row| row.to_string().contains("n777"))),
+        "{seen:#}"
+    );
+    client.say(&ping("later"));
+    client.hear();
+    let counted = page.does("await new Promise((resolve) => setTimeout(resolve, 400)); const before = at('count').textContent; at('pause').click(); await until('the new one', () => at('count').textContent.startsWith('1,501 of')); return before;");
+    assert!(counted.as_str().is_some_and(|text| text.starts_with("1,500 of")), "{counted}");
+    assert_eq!(page.problems(), json!([]));
+}
+
+#[test]
+fn texts_of_a_client_stay_texts_and_an_address_without_the_token_shows_nothing() {
+    let mock = Inspected::editor(&[]);
+    let mut client = client(&mock);
+    let hostile = "</b><img src=x onerror=\"window.injected = true\"><script>window.injected = true</script>";
+    client.say(&json!({"send": json!({"clientRequest": {"id": hostile, hostile: {"message": hostile}}}).to_string()}));
+    client.say(&ping(hostile));
+    let mut page = Page::open(&mock.url);
+    let seen = page.does(
+        "await until('the rows', () => rows().some((row) => row.includes('onerror')));
+         at('list').focus();
+         key('g');
+         for (let n = 0; n < 12; n++) { key('j'); await new Promise((resolve) => setTimeout(resolve, 60)); }
+         return { injected: window.injected ?? false, images: document.images.length, scripts: document.scripts.length };",
+    );
+    assert_eq!(seen, json!({"injected": false, "images": 0, "scripts": 1}));
+    let (place, _) = mock.url.split_once('#').expect("a fragment");
+    let told = page.does(&format!("const other = await fetch('{place}'); const text = await (await fetch('/api/session')).text(); return {{ page: other.status, text }};"));
+    assert_eq!(told["page"], 200);
+    assert!(told["text"].as_str().is_some_and(|text| text.contains("missing or wrong")), "{told:#}");
+}
