@@ -1,14 +1,14 @@
 //! The page of the inspector in a real browser: Chromium, without a window, driven by `tests/interop/browser.mjs`; with a client of
 //! somebody else at the mock. `tests/interop/setup` installs that.
 
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::inspected::Inspected;
+use super::line_process::LineProcess;
 use super::view_browser::browser;
 
 fn root() -> &'static Path {
@@ -21,49 +21,9 @@ fn installed() -> PathBuf {
     folder
 }
 
-/// A program that is talked to in lines of JSON.
-struct Talk {
-    child: Child,
-    /// Whether it ends with its stdin.
-    ends: bool,
-    stdin: Option<ChildStdin>,
-    stdout: BufReader<ChildStdout>,
-}
-
-impl Talk {
-    fn start(command: &mut Command, ends: bool) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it can be started");
-        let stdin = child.stdin.take();
-        let stdout = BufReader::new(child.stdout.take().expect("it is piped"));
-        Self { child, ends, stdin, stdout }
-    }
-
-    fn say(&mut self, value: &Value) {
-        let stdin = self.stdin.as_mut().expect("stdin is open");
-        stdin.write_all(format!("{value}\n").as_bytes()).expect("it reads");
-    }
-
-    fn hear(&mut self) -> Value {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).expect("it can be read");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
-    }
-}
-
-impl Drop for Talk {
-    fn drop(&mut self) {
-        // The driver of the browser ends it with itself.
-        drop(self.stdin.take());
-        if !self.ends {
-            let _ = self.child.kill();
-        }
-        let _ = self.child.wait();
-    }
-}
-
 /// A browser that shows a page.
 pub struct Page {
-    driver: Talk,
+    driver: LineProcess,
     _profile: TempDir,
 }
 
@@ -72,15 +32,14 @@ impl Page {
         let profile = TempDir::new().expect("a folder");
         let mut command = Command::new("node");
         command.arg(root().join("tests/interop/browser.mjs")).arg(installed()).arg(browser()).arg(profile.path());
-        let mut page = Self { driver: Talk::start(&mut command, true), _profile: profile };
+        let mut page = Self { driver: LineProcess::start(&mut command).ending_with_stdin(), _profile: profile };
         page.perform(&json!({ "open": url }));
         page
     }
 
     fn perform(&mut self, command: &Value) -> Value {
-        self.driver.say(command);
-        let answer = self.driver.hear();
-        answer.get("ok").cloned().unwrap_or_else(|| panic!("{command}: {answer:#}"))
+        let response = self.driver.request(command);
+        response.get("ok").cloned().unwrap_or_else(|| panic!("{command}: {response:#}"))
     }
 
     /// Does this in the page; gives what it returns.
@@ -95,7 +54,7 @@ impl Page {
 }
 
 /// A client of node `ws` at a mock editor.
-fn client(mock: &Inspected) -> Talk {
+fn client(mock: &Inspected) -> LineProcess {
     let lockfile = mock.ready["lockfile"].as_str().expect("a path");
     let lock: Value = serde_json::from_str(&std::fs::read_to_string(lockfile).expect("the lockfile")).expect("JSON");
     let token: String =
@@ -103,8 +62,8 @@ fn client(mock: &Inspected) -> Talk {
     let url = format!("ws://127.0.0.1:{}/?auth={token}", mock.ready["port"]);
     let mut command = Command::new("node");
     command.arg(root().join("tests/interop/client.mjs")).arg(url).arg("--no-subprotocol");
-    let mut client = Talk::start(command.env("INTEROP", installed()), false);
-    assert!(client.hear().get("open").is_some(), "it is let in");
+    let mut client = LineProcess::start(command.env("INTEROP", installed()));
+    assert!(client.receive().get("open").is_some(), "it is let in");
     client
 }
 
@@ -117,7 +76,7 @@ fn a_person_sees_messages_acts_switches_a_flaw_on_sees_its_finding_and_saves_a_s
     let mock = Inspected::editor(&[]);
     let mut page = Page::open(&mock.url);
     let mut client = client(&mock);
-    client.say(&ping("one"));
+    client.send(&ping("one"));
     let seen = page.does("await until('the answer', () => rows().some((row) => row.includes('ping #one ok'))); return { rows: rows(), title: document.title, verdict: at('verdict').textContent };");
     assert_eq!(
         (&seen["title"], &seen["verdict"]),
@@ -142,7 +101,7 @@ fn a_person_sees_messages_acts_switches_a_flaw_on_sees_its_finding_and_saves_a_s
          document.querySelector('#switches input[data-name=\"id-as-number\"]').click();
          await until('the switch', () => at('tab-switches').textContent === 'flaws (1 on)');",
     );
-    client.say(&ping("2"));
+    client.send(&ping("2"));
     let found = page.does(
         "await until('the finding', () => document.querySelector('#verdict .purpose'));
          document.querySelector('#verdict .purpose').click();
@@ -182,8 +141,8 @@ fn a_long_list_is_searched_filtered_paused_and_walked_through_by_keys() {
     let mock = Inspected::editor(&[]);
     let mut client = client(&mock);
     for n in 0..1500 {
-        client.say(&ping(&format!("n{n}")));
-        client.hear();
+        client.send(&ping(&format!("n{n}")));
+        client.receive();
     }
     let mut page = Page::open(&mock.url);
     let seen = page.does(
@@ -210,8 +169,8 @@ fn a_long_list_is_searched_filtered_paused_and_walked_through_by_keys() {
         seen["found"].as_array().is_some_and(|rows| rows.iter().all(|row| row.to_string().contains("n777"))),
         "{seen:#}"
     );
-    client.say(&ping("later"));
-    client.hear();
+    client.send(&ping("later"));
+    client.receive();
     let counted = page.does("await new Promise((resolve) => setTimeout(resolve, 400)); const before = at('count').textContent; at('pause').click(); await until('the new one', () => at('count').textContent.startsWith('1,501 of')); return before;");
     assert!(counted.as_str().is_some_and(|text| text.starts_with("1,500 of")), "{counted}");
     assert_eq!(page.problems(), json!([]));
@@ -222,8 +181,8 @@ fn texts_of_a_client_stay_texts_and_an_address_without_the_token_shows_nothing()
     let mock = Inspected::editor(&[]);
     let mut client = client(&mock);
     let hostile = "</b><img src=x onerror=\"window.injected = true\"><script>window.injected = true</script>";
-    client.say(&json!({"send": json!({"clientRequest": {"id": hostile, hostile: {"message": hostile}}}).to_string()}));
-    client.say(&ping(hostile));
+    client.send(&json!({"send": json!({"clientRequest": {"id": hostile, hostile: {"message": hostile}}}).to_string()}));
+    client.send(&ping(hostile));
     let mut page = Page::open(&mock.url);
     let seen = page.does(
         "await until('the rows', () => rows().some((row) => row.includes('onerror')));

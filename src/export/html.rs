@@ -4,6 +4,7 @@
 //! parser of HTML can take for anything else; a policy in the page lets no script run but its own, by its digest.
 //! Everything is written block by block, so that memory is flat however long the trace is.
 
+pub mod frame;
 mod row;
 
 use std::collections::HashMap;
@@ -20,29 +21,28 @@ use crate::trace::{Direction, Event, EventKind, Header, KINDS, write_event};
 use super::chart::party;
 use super::label::{LabelStyle, Labels};
 use super::{Findings, TraceSurvey};
+use frame::STYLE;
 use row::{Block, Row, Rows};
 
 pub use row::DiffStatus;
 
-/// The look of the page, for pages of the same look.
-pub const STYLE: &str = include_str!("html/page.css");
-
-/// The part of the page's script that shows JSON and bytes. It uses the functions `make`, `shown` and `counted`, and defines
-/// `tree`, `foldAll` and `hexDump`.
-pub const TREE_SCRIPT: &str = include_str!("html/js/tree.js");
 const BODY: &str = include_str!("html/page.html");
 
-/// The parts of the page's one script, in order.
-const SCRIPT: [&str; 8] = [
+/// The part of the script that is this page's own.
+const OWN_SCRIPT: &str = concat!(
     include_str!("html/js/data.js"),
     include_str!("html/js/lanes.js"),
     include_str!("html/js/filter.js"),
     include_str!("html/js/list.js"),
-    TREE_SCRIPT,
     include_str!("html/js/detail.js"),
     include_str!("html/js/overview.js"),
     include_str!("html/js/main.js"),
-];
+);
+
+/// The page's one script.
+fn script() -> String {
+    ["\"use strict\";\n\n", frame::SCRIPT, OWN_SCRIPT].concat()
+}
 
 /// How many characters of what an event carried stand on its line.
 const FOLDED: usize = 220;
@@ -95,7 +95,7 @@ impl<'a, W: Write> Page<'a, W> {
         findings: &Findings,
         meta: &Meta<'_>,
     ) -> io::Result<Self> {
-        let script = SCRIPT.concat();
+        let script = script();
         let digest = |text: &str| format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)));
         let policy = format!(
             "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
@@ -109,7 +109,8 @@ impl<'a, W: Write> Page<'a, W> {
              <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{title} · wirecert</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{BODY}"
+             <title>{title} · wirecert</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{}",
+            frame::framed(BODY)
         )?;
         let meta = json(meta, header, survey, findings);
         row::write(&mut out, "meta", 0, &serde_json::to_vec(&meta)?)?;
@@ -196,7 +197,7 @@ impl<'a, W: Write> Page<'a, W> {
     pub fn end(mut self) -> io::Result<W> {
         self.rows.write(&mut self.out)?;
         self.details.write(&mut self.out, "detail", self.written)?;
-        write!(self.out, "<script>{}</script>\n</body>\n</html>\n", SCRIPT.concat())?;
+        write!(self.out, "<script>{}</script>\n</body>\n</html>\n", script())?;
         self.out.flush()?;
         Ok(self.out)
     }

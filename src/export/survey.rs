@@ -306,9 +306,7 @@ mod tests {
     use super::*;
 
     fn frame(i: u64, fin: bool, opcode: u8, masked: bool) -> Event {
-        let payload = Payload::Text("{}".into());
-        let frame = Frame { fin, rsv: 0, opcode, masked, mask_reused: false, length: 2, length_bits: None, payload };
-        on("main", i, EventKind::Frame(frame))
+        on("main", i, EventKind::Frame(Frame { fin, masked, ..Frame::unmasked(opcode, b"{}") }))
     }
 
     fn on(conn: &str, i: u64, what: EventKind) -> Event {

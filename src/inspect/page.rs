@@ -1,6 +1,6 @@
 //! The files of the page, which the program has in it: [`file()`].
 
-use crate::export::html::{STYLE, TREE_SCRIPT};
+use crate::export::html::frame::{self, exported, framed};
 
 /// A file of the page.
 pub struct PageFile {
@@ -10,14 +10,9 @@ pub struct PageFile {
     pub bytes: Vec<u8>,
 }
 
-/// What joins the script of the page of `view`, which shows JSON and bytes, to the modules of this page.
-const TREE_BEGIN: &str = "import { make, shown, counted } from \"./base.js\";\n";
-const TREE_END: &str = "\nexport { tree, foldAll, hexDump };\n";
-
 /// The modules of the page.
-const MODULES: [(&str, &str); 9] = [
+const MODULES: [(&str, &str); 8] = [
     ("acts.js", include_str!("page/acts.js")),
-    ("base.js", include_str!("page/base.js")),
     ("client.js", include_str!("page/client.js")),
     ("details.js", include_str!("page/details.js")),
     ("form.js", include_str!("page/form.js")),
@@ -32,11 +27,11 @@ pub fn file(path: &str) -> Option<PageFile> {
     let text = |media_type, text: &str| Some(PageFile { media_type, bytes: text.as_bytes().to_vec() });
     let script = "text/javascript; charset=utf-8";
     match path {
-        "/" => text("text/html; charset=utf-8", include_str!("page/page.html")),
+        "/" => text("text/html; charset=utf-8", &framed(include_str!("page/page.html"))),
         "/icon.svg" => text("image/svg+xml", include_str!("page/icon.svg")),
-        "/look.css" => text("text/css; charset=utf-8", STYLE),
+        "/look.css" => text("text/css; charset=utf-8", frame::STYLE),
         "/page.css" => text("text/css; charset=utf-8", include_str!("page/page.css")),
-        "/tree.js" => text(script, &[TREE_BEGIN, TREE_SCRIPT, TREE_END].concat()),
+        "/shared.js" => text(script, &format!("{}\nexport {{ {} }};\n", frame::SCRIPT, exported().join(", "))),
         _ => {
             let name = path.strip_prefix('/')?;
             text(script, MODULES.iter().find(|(module, _)| *module == name)?.1)

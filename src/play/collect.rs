@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::judge::{MissKind, MissedExpectation};
 use crate::matcher::{Captures, Pattern};
@@ -34,7 +34,7 @@ pub async fn collect(scene: &mut Scene<'_>, step: &Step, collect: &Collect) -> R
         scene.log.take(item.at);
     }
     if let Some(bind) = &collect.bind {
-        scene.vars.insert(bind.clone(), items.iter().map(value).collect());
+        scene.vars.insert(bind.clone(), items.iter().map(value).cloned().collect());
     }
     match failed {
         Some(failure) => scene.fail(failure),
@@ -91,7 +91,7 @@ fn judge(scene: &Scene<'_>, step: &Step, collect: &Collect, items: &[Candidate])
         for (which, pattern) in checks {
             let Some(pattern) = pattern else { continue };
             let about = format!("{which} of the stream; number {}", n + 1);
-            let found = check(scene, step, collect, &about, pattern, &value(item), Some(item.observation.index))?;
+            let found = check(scene, step, collect, &about, pattern, value(item), Some(item.observation.index))?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -189,6 +189,6 @@ fn failure(
     }
 }
 
-fn value(candidate: &Candidate) -> Value {
-    Value::Object(Map::clone(&candidate.observation.value))
+fn value(candidate: &Candidate) -> &Value {
+    &candidate.observation.value
 }

@@ -1,7 +1,7 @@
 //! The trace of a play of which nobody knows yet whether it will be kept: [`Draft`].
 
 use std::fs::File;
-use std::io::{self, Seek as _, SeekFrom, Write};
+use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -84,19 +84,22 @@ impl Sink for Draft {
 struct TraceBuffer(Arc<Mutex<BufferState>>);
 
 struct BufferState {
-    file: SpooledTempFile,
+    file: BufWriter<SpooledTempFile>,
     length: usize,
 }
 
 impl TraceBuffer {
     fn new() -> Self {
-        Self(Arc::new(Mutex::new(BufferState { file: SpooledTempFile::new(DRAFT_IN_MEMORY), length: 0 })))
+        Self(Arc::new(Mutex::new(BufferState {
+            file: BufWriter::new(SpooledTempFile::new(DRAFT_IN_MEMORY)),
+            length: 0,
+        })))
     }
 
     fn copy_to(&self, path: &Path) -> io::Result<()> {
         let mut buffer = lock(&self.0);
         buffer.file.seek(SeekFrom::Start(0))?;
-        io::copy(&mut buffer.file, &mut File::create(path)?).map(drop)
+        io::copy(buffer.file.get_mut(), &mut File::create(path)?).map(drop)
     }
 }
 

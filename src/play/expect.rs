@@ -312,7 +312,7 @@ fn file_state(
     step: &Step,
     kind: &ObservationKind,
     selectors: &Map<String, Value>,
-) -> Result<Option<Map<String, Value>>, Halt> {
+) -> Result<Option<Value>, Halt> {
     let mut value = Map::new();
     match kind.name {
         "file" => {
@@ -338,7 +338,7 @@ fn file_state(
         }
         _ => return Ok(None),
     }
-    Ok(Some(value))
+    Ok(Some(value.into()))
 }
 
 /// Waits for the end of an expectation of absence. What has come by then is in the log.
@@ -387,16 +387,17 @@ pub async fn never(
     };
     settle(scene, step, &expected, until).await?;
     if let Some(value) = file_state(scene, step, expected.kind, &expected.selectors)? {
-        if expected.pattern.check(Some(&Value::Object(value.clone())), &mut Captures::default()).is_err() {
+        if expected.pattern.check(Some(&value), &mut Captures::default()).is_err() {
             scene.outcome.assessed.extend(proves);
             return Ok(());
         }
-        return scene.fail(unwanted(scene, step, &expected, proves, Value::Object(value), None));
+        return scene.fail(unwanted(scene, step, &expected, proves, value, None));
     }
     for candidate in scene.log.untaken(expected.kind.name, expected.conn.as_deref(), &expected.selectors) {
-        let value = Value::Object(candidate.observation.value.clone());
+        let value = &candidate.observation.value;
         let counts = end.is_none_or(|end| candidate.came <= end);
-        if counts && expected.pattern.check(Some(&value), &mut Captures::default()).is_ok() {
+        if counts && expected.pattern.check(Some(value), &mut Captures::default()).is_ok() {
+            let value = value.clone();
             return scene.fail(unwanted(scene, step, &expected, proves, value, Some(candidate.observation.index)));
         }
     }

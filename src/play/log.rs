@@ -30,7 +30,7 @@ struct SharedLog {
 
 struct LogState {
     observer: Box<dyn Observer>,
-    observations: Vec<Observation>,
+    observations: Vec<Arc<Observation>>,
     /// When each observation came, in microseconds of the trace's clock.
     came: Vec<u64>,
     /// About how many bytes the observations take.
@@ -57,7 +57,7 @@ pub struct Candidate {
     /// The position of the observation in the log.
     pub at: usize,
     /// What was observed.
-    pub observation: Observation,
+    pub observation: Arc<Observation>,
     /// When it came, in microseconds of the trace's clock.
     pub came: u64,
 }
@@ -107,7 +107,7 @@ impl Log {
 
     /// The value of an observation.
     pub fn value(&self, at: usize) -> Option<Value> {
-        self.state().observations.get(at).map(|seen| Value::Object(seen.value.clone()))
+        self.state().observations.get(at).map(|seen| seen.value.clone())
     }
 
     /// Takes an observation, so that no later expectation meets it again.
@@ -224,21 +224,21 @@ impl LogState {
             }
             _ => return None,
         };
-        Some(Observation { kind, conn: None, selectors, value, index: event.i })
+        Some(Observation { kind, conn: None, selectors, value: value.into(), index: event.i })
     }
 
     fn keep(&mut self, observation: Observation, came: u64) {
         if let Some(at) = self.newest_of_flood(&observation) {
-            self.observations[at] = observation;
+            self.observations[at] = Arc::new(observation);
             self.came[at] = came;
             return;
         }
-        let bytes = self.bytes + observation.value.values().map(approximate_size).sum::<usize>();
+        let bytes = self.bytes + approximate_size(&observation.value);
         if self.observations.len() >= MAX_OBSERVATIONS || bytes > MAX_BYTES {
             self.dropped += 1;
         } else {
             self.bytes = bytes;
-            self.observations.push(observation);
+            self.observations.push(Arc::new(observation));
             self.came.push(came);
         }
     }
@@ -280,7 +280,7 @@ fn exit_observation(event: &Event) -> Option<Observation> {
     let mut value = Map::new();
     value.extend(exited.code.map(|code| ("code".to_owned(), code.into())));
     value.extend(exited.signal.map(|signal| ("signal".to_owned(), signal.into())));
-    Some(Observation { kind: "exit", conn: None, selectors: Map::new(), value, index: event.i })
+    Some(Observation { kind: "exit", conn: None, selectors: Map::new(), value: value.into(), index: event.i })
 }
 
 #[cfg(test)]
@@ -300,7 +300,7 @@ mod tests {
         let log = Log::new(Box::new(NoObservations));
         let observation = |text: String| {
             let value = Map::from_iter([("text".to_owned(), Value::from(text))]);
-            Observation { kind: "notification", conn: None, selectors: Map::new(), value, index: 0 }
+            Observation { kind: "notification", conn: None, selectors: Map::new(), value: value.into(), index: 0 }
         };
         let large = observation("x".repeat(MAX_BYTES / 4));
         for _ in 0..5 {

@@ -26,7 +26,7 @@ pub struct ExpectedPart {
     /// The pattern as JSON, for showing.
     pub expected: Value,
     /// The current state, where it is looked up (a file) instead of awaited on the wire.
-    pub lookup: Option<Map<String, Value>>,
+    pub lookup: Option<Value>,
 }
 
 /// How far one complete outcome has come.
@@ -115,10 +115,10 @@ fn match_part(
     tolerated: Tolerance<'_>,
 ) -> PartMatch {
     if let Some(value) = &expected.lookup {
-        return match check(expected, value, captures) {
+        return match expected.pattern.check(Some(value), captures) {
             Ok(()) => PartMatch::Match(MatchedObservation { part, at: None, index: None }),
             Err(mismatches) => {
-                let actual = Value::Object(value.clone());
+                let actual = value.clone();
                 PartMatch::NotYet(Some(ClosestMiss { part, mismatches, index: None, actual }))
             }
         };
@@ -154,12 +154,7 @@ fn match_part(
     }
 }
 
-fn check(expected: &ExpectedPart, value: &Map<String, Value>, captures: &mut Captures) -> Result<(), Vec<Mismatch>> {
-    let value = Value::Object(value.clone());
-    expected.pattern.check(Some(&value), captures)
-}
-
-/// [`check`], where what differs may be tolerated: then it is captured what can be.
+/// Holds an observation against its pattern. What differs may be tolerated: then it is captured what can be.
 fn check_candidate(
     expected: &ExpectedPart,
     candidate: &Candidate,
@@ -167,11 +162,11 @@ fn check_candidate(
     tolerated: Tolerance<'_>,
 ) -> Result<(), Vec<Mismatch>> {
     let seen = &candidate.observation;
-    check(expected, &seen.value, captures).or_else(|mismatches| {
+    expected.pattern.check(Some(&seen.value), captures).or_else(|mismatches| {
         if !tolerated(expected.kind, seen.index, &mismatches) {
             return Err(mismatches);
         }
-        captures.extend(expected.pattern.captured(Some(&Value::Object(seen.value.clone()))));
+        captures.extend(expected.pattern.captured(Some(&seen.value)));
         Ok(())
     })
 }
@@ -181,7 +176,7 @@ fn matched_observation(part: usize, candidate: &Candidate) -> MatchedObservation
 }
 
 fn closest_miss(part: usize, observation: &Observation, mismatches: Vec<Mismatch>) -> ClosestMiss {
-    ClosestMiss { part, mismatches, index: Some(observation.index), actual: Value::Object(observation.value.clone()) }
+    ClosestMiss { part, mismatches, index: Some(observation.index), actual: observation.value.clone() }
 }
 
 /// An outcome in which all that differs is what rules found wrong in the very messages: it is what was awaited, and the play

@@ -304,7 +304,7 @@ impl Scene<'_> {
         if let Some(place) = self.run_dir.map(super::one::subject_dirs) {
             vars.insert("root".into(), text(&place.root));
             vars.insert("home".into(), text(&place.home));
-            let link = self.run_dir.and_then(|run_dir| run_dir.workspace_by_link().ok());
+            let link = self.run_dir.map(RunDir::workspace_by_link);
             vars.extend(link.map(|link| ("root_by_link".to_owned(), text(&link))));
             vars.insert("data_home".into(), text(&place.data_home));
         }

@@ -47,8 +47,8 @@ pub struct Observation {
     pub conn: Option<String>,
     /// What distinguishes it from others of its kind: the id of a response, the name of a notification.
     pub selectors: Map<String, Value>,
-    /// What can be matched, under the names of the kind's fields.
-    pub value: Map<String, Value>,
+    /// What can be matched: an object, with the names of the kind's fields as keys.
+    pub value: Value,
     /// The event that completed it.
     pub index: u64,
 }

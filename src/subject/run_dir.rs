@@ -36,6 +36,9 @@ impl RunDir {
         let root = temporary.path().canonicalize().map_err(|e| SubjectError::file("resolve", temporary.path(), e))?;
         let dir = Self { root, temporary: Some(temporary), scenario_dirs: workspace::ScenarioDirNumbers::default() };
         dir.make_folders()?;
+        let link = dir.workspace_by_link();
+        std::os::unix::fs::symlink(dir.workspace(), &link)
+            .map_err(|e| SubjectError::file("make the link", &link, e))?;
         if let Some(module) = &launch.module {
             workspace::write(&dir.root, Module::HOST, module.host.as_bytes())?;
         }
@@ -50,7 +53,8 @@ impl RunDir {
     /// # Errors
     /// As [`RunDir::create`], and [`SubjectError::File`] where something cannot be removed.
     pub fn renew(&self, launch: &Launch) -> Result<(), SubjectError> {
-        clear(&self.root, &self.folders()).map_err(|e| SubjectError::file("empty", &self.root, e))?;
+        let kept: Vec<PathBuf> = self.folders().into_iter().chain([self.workspace_by_link()]).collect();
+        clear(&self.root, &kept).map_err(|e| SubjectError::file("empty", &self.root, e))?;
         self.make_folders()?;
         seed(&self.home(), &launch.home)?;
         seed(&self.workspace(), &launch.files)
@@ -96,18 +100,9 @@ impl RunDir {
         self.root.join("home")
     }
 
-    /// Another path to [`RunDir::workspace`]: through a symbolic link, which is made here at the first call.
-    ///
-    /// # Errors
-    /// [`SubjectError::File`] where it cannot be made.
-    pub fn workspace_by_link(&self) -> Result<PathBuf, SubjectError> {
-        let link = self.root.join("link-to-workspace");
-        match std::os::unix::fs::symlink(self.workspace(), &link) {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
-                Err(SubjectError::file("make the link", &link, e))
-            }
-            _ => Ok(link),
-        }
+    /// Another path to [`RunDir::workspace`]: through a symbolic link.
+    pub fn workspace_by_link(&self) -> PathBuf {
+        self.root.join("link-to-workspace")
     }
 
     /// Where programs keep their data, by the XDG base directory specification.
@@ -150,12 +145,13 @@ impl RunDir {
     }
 }
 
-/// Removes everything in a folder but for these folders, and those that they are in. Links are not followed.
+/// Removes everything in a folder but for these paths, and the folders that they are in. Links are not followed.
 fn clear(folder: &Path, but: &[PathBuf]) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let (path, is_folder) = (entry.path(), entry.file_type()?.is_dir());
         match is_folder {
+            false if but.contains(&path) => {}
             true if but.iter().any(|kept| kept.starts_with(&path)) => clear(&path, but)?,
             true => fs::remove_dir_all(&path)?,
             false => fs::remove_file(&path)?,

@@ -222,17 +222,7 @@ mod tests {
 
     #[test]
     fn a_close_frame_shows_its_code_and_reason() {
-        let payload = Payload::from(&b"\x03\xe8bye"[..]);
-        let frame = Frame {
-            fin: true,
-            rsv: 0,
-            opcode: 8,
-            masked: false,
-            mask_reused: false,
-            length: 5,
-            length_bits: None,
-            payload,
-        };
+        let frame = Frame::unmasked(8, b"\x03\xe8bye");
         let mut event = event(Some("a"), Some(Direction::ToServer), EventKind::Frame(frame));
         event.deliberate = Some("no mask".into());
         assert_eq!(describe(&event), "#7 1.020304s a → frame close 1000 bye (on purpose: no mask)");

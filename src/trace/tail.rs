@@ -172,9 +172,7 @@ mod tests {
     fn what_crossed_the_wire_in_one_frame_is_told_once_and_odd_frames_are_told() {
         let tail = Tail::new(9);
         let recorder = Recorder::new(Clock::start(), vec![Box::new(tail.clone())]);
-        let (payload, length_bits) = (Payload::Text("{}".into()), None);
-        let frame =
-            Frame { fin: true, rsv: 0, opcode: 1, masked: true, mask_reused: false, length: 2, length_bits, payload };
+        let frame = Frame { masked: true, ..Frame::unmasked(1, b"{}") };
         recorder.record(None, None, EventKind::Frame(frame.clone()));
         recorder.record(None, None, EventKind::Message(Message::joined(true, b"{}", 1)));
         recorder.record(None, None, EventKind::Frame(Frame { rsv: 4, ..frame }));

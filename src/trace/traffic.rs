@@ -146,6 +146,15 @@ pub struct Frame {
     pub payload: Payload,
 }
 
+impl Frame {
+    /// A whole frame without a mask, whose length has the shortest form.
+    pub fn unmasked(opcode: u8, payload: &[u8]) -> Self {
+        let length = payload.len() as u64;
+        let payload = Payload::from(payload);
+        Self { fin: true, rsv: 0, opcode, masked: false, mask_reused: false, length, length_bits: None, payload }
+    }
+}
+
 fn is_zero(n: &u8) -> bool {
     *n == 0
 }

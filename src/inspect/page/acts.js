@@ -1,8 +1,8 @@
 // What can be done: acts as forms, with examples, and as free JSON.
 
-import { $, make, button, copyButton, labelled, shown } from "./base.js";
+import { $, make, button, copyButton, shown } from "./shared.js";
 import { post, curl } from "./client.js";
-import { formOf } from "./form.js";
+import { formOf, labelled } from "./form.js";
 
 export const acts = {
   all: [],

@@ -1,6 +1,13 @@
 // A form for values of a JSON Schema (draft-07). What the schema leaves open is written as JSON.
 
-import { make, button, labelled } from "./base.js";
+import { make, button } from "./shared.js";
+
+/** A label with its control below it. */
+export function labelled(text, control, hint) {
+  const label = make("label", "field", make("span", "field-name", text), control);
+  if (hint) label.append(make("small", "", hint));
+  return label;
+}
 
 /** A value that cannot be read from a form. */
 class Unreadable extends Error {}

@@ -1,7 +1,8 @@
 // A stretch of the trace, saved as a scenario, fixtures or a trace.
 
-import { $, make, button, copyButton, labelled, shown } from "./base.js";
+import { $, make, button, copyButton, shown } from "./shared.js";
 import { post, curl } from "./client.js";
+import { labelled } from "./form.js";
 
 export const keep = {
   begin(session) {

@@ -1,17 +1,12 @@
 // The list of events: only the rows that are seen are in the document, and only the pages around them in memory.
 
-import { $, make, shown, clock, span } from "./base.js";
+import {
+  $, make, shown, clock, ROW, LANES, VirtualList, chart, describeRow, drawLane, lanesPen, lanesWidth, laneColour, levelMark, spokenRow,
+} from "./shared.js";
 import { get } from "./client.js";
 
 const PAGE = 200;
 const MAX_PAGES = 40;
-
-/** Browsers stop at some height: beyond this one the scroll bar counts in parts of the whole. */
-const HIGHEST = 12_000_000;
-
-const ROW = 26;
-const LANE = 12;
-const MAX_LANES = 10;
 
 export const list = {
   total: 0,
@@ -26,21 +21,25 @@ export const list = {
   picked: null,
   following: true,
   paused: false,
-  pool: [],
   laneOf: new Map(),
   onpick: () => {},
   onchange: () => {},
 
   begin() {
     this.box = $("list");
-    this.holder = $("rows");
+    const holder = $("rows");
+    this.view = new VirtualList(this.box, holder, {
+      count: () => this.total,
+      fill: (element, place) => this.fill(element, place, this.row(place)),
+      drawn: (first, count, offset, height) => this.drawn(first, count, offset, height),
+    });
     this.box.addEventListener("scroll", () => {
       if (!this.moving && this.following && !this.atEnd()) this.follow(false);
       this.moving = false;
-      this.soon();
+      this.view.soon();
     }, { passive: true });
-    new ResizeObserver(() => { if (this.following) this.toEnd(); this.soon(); }).observe(this.box);
-    this.holder.addEventListener("mousedown", (event) => {
+    new ResizeObserver(() => { if (this.following) this.toEnd(); this.view.soon(); }).observe(this.box);
+    holder.addEventListener("mousedown", (event) => {
       const element = event.target.closest(".row");
       if (element?.dataset.place) this.pickPlace(Number(element.dataset.place));
     });
@@ -91,7 +90,7 @@ export const list = {
     if (turn !== this.turn) return;
     this.resize();
     if (this.following) this.toEnd();
-    this.soon();
+    this.view.soon();
   },
 
   async load(n, again = false) {
@@ -121,7 +120,7 @@ export const list = {
   },
 
   resize() {
-    this.holder.style.height = `${Math.min(this.total * ROW, HIGHEST)}px`;
+    this.view.resize();
     $("none").hidden = this.total > 0;
     $("none").textContent = this.events ? "Nothing fits the filter." : "Nothing has happened yet.";
   },
@@ -130,28 +129,12 @@ export const list = {
     return this.pages.get(Math.floor(place / PAGE))?.rows[place % PAGE];
   },
 
-  /** How many pixels of rows are above what is seen. */
-  offset() {
-    const height = this.total * ROW;
-    if (height <= HIGHEST) return this.box.scrollTop;
-    const view = this.box.clientHeight;
-    return (this.box.scrollTop / (HIGHEST - view)) * (height - view);
-  },
-
   scrollTo(offset) {
-    const height = this.total * ROW;
-    const view = this.box.clientHeight;
-    const within = Math.max(0, Math.min(offset, height - view));
-    const top = height <= HIGHEST ? within : (within / (height - view)) * (HIGHEST - view);
-    if (Math.abs(this.box.scrollTop - top) > 0.5) {
-      this.moving = true;
-      this.box.scrollTop = top;
-    }
-    this.soon();
+    if (this.view.scrollTo(offset)) this.moving = true;
   },
 
   atEnd() {
-    return this.offset() + this.box.clientHeight >= this.total * ROW - ROW / 2;
+    return this.view.offset() + this.box.clientHeight >= this.view.height - ROW / 2;
   },
 
   toEnd() {
@@ -174,21 +157,8 @@ export const list = {
     this.onchange();
   },
 
-  soon() {
-    if (this.waiting) return;
-    this.waiting = true;
-    requestAnimationFrame(() => {
-      this.waiting = false;
-      this.draw();
-    });
-  },
-
-  draw() {
-    const view = this.box.clientHeight;
-    const offset = this.offset();
-    const first = Math.max(0, Math.floor(offset / ROW));
-    const count = Math.max(0, Math.min(this.total - first, Math.ceil(view / ROW) + 1));
-    const top = this.box.scrollTop - (offset - first * ROW);
+  /** Loads what is missing of the rows that are seen, and draws the lanes beside them. */
+  drawn(first, count, offset, height) {
     for (let n = Math.floor(first / PAGE); count && n <= Math.floor((first + count - 1) / PAGE); n++) {
       const page = this.pages.get(n);
       if (page && !page.stale) {
@@ -196,23 +166,10 @@ export const list = {
         this.pages.delete(n);
         this.pages.set(n, page);
       } else if (!this.loading.has(n)) {
-        this.load(n).then(() => this.soon(), () => {});
+        this.load(n).then(() => this.view.soon(), () => {});
       }
     }
-    while (this.pool.length < count) {
-      this.pool.push(make("div", "row"));
-      this.holder.append(this.pool.at(-1));
-    }
-    const seen = [];
-    this.pool.forEach((element, n) => {
-      element.hidden = n >= count;
-      if (n >= count) return;
-      element.style.top = `${top + n * ROW}px`;
-      const row = this.row(first + n);
-      seen.push(row);
-      this.fill(element, first + n, row);
-    });
-    this.drawLanes(seen, first * ROW - offset, view);
+    this.drawLanes(Array.from({ length: count }, (_, n) => this.row(first + n)), offset, height);
   },
 
   fill(element, place, row) {
@@ -226,37 +183,19 @@ export const list = {
     const picked = row.i === this.picked;
     element.className = `row t-${row.tone}${row.level ? ` bad-${row.level}` : ""}${picked ? " picked" : ""}`;
     element.id = `row-${row.i}`;
-    element.setAttribute("role", "option");
-    element.setAttribute("aria-selected", picked);
-    element.setAttribute("aria-posinset", place + 1);
-    element.setAttribute("aria-setsize", this.total);
+    const { i, t, conn: connection, dir: way, what, text, level } = row;
+    describeRow(element, { place, of: this.total, picked, label: spokenRow({ i, t, connection, way, what, text, level }) });
     const key = `${row.i} ${row.level ?? ""} ${this.turn}`;
     if (element.dataset.shown === key) return;
     element.dataset.shown = key;
     const tag = make("span", "conn");
-    if (row.place !== undefined) tag.append(make("i", `lane-${row.place % 8}`), make("span", "", shown(row.conn)));
+    if (row.place !== undefined) tag.append(make("i", laneColour(row.place)), make("span", "", shown(row.conn)));
     const marks = make("span", "marks");
-    if (row.level) marks.append(make("span", `m-${row.level}`, row.level === "must" ? "✗" : "!", make("span", "word", ` ${row.level}`)));
+    if (level) marks.append(levelMark(level));
+    const words = { what, purpose: row.deliberate, text, after: row.after, way: row.place === undefined ? undefined : way };
     element.replaceChildren(
-      make("span", "time", clock(row.t)), make("span", "num", String(row.i)), make("span", "lane"), tag, this.chart(row), marks,
+      make("span", "time", clock(t)), make("span", "num", String(i)), make("span", "lane"), tag, chart(words), marks,
     );
-    const way = { c2s: ", to the server", s2c: ", to the client" }[row.dir] ?? "";
-    const bad = row.level ? `, breaks a ${row.level}` : "";
-    element.setAttribute("aria-label", `event ${row.i}, ${clock(row.t)} seconds${row.conn ? `, ${shown(row.conn)}` : ""}${way}: ${row.what} ${row.text ?? ""}${bad}`);
-  },
-
-  /** The words of a row with the arrow they stand on. */
-  chart(row) {
-    const chart = make("span", "chart");
-    const words = [make("b", "", row.what)];
-    if (row.deliberate) words.push(make("span", "why", `on purpose: ${row.deliberate}`));
-    if (row.text) words.push(make("q", "", row.text));
-    if (row.after !== undefined) words.push(make("span", "after", span(row.after)));
-    const dir = row.place === undefined ? undefined : row.dir;
-    if (dir === "c2s") chart.append(make("span", "wire stub"), ...words, make("span", "wire"), make("span", "tip right", "▶"));
-    else if (dir === "s2c") chart.append(make("span", "tip left", "◀"), make("span", "wire"), ...words, make("span", "wire stub"));
-    else chart.append(...words);
-    return chart;
   },
 
   /** Draws a lane for each connection that stands beside the rows that are seen. */
@@ -278,41 +217,19 @@ export const list = {
     for (const place of [...standing.keys()].sort((a, b) => a - b)) {
       if (this.laneOf.has(place)) continue;
       let lane = 0;
-      while (taken.has(lane) && lane < MAX_LANES - 1) lane++;
+      while (taken.has(lane) && lane < LANES - 1) lane++;
       taken.add(lane);
       this.laneOf.set(place, lane);
     }
-    const width = Math.max(1, ...[...this.laneOf.values()].map((lane) => lane + 1)) * LANE + 8;
+    const width = lanesWidth(Math.max(0, ...[...this.laneOf.values()].map((lane) => lane + 1)));
     document.documentElement.style.setProperty("--lanes", `${width}px`);
-    const canvas = $("lanes");
-    const scale = devicePixelRatio || 1;
-    canvas.width = width * scale;
-    canvas.height = height * scale;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-    canvas.style.marginBottom = `${-height}px`;
-    const pen = canvas.getContext("2d");
-    const style = getComputedStyle(document.documentElement);
-    pen.scale(scale, scale);
-    pen.clearRect(0, 0, width, height);
-    pen.lineWidth = 2;
+    const pen = lanesPen($("lanes"), width, height);
     rows.forEach((row, n) => {
       if (!row) return;
-      const top = offset + n * ROW;
-      for (const [place, connection] of standing) {
-        if (connection.first > row.i || (connection.last < row.i)) continue;
-        const x = 4 + this.laneOf.get(place) * LANE + LANE / 2;
-        pen.strokeStyle = style.getPropertyValue(`--lane${place % 8}`);
-        pen.beginPath();
-        pen.moveTo(x, connection.first === row.i ? top + ROW / 2 : top);
-        pen.lineTo(x, connection.last === row.i ? top + ROW / 2 : top + ROW);
-        pen.stroke();
-        if (row.place === place) {
-          pen.fillStyle = pen.strokeStyle;
-          pen.beginPath();
-          pen.arc(x, top + ROW / 2, 4, 0, 7);
-          pen.fill();
-        }
+      for (const [place, { first, last }] of standing) {
+        if (first > row.i || last < row.i) continue;
+        const [begins, ends, own] = [first === row.i, last === row.i, row.place === place];
+        drawLane(pen, { lane: this.laneOf.get(place), connection: place, top: offset + n * ROW, begins, ends, own });
       }
     });
   },
@@ -337,13 +254,9 @@ export const list = {
   pick(i, place) {
     this.picked = i;
     if (place < this.total - 1) this.following = false;
-    const y = place * ROW;
-    const offset = this.offset();
-    const view = this.box.clientHeight;
-    if (y < offset) this.scrollTo(y);
-    else if (y + ROW > offset + view) this.scrollTo(y - view + ROW);
+    if (this.view.reveal(place)) this.moving = true;
     this.box.setAttribute("aria-activedescendant", `row-${i}`);
-    this.soon();
+    this.view.soon();
     this.onchange();
     this.onpick(i);
   },
@@ -351,12 +264,12 @@ export const list = {
   unpick() {
     this.picked = null;
     this.box.removeAttribute("aria-activedescendant");
-    this.soon();
+    this.view.soon();
   },
 
   step(by) {
     const place = this.picked === null ? -1 : this.placeOf(this.picked);
-    if (place < 0) return this.pickPlace(by > 0 ? Math.floor(this.offset() / ROW) : this.total - 1);
+    if (place < 0) return this.pickPlace(by > 0 ? Math.floor(this.view.offset() / ROW) : this.total - 1);
     return this.pickPlace(place + by);
   },
 
@@ -372,9 +285,5 @@ export const list = {
     this.scrollTo(page.from * ROW - this.box.clientHeight / 3);
     if (!quietly) this.pick(i, page.from);
     return true;
-  },
-
-  get pageLength() {
-    return Math.max(1, Math.floor(this.box.clientHeight / ROW) - 2);
   },
 };

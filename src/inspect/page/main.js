@@ -1,23 +1,22 @@
 // Puts the parts together: what the page does with clicks, keys and what is told of the trace.
 
-import { $, make, button, counted, shown } from "./base.js";
+import { $, make, button, counted, shown, describeKeys, jsonPart, splits, switchTheme, systemTheme, LEVELS } from "./shared.js";
 import { get, follow } from "./client.js";
 import { list } from "./list.js";
-import { details, jsonPart } from "./details.js";
+import { details } from "./details.js";
 import { acts } from "./acts.js";
 import { switches } from "./switches.js";
 import { keep } from "./keep.js";
 
 const TONES = ["request", "response", "failure", "notification", "control", "piece", "around", "mark"];
 const TABS = ["detail", "act", "switches", "model", "keep"];
-const LEVELS = ["must", "should", "may"];
 
 /** What the keys do: names, meaning, and what is done. */
 const KEYS = [
   [["ArrowDown", "j"], "next event", () => list.step(1)],
   [["ArrowUp", "k"], "previous event", () => list.step(-1)],
-  [["PageDown", " "], "a page down", () => list.step(list.pageLength)],
-  [["PageUp"], "a page up", () => list.step(-list.pageLength)],
+  [["PageDown", " "], "a page down", () => list.step(list.view.page())],
+  [["PageUp"], "a page up", () => list.step(-list.view.page())],
   [["Home", "g"], "first event", () => list.pickPlace(0)],
   [["End", "G"], "last event", () => list.pickPlace(Infinity)],
   [["n"], "next finding", () => nextFinding(1)],
@@ -32,7 +31,7 @@ const KEYS = [
   [["4"], "state", () => tab("model", true)],
   [["5"], "keep", () => tab("keep", true)],
   [["Escape"], "back to the list, or to the findings", () => leave()],
-  [["t"], "light or dark", () => switchTheme()],
+  [["t"], "light or dark", () => otherTheme()],
   [["?"], "these keys", () => $("help").showModal()],
 ];
 
@@ -80,10 +79,9 @@ function nextFinding(by) {
   if (next !== undefined) goTo(next);
 }
 
-function switchTheme() {
-  const root = document.documentElement;
-  root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-  list.soon();
+function otherTheme() {
+  switchTheme();
+  list.view.soon();
 }
 
 function query() {
@@ -119,7 +117,7 @@ async function showFindings() {
   details.findings = await get("/api/findings");
   showVerdict();
   if (list.picked === null) details.showSummary();
-  list.soon();
+  list.view.soon();
 }
 
 async function showModel() {
@@ -150,10 +148,7 @@ function describe() {
     option.value = tone;
     return option;
   }));
-  $("help-keys").replaceChildren(...KEYS.flatMap(([names, what]) => {
-    const keys = names.map((name) => make("kbd", "", name === " " ? "Space" : name));
-    return [make("dt", "", ...keys.flatMap((key, n) => (n ? [" ", key] : [key]))), make("dd", "", what)];
-  }));
+  describeKeys(KEYS);
 }
 
 function listen() {
@@ -166,7 +161,7 @@ function listen() {
   $("filter").addEventListener("submit", (event) => event.preventDefault());
   $("pause").addEventListener("click", () => list.pause(!list.paused));
   $("follow").addEventListener("click", () => list.follow(!list.following));
-  $("theme").addEventListener("click", switchTheme);
+  $("theme").addEventListener("click", otherTheme);
   $("keys").addEventListener("click", () => $("help").showModal());
   for (const name of TABS) $(`tab-${name}`).addEventListener("click", () => tab(name));
   $("tabs").addEventListener("keydown", (event) => {
@@ -187,18 +182,11 @@ function listen() {
     event.preventDefault();
     key[2]();
   });
-  const split = $("split");
-  const widen = (width) => document.documentElement.style.setProperty("--detail", `${Math.max(260, Math.min(width, innerWidth - 320))}px`);
-  split.addEventListener("pointerdown", (event) => split.setPointerCapture(event.pointerId));
-  split.addEventListener("pointermove", (event) => split.hasPointerCapture(event.pointerId) && widen(innerWidth - event.clientX));
-  split.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: 20, ArrowRight: -20 }[event.key];
-    if (by) widen($("side").clientWidth + by);
-  });
+  splits($("side"), 260, 320);
 }
 
 async function begin() {
-  document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  systemTheme();
   list.begin();
   listen();
   list.onchange = showCount;

@@ -1,6 +1,6 @@
 // Flaws and freedoms as switches.
 
-import { $, make } from "./base.js";
+import { $, make } from "./shared.js";
 import { post } from "./client.js";
 
 /** The area of the requirement that a flaw breaks. */

@@ -94,7 +94,7 @@ impl ObservationDraft {
 
     fn on(self, event: &Event, conn: &str) -> Observation {
         let Self { kind, selectors, value } = self;
-        Observation { kind, conn: Some(conn.to_owned()), selectors, value, index: event.i }
+        Observation { kind, conn: Some(conn.to_owned()), selectors, value: value.into(), index: event.i }
     }
 }
 

@@ -55,20 +55,6 @@ pub fn head(start: &str, headers: &[(&str, &str)], more: &[(&str, &str)]) -> Hea
     Head { start: start.to_owned(), headers, raw: None, body: None }
 }
 
-pub fn frame(opcode: u8, payload: &[u8]) -> Frame {
-    let length = payload.len() as u64;
-    Frame {
-        fin: true,
-        rsv: 0,
-        opcode,
-        masked: false,
-        mask_reused: false,
-        length,
-        length_bits: None,
-        payload: Payload::from(payload),
-    }
-}
-
 pub fn close_payload(code: u16, reason: &str) -> Vec<u8> {
     [&code.to_be_bytes(), reason.as_bytes()].concat()
 }
@@ -136,11 +122,11 @@ impl TraceBuilder {
     }
 
     pub fn client_frame(self, opcode: u8, payload: &[u8]) -> Self {
-        self.client(EventKind::Frame(Frame { masked: true, ..frame(opcode, payload) }))
+        self.client(EventKind::Frame(Frame { masked: true, ..Frame::unmasked(opcode, payload) }))
     }
 
     pub fn server_frame(self, opcode: u8, payload: &[u8]) -> Self {
-        self.server(EventKind::Frame(frame(opcode, payload)))
+        self.server(EventKind::Frame(Frame::unmasked(opcode, payload)))
     }
 
     pub fn client_sends(self, json: Value) -> Self {

@@ -157,7 +157,7 @@ impl ObservationDraft {
             kind: self.kind,
             conn: Some(conn.to_owned()),
             selectors: self.selectors,
-            value: self.value,
+            value: self.value.into(),
             index: event.i,
         }
     }

@@ -119,9 +119,9 @@ fn answered(seen: Observation) -> Option<ScenarioElement> {
         keys.iter().filter_map(entry).collect::<Map<String, Value>>()
     };
     let value = match seen.kind {
-        "response" if seen.value.contains_key("result") => take(&["status", "result"]),
-        "response" if seen.value.contains_key("error") => take(&["status", "error"]),
-        "response" if seen.value.contains_key("json") => take(&["status", "json"]),
+        "response" if seen.value.get("result").is_some() => take(&["status", "result"]),
+        "response" if seen.value.get("error").is_some() => take(&["status", "error"]),
+        "response" if seen.value.get("json").is_some() => take(&["status", "json"]),
         "response" => take(&["status", "text"]),
         "closed" => Map::new(),
         _ => return None,

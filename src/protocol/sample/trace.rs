@@ -149,9 +149,7 @@ impl SampleWriter {
     }
 
     fn frame(&mut self, turn: &SampleStep, opcode: u8, bytes: &[u8]) {
-        let (masked, length) = (turn.from == End::Client, bytes.len() as u64);
-        let payload = Payload::from(bytes);
-        let frame = Frame { fin: true, rsv: 0, opcode, masked, mask_reused: false, length, length_bits: None, payload };
+        let frame = Frame { masked: turn.from == End::Client, ..Frame::unmasked(opcode, bytes) };
         self.add(Some(&turn.on), Some(turn.from), EventKind::Frame(frame));
     }
 

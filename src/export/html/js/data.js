@@ -1,24 +1,4 @@
-"use strict";
-
 // The trace that is in this page: rows in memory, details in blocks that are unpacked when they are looked at.
-
-const $ = (id) => document.getElementById(id);
-
-/** An element with a class, a text and children. Texts never become markup. */
-function make(name, className, ...children) {
-  const element = document.createElement(name);
-  if (className) element.className = className;
-  element.append(...children);
-  return element;
-}
-
-function bytesOf(text) {
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const plain = atob(text);
-  const bytes = new Uint8Array(plain.length);
-  for (let n = 0; n < plain.length; n++) bytes[n] = plain.charCodeAt(n);
-  return bytes;
-}
 
 /** The text of a block. */
 async function unpack(element) {
@@ -81,8 +61,6 @@ function settleFindings() {
 
 const findingsOf = (row) => (trace.g[row] === 3 ? [] : trace.findings.get(trace.i[row]) ?? []);
 
-const LEVELS = ["must", "should", "may"];
-
 /** The gravest level of what was found at a row. */
 function levelOf(row) {
   const found = findingsOf(row);
@@ -125,20 +103,3 @@ const details = {
     return (await this.block(low))[row - this.from(low)];
   },
 };
-
-/** A span of microseconds as people say it. */
-function span(micros) {
-  const n = Math.abs(micros);
-  if (n < 1e3) return `${Math.round(micros)} µs`;
-  if (n < 1e6) return `${(micros / 1e3).toFixed(n < 1e4 ? 2 : 1)} ms`;
-  if (n < 6e7) return `${(micros / 1e6).toFixed(2)} s`;
-  return `${Math.floor(micros / 6e7)} min ${Math.floor((micros / 1e6) % 60)} s`;
-}
-
-const clock = (micros) => (micros / 1e6).toFixed(6);
-
-const counted = (n, one) => `${n.toLocaleString("en")} ${one}${n === 1 ? "" : "s"}`;
-
-/** What would steer a reader's eye, shown instead. */
-const STEERS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
-const shown = (text) => text.replace(STEERS, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);

@@ -1,20 +1,23 @@
-// The list: only the rows that are seen are in the document.
+// The list of the rows that fit the filter.
 
-/** Browsers stop at some height: beyond this one the scroll bar counts in parts of the whole. */
-const HIGHEST = 12_000_000;
+/** How rows stand in a comparison. */
+const STATUS = [["the same", ""], ["changed", " ≠"], ["missing", " −"], ["extra", " +"], ["moved", " ⇅"]];
 
 const list = {
   rows: [],
   picked: -1,
-  pool: [],
-  rowHeight: 26,
 
   begin() {
     this.box = $("list");
-    this.holder = $("rows");
-    this.box.addEventListener("scroll", () => this.soon(), { passive: true });
-    new ResizeObserver(() => this.soon()).observe(this.box);
-    this.holder.addEventListener("mousedown", (event) => {
+    const holder = $("rows");
+    this.view = new VirtualList(this.box, holder, {
+      count: () => this.rows.length,
+      fill: (element, place) => this.fill(element, place),
+      drawn: (first, count, offset, height) => lanes.draw($("lanes"), this.rows.slice(first, first + count), offset, height),
+    });
+    this.box.addEventListener("scroll", () => this.view.soon(), { passive: true });
+    new ResizeObserver(() => this.view.soon()).observe(this.box);
+    holder.addEventListener("mousedown", (event) => {
       const element = event.target.closest(".row");
       if (element) this.pick(Number(element.dataset.row));
     });
@@ -22,18 +25,14 @@ const list = {
 
   /** Shows these rows; what was picked stays where it was, if it is still there. */
   show(rows) {
-    const before = this.picked;
-    const where = this.place(before);
-    const seen = where >= 0 ? where * this.rowHeight - this.offset() : null;
+    const before = this.place(this.picked);
+    const seen = before >= 0 ? before * ROW - this.view.offset() : null;
     this.rows = rows;
-    const height = rows.length * this.rowHeight;
-    this.holder.style.height = `${Math.min(height, HIGHEST)}px`;
+    this.view.resize();
     $("none").hidden = rows.length > 0 || trace.size === 0;
-    const place = this.place(before);
-    if (place >= 0 && seen !== null && seen > -this.rowHeight && seen < this.box.clientHeight) {
-      this.scrollTo(place * this.rowHeight - seen);
-    }
-    this.soon();
+    const place = this.place(this.picked);
+    if (place >= 0 && seen !== null && seen > -ROW && seen < this.box.clientHeight) this.view.scrollTo(place * ROW - seen);
+    this.view.soon();
   },
 
   /** The place of a row among those shown, or where it would be, as a negative number. */
@@ -49,105 +48,33 @@ const list = {
     return -low - 1;
   },
 
-  /** How many pixels of rows are above what is seen. */
-  offset() {
-    const height = this.rows.length * this.rowHeight;
-    if (height <= HIGHEST) return this.box.scrollTop;
-    const view = this.box.clientHeight;
-    return (this.box.scrollTop / (HIGHEST - view)) * (height - view);
-  },
-
-  scrollTo(offset) {
-    const height = this.rows.length * this.rowHeight;
-    const view = this.box.clientHeight;
-    const within = Math.max(0, Math.min(offset, height - view));
-    this.box.scrollTop = height <= HIGHEST ? within : (within / (height - view)) * (HIGHEST - view);
-    this.soon();
-  },
-
-  soon() {
-    if (this.waiting) return;
-    this.waiting = true;
-    requestAnimationFrame(() => {
-      this.waiting = false;
-      this.draw();
-    });
-  },
-
-  draw() {
-    const view = this.box.clientHeight;
-    const offset = this.offset();
-    const first = Math.max(0, Math.floor(offset / this.rowHeight));
-    const count = Math.min(this.rows.length - first, Math.ceil(view / this.rowHeight) + 1);
-    const top = this.box.scrollTop - (offset - first * this.rowHeight);
-    while (this.pool.length < count) {
-      this.pool.push(make("div", "row"));
-      this.holder.append(this.pool.at(-1));
-    }
-    this.pool.forEach((element, n) => {
-      element.hidden = n >= count;
-      if (n < count) {
-        element.style.top = `${top + n * this.rowHeight}px`;
-        this.fill(element, first + n);
-      }
-    });
-    const seen = this.rows.slice(first, first + count);
-    lanes.draw($("lanes"), seen, first * this.rowHeight - offset, view, this.rowHeight);
-  },
-
   fill(element, place) {
     const row = this.rows[place];
     const tone = trace.meta.tones[trace.s[row]];
     const level = levelOf(row);
     const picked = row === this.picked;
-    element.className = `row t-${tone}${level ? ` bad-${level}` : ""}${picked ? " picked" : ""}${trace.g.length ? ` g${trace.g[row]}` : ""}`;
-    element.setAttribute("aria-selected", picked);
-    element.setAttribute("aria-posinset", place + 1);
-    element.setAttribute("aria-setsize", this.rows.length);
+    const status = trace.g.length ? STATUS[trace.g[row]] : null;
+    element.className = `row t-${tone}${level ? ` bad-${level}` : ""}${picked ? " picked" : ""}${status ? ` g${trace.g[row]}` : ""}`;
+    const connection = trace.c[row];
+    const name = connection >= 0 ? trace.meta.connections[connection][0] : "";
+    const [i, t, what, text, way] = [trace.i[row], trace.t[row], trace.w[row], trace.x[row], [undefined, "c2s", "s2c"][trace.d[row]]];
+    const label = spokenRow({ i, t, connection: name, way, what, text, level, more: status ? `, ${status[0]}` : "" });
+    describeRow(element, { place, of: this.rows.length, picked, label });
     if (Number(element.dataset.row) === row && element.firstChild) return;
     element.dataset.row = row;
     element.id = `row-${row}`;
-    element.setAttribute("role", "option");
-    const conn = trace.c[row];
-    const name = conn >= 0 ? trace.meta.connections[conn][0] : "";
     const tag = make("span", "conn");
-    if (conn >= 0) {
-      const dot = make("i");
-      dot.style.background = `var(--lane${conn % 8})`;
-      tag.append(dot, make("span", "", shown(name)));
-    }
+    if (connection >= 0) tag.append(make("i", laneColour(connection)), make("span", "", shown(name)));
     const other = trace.other.get(row);
-    const number = trace.g.length && other !== undefined && other !== trace.i[row] ? `${trace.i[row]}·${other}` : `${trace.i[row]}`;
+    const number = status && other !== undefined && other !== i ? `${i}·${other}` : `${i}`;
     const marks = make("span", "marks");
-    if (level) marks.append(make("span", `m-${level}`, `${level === "must" ? "✗" : "!"} ${level}`));
-    if (trace.g.length) marks.append(make("span", "", ["", " ≠", " −", " +", " ⇅"][trace.g[row]]));
+    if (level) marks.append(levelMark(level));
+    if (status) marks.append(make("span", "", status[1]));
+    const shownWay = connection >= 0 || status ? way : undefined;
     element.replaceChildren(
-      make("span", "time", clock(trace.t[row])), make("span", "num", number), make("span", "lane"), tag, this.chart(row), marks,
+      make("span", "time", clock(t)), make("span", "num", number), make("span", "lane"), tag,
+      chart({ what, purpose: trace.purpose.get(row), text, after: trace.after.get(row), way: shownWay }), marks,
     );
-    element.setAttribute("aria-label", this.spoken(row, name, level));
-  },
-
-  /** The words of a row with the arrow they stand on. */
-  chart(row) {
-    const chart = make("span", "chart");
-    const words = [make("b", "", trace.w[row])];
-    const purpose = trace.purpose.get(row);
-    if (purpose) words.push(make("span", "why", `on purpose: ${purpose}`));
-    if (trace.x[row]) words.push(make("q", "", trace.x[row]));
-    const after = trace.after.get(row);
-    if (after !== undefined) words.push(make("span", "after", span(after)));
-    const direction = trace.c[row] >= 0 || trace.g.length ? trace.d[row] : 0;
-    if (direction === 1) chart.append(make("span", "wire stub"), ...words, make("span", "wire"), make("span", "tip right", "▶"));
-    else if (direction === 2) chart.append(make("span", "tip left", "◀"), make("span", "wire"), ...words, make("span", "wire stub"));
-    else chart.append(...words);
-    return chart;
-  },
-
-  spoken(row, name, level) {
-    const way = ["", ", to the server", ", to the client"][trace.d[row]];
-    const bad = level ? `, breaks a ${level}` : "";
-    const stands = trace.g.length ? `, ${["the same", "changed", "missing", "extra", "moved"][trace.g[row]]}` : "";
-    return `event ${trace.i[row]}, ${clock(trace.t[row])} seconds${name ? `, ${shown(name)}` : ""}${way}: ${trace.w[row]} ${trace.x[row]}${bad}${stands}`;
   },
 
   /** Picks a row and makes sure that it is seen. */
@@ -155,15 +82,9 @@ const list = {
     if (row < 0 || row >= trace.size) return;
     this.picked = row;
     const place = this.place(row);
-    if (place >= 0) {
-      const offset = this.offset();
-      const y = place * this.rowHeight;
-      const view = this.box.clientHeight;
-      if (y < offset) this.scrollTo(y - (quietly ? view / 3 : 0));
-      else if (y + this.rowHeight > offset + view) this.scrollTo(y - view + this.rowHeight + (quietly ? view / 3 : 0));
-    }
+    if (place >= 0) this.view.reveal(place, quietly ? this.box.clientHeight / 3 : 0);
     this.box.setAttribute("aria-activedescendant", `row-${row}`);
-    this.draw();
+    this.view.draw();
     showDetail(row);
   },
 
@@ -173,9 +94,5 @@ const list = {
     let place = this.place(this.picked);
     if (place < 0) place = by > 0 ? -place - 2 : -place - 1;
     this.pick(this.rows[Math.max(0, Math.min(this.rows.length - 1, place + by))]);
-  },
-
-  page() {
-    return Math.max(1, Math.floor(this.box.clientHeight / this.rowHeight) - 2);
   },
 };

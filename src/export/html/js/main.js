@@ -4,8 +4,8 @@
 const KEYS = [
   [["ArrowDown", "j"], "next event", () => list.step(1)],
   [["ArrowUp", "k"], "previous event", () => list.step(-1)],
-  [["PageDown", " "], "a page down", () => list.step(list.page())],
-  [["PageUp"], "a page up", () => list.step(-list.page())],
+  [["PageDown", " "], "a page down", () => list.step(list.view.page())],
+  [["PageUp"], "a page up", () => list.step(-list.view.page())],
   [["Home", "g"], "first event", () => list.step(-Infinity)],
   [["End", "G"], "last event", () => list.step(Infinity)],
   [["n"], "next finding or difference", () => nextMark(1)],
@@ -18,7 +18,7 @@ const KEYS = [
   [["["], "earlier", () => overview.pan(-0.5)],
   [["]"], "later", () => overview.pan(0.5)],
   [["0"], "the whole time", () => overview.zoom(...overview.whole)],
-  [["t"], "light or dark", () => switchTheme()],
+  [["t"], "light or dark", () => otherTheme()],
   [["?"], "these keys", () => $("help").showModal()],
 ];
 
@@ -36,7 +36,7 @@ function refresh() {
 function leave() {
   if (document.activeElement === $("list") && list.picked >= 0) {
     list.picked = -1;
-    list.draw();
+    list.view.draw();
     overview.mark();
     showSummary();
   }
@@ -75,12 +75,10 @@ function nextMark(by) {
   }
 }
 
-function switchTheme() {
-  const root = document.documentElement;
-  root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-  colours.forget();
+function otherTheme() {
+  switchTheme();
   overview.draw();
-  list.soon();
+  list.view.soon();
 }
 
 function describe() {
@@ -111,10 +109,8 @@ function describe() {
   }
   if (meta.judged && !meta.findings.length) pill("fine", "no findings");
   $("verdict").replaceChildren(...pills);
-  $("help-keys").replaceChildren(...KEYS.flatMap(([names, what]) => {
-    const keys = names.map((name) => make("kbd", "", name === " " ? "Space" : name));
-    return [make("dt", "", ...keys.flatMap((key, n) => (n ? [" ", key] : [key]))), make("dd", "", what)];
-  }));
+  $("none").textContent = "Nothing in this trace fits the filter.";
+  describeKeys(KEYS);
 }
 
 function offerTones() {
@@ -148,9 +144,7 @@ function offerConnections() {
       else filter.without.add(n);
       refresh();
     });
-    const dot = make("i");
-    dot.style.background = `var(--lane${n % 8})`;
-    return make("label", "", box, dot, shown(name), make("small", "", events.toLocaleString("en")));
+    return make("label", "", box, make("i", laneColour(n)), shown(name), make("small", "", events.toLocaleString("en")));
   });
   if (fits.length > 300) items.push(make("small", "", `and ${fits.length - 300} more: type a part of the name`));
   $("conn-list").replaceChildren(...items);
@@ -212,7 +206,7 @@ function listen() {
   $("closer").addEventListener("click", () => overview.scale(0.5, around()));
   $("wider").addEventListener("click", () => overview.scale(2, around()));
   $("whole").addEventListener("click", () => overview.zoom(...overview.whole));
-  $("theme").addEventListener("click", switchTheme);
+  $("theme").addEventListener("click", otherTheme);
   $("keys").addEventListener("click", () => $("help").showModal());
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
@@ -230,21 +224,11 @@ function listen() {
     found[2]();
     overview.mark();
   });
-  const split = $("split");
-  const width = (pixels) => {
-    const within = Math.max(240, Math.min(innerWidth - 360, pixels));
-    document.documentElement.style.setProperty("--detail", `${within}px`);
-  };
-  split.addEventListener("pointerdown", (event) => split.setPointerCapture(event.pointerId));
-  split.addEventListener("pointermove", (event) => split.hasPointerCapture(event.pointerId) && width(innerWidth - event.clientX));
-  split.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: 40, ArrowRight: -40 }[event.key];
-    if (by) width($("detail").clientWidth + by);
-  });
+  splits($("detail"), 240, 360);
 }
 
 async function begin() {
-  document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  systemTheme();
   if (!("DecompressionStream" in window)) {
     document.body.append(make("p", "alert", "This browser cannot unpack the trace: it lacks DecompressionStream. Any current one can."));
     return;

@@ -72,11 +72,7 @@ const overview = {
     const canvas = $("density");
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     if (!width || !trace.meta) return;
-    const scale = devicePixelRatio || 1;
-    canvas.width = width * scale;
-    canvas.height = height * scale;
-    const pen = canvas.getContext("2d");
-    pen.scale(scale, scale);
+    const pen = penOf(canvas, width, height);
     const step = 3;
     const columns = Math.ceil(width / step);
     const up = new Float64Array(columns);
@@ -116,7 +112,7 @@ const overview = {
     stood.forEach((line, lane) => {
       line.forEach((conn, n) => {
         if (conn < 0) return;
-        pen.fillStyle = colourOf(conn);
+        pen.fillStyle = colours.get(laneColour(conn));
         pen.fillRect(n * step, lanesTop + lane * laneHeight, step, Math.max(1, laneHeight - 1));
       });
     });

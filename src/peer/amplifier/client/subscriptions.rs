@@ -167,7 +167,7 @@ async fn close(sender: &Sender) {
 /// How long a flaw holds an event back, hoping for the next one.
 const SWAP_WINDOW: Duration = Duration::from_millis(50);
 /// How many events a flaw reports before it has no room.
-const MAX_EVENTS: u64 = 20_000;
+const MAX_EVENTS: u64 = 10_000;
 
 /// Reports the events of one subscription to the caller.
 pub struct EventReporter {

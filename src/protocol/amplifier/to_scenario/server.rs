@@ -211,7 +211,7 @@ fn observation_element(observation: Observation) -> Option<ScenarioElement> {
         keys.iter().filter_map(entry).collect::<Map<String, Value>>()
     };
     let (selectors, value, owed) = match observation.kind {
-        "response" if observation.value.contains_key("json") => {
+        "response" if observation.value.get("json").is_some() => {
             (args([("to", label("to"))]), take(&["status", "json"]), true)
         }
         "response" => (args([("to", label("to"))]), take(&["status", "text"]), true),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::protocol::Judgements;
 use crate::protocol::amp::editions::CLI;
 use crate::protocol::amp::rules;
-use crate::protocol::amp::testing::{TraceBuilder, frame, head, request, request_head, response_head};
+use crate::protocol::amp::testing::{TraceBuilder, head, request, request_head, response_head};
 use crate::trace::opcode;
 use crate::trace::{Closed, End, EventKind, Exited, Frame, Head, Mark, Payload};
 
@@ -253,7 +253,12 @@ fn of_several_clients_that_one_process_started_each_is_counted_for_itself() {
 
 #[test]
 fn a_message_of_the_client_is_whole() {
-    let part = Frame { fin: false, masked: true, payload: Payload::from(b"{".as_slice()), ..frame(opcode::TEXT, b"{") };
+    let part = Frame {
+        fin: false,
+        masked: true,
+        payload: Payload::from(b"{".as_slice()),
+        ..Frame::unmasked(opcode::TEXT, b"{")
+    };
     for edition in ["cli", "guide"] {
         let trace = TraceBuilder::open().client(EventKind::Frame(part.clone()));
         assert_eq!(trace.broken(edition), ["framing/client-one-frame"]);

@@ -1,6 +1,6 @@
 //! Frames, pings and close frames.
 
-use crate::protocol::amp::testing::{TraceBuilder, close_payload, frame, request_head, response_head};
+use crate::protocol::amp::testing::{TraceBuilder, close_payload, request_head, response_head};
 use crate::trace::opcode;
 use crate::trace::{Closed, EventKind, Frame, Payload};
 
@@ -14,29 +14,29 @@ fn client(frames: impl IntoIterator<Item = Frame>) -> TraceBuilder {
 }
 
 fn text(payload: &str) -> Frame {
-    frame(opcode::TEXT, payload.as_bytes())
+    Frame::unmasked(opcode::TEXT, payload.as_bytes())
 }
 
 fn part(opcode: u8, fin: bool, payload: &[u8]) -> Frame {
-    Frame { fin, ..frame(opcode, payload) }
+    Frame { fin, ..Frame::unmasked(opcode, payload) }
 }
 
 #[test]
 fn each_bit_of_a_frame_is_judged() {
     let cases = [
         (Frame { rsv: 4, ..text("{}") }, "reserved-bits"),
-        (frame(3, b""), "opcode"),
-        (frame(11, b""), "opcode"),
+        (Frame::unmasked(3, b""), "opcode"),
+        (Frame::unmasked(11, b""), "opcode"),
         (Frame { length_bits: Some(16), ..text("{}") }, "shortest-length"),
-        (frame(opcode::PING, &[b'a'; 126]), "control-length"),
+        (Frame::unmasked(opcode::PING, &[b'a'; 126]), "control-length"),
         (part(opcode::PING, false, b""), "control-whole"),
-        (frame(opcode::BINARY, b"{}"), "text-frames"),
-        (frame(opcode::CLOSE, b"\x03"), "close-payload"),
-        (frame(opcode::CLOSE, &close_payload(1005, "")), "close-code"),
-        (frame(opcode::CLOSE, &close_payload(999, "")), "close-code"),
-        (frame(opcode::CLOSE, b"\x03\xe8\xff"), "close-reason"),
-        (frame(opcode::TEXT, b"\xff"), "utf8"),
-        (frame(opcode::CONTINUATION, b""), "fragments"),
+        (Frame::unmasked(opcode::BINARY, b"{}"), "text-frames"),
+        (Frame::unmasked(opcode::CLOSE, b"\x03"), "close-payload"),
+        (Frame::unmasked(opcode::CLOSE, &close_payload(1005, "")), "close-code"),
+        (Frame::unmasked(opcode::CLOSE, &close_payload(999, "")), "close-code"),
+        (Frame::unmasked(opcode::CLOSE, b"\x03\xe8\xff"), "close-reason"),
+        (Frame::unmasked(opcode::TEXT, b"\xff"), "utf8"),
+        (Frame::unmasked(opcode::CONTINUATION, b""), "fragments"),
     ];
     for (wrong, slug) in cases {
         assert_eq!(server([wrong.clone()]).broken("cli"), [format!("framing/{slug}")], "{wrong:?}");
@@ -49,15 +49,15 @@ fn sound_frames_break_nothing() {
     let sound = [
         text("{}"),
         text(""),
-        frame(opcode::PING, &[b'a'; 125]),
-        frame(opcode::PONG, b""),
-        frame(opcode::CLOSE, &close_payload(1001, "bye")),
+        Frame::unmasked(opcode::PING, &[b'a'; 125]),
+        Frame::unmasked(opcode::PONG, b""),
+        Frame::unmasked(opcode::CLOSE, &close_payload(1001, "bye")),
     ];
     assert!(server(sound).broken("cli").is_empty());
     for code in [1000, 1003, 1007, 1011, 1012, 3000, 4999] {
-        assert!(server([frame(opcode::CLOSE, &close_payload(code, ""))]).broken("cli").is_empty(), "{code}");
+        assert!(server([Frame::unmasked(opcode::CLOSE, &close_payload(code, ""))]).broken("cli").is_empty(), "{code}");
     }
-    assert!(server([frame(opcode::CLOSE, b"")]).broken("cli").is_empty());
+    assert!(server([Frame::unmasked(opcode::CLOSE, b"")]).broken("cli").is_empty());
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn a_payload_that_was_not_kept_whole_is_not_judged() {
 
 #[test]
 fn nothing_but_control_frames_follows_a_close() {
-    let close = frame(opcode::CLOSE, b"");
+    let close = Frame::unmasked(opcode::CLOSE, b"");
     assert_eq!(server([close.clone(), text("{}")]).broken("cli"), ["framing/close-last"]);
-    assert!(server([close, frame(opcode::PONG, b"")]).broken("cli").is_empty());
+    assert!(server([close, Frame::unmasked(opcode::PONG, b"")]).broken("cli").is_empty());
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn an_extension_that_was_agreed_on_may_use_the_reserved_bits() {
     let trace = TraceBuilder::new()
         .client(EventKind::Handshake(request_head(&extension)))
         .server(EventKind::Handshake(response_head(&extension)))
-        .server(EventKind::Frame(Frame { rsv: 4, ..frame(opcode::TEXT, b"\xff\x00") }));
+        .server(EventKind::Frame(Frame { rsv: 4, ..Frame::unmasked(opcode::TEXT, b"\xff\x00") }));
     assert!(trace.broken("cli").is_empty());
 }
 
@@ -130,9 +130,9 @@ fn a_bad_close_code_that_is_only_sent_back_breaks_no_must() {
 
 #[test]
 fn a_control_frame_that_only_sends_back_what_was_wrong_with_the_other_one_breaks_no_must() {
-    let ping = |payload: &[u8]| frame(opcode::PING, payload);
-    let pong = |payload: &[u8]| frame(opcode::PONG, payload);
-    let close = |payload: &[u8]| frame(opcode::CLOSE, payload);
+    let ping = |payload: &[u8]| Frame::unmasked(opcode::PING, payload);
+    let pong = |payload: &[u8]| Frame::unmasked(opcode::PONG, payload);
+    let close = |payload: &[u8]| Frame::unmasked(opcode::CLOSE, payload);
     let long = [b'a'; 126];
     let cases = [
         (ping(&long), pong(&long), "framing/control-refused"),

@@ -11,7 +11,7 @@ use crate::protocol::amp::editions::{CLI, GUIDE};
 use crate::protocol::amp::rules::RequirementIndex;
 use crate::protocol::amp::testing::{TraceBuilder, head, request, request_head, response, response_head};
 use crate::protocol::rfc6455::accept_key;
-use crate::trace::{Direction, End, EventKind, Exited, Head, opcode};
+use crate::trace::{Direction, End, EventKind, Exited, Frame, Head, opcode};
 
 /// A trace of one `readFile`, in the shape of an edition.
 fn read(edition: &'static str, id: &str) -> TraceBuilder {
@@ -85,10 +85,7 @@ fn what_a_connection_left_behind_is_forgotten_when_its_name_comes_again() {
 
 #[test]
 fn a_trace_that_begins_in_the_middle_accuses_nobody_of_what_came_before() {
-    let part = |opcode, fin, text: &str| {
-        let frame = super::super::testing::frame(opcode, text.as_bytes());
-        EventKind::Frame(crate::trace::Frame { fin, rsv: 0, ..frame })
-    };
+    let part = |opcode, fin, text: &str| EventKind::Frame(Frame { fin, ..Frame::unmasked(opcode, text.as_bytes()) });
     for edition in ["cli", "guide"] {
         let complete = || {
             read(edition, "1")
