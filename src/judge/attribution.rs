@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::protocol::{Attribution, Level, Part, Requirement, RequirementId, is_at_or_above};
+use crate::protocol::{Attribution, LaterContact, Level, Part, Requirement, RequirementId, is_at_or_above};
 use crate::trace::End;
 
 use super::{Absence, BlockedRequirement, FaultOwner, MissKind, MissedExpectation, RawFinding};
@@ -317,10 +317,14 @@ impl AttributionContext<'_> {
     /// Charges what is about the first contact with a process to what is about a later one, where it was one.
     fn charge_later(&self, found: &mut RawFinding) {
         // Only what was refused tells of contacts: what did not come says nothing of them.
-        let refused = found.missed.as_ref().is_some_and(|missed| missed.way != MissKind::Absent);
-        let own = self.requirement(found.requirement).filter(|_| refused && self.position > 1).map(Requirement::short);
-        let later = self.attribution.later.iter().find(|(first, _)| Some(*first) == own);
-        let meant = |r: &&Requirement| r.edition() == self.edition && later.is_some_and(|later| r.short() == later.1);
+        let way = found.missed.as_ref().map(|missed| missed.way).filter(|way| *way != MissKind::Absent);
+        let own = self.requirement(found.requirement).filter(|_| self.position > 1).map(Requirement::short);
+        let charged = |contact: &&LaterContact| {
+            Some(contact.first) == own && way.is_some_and(|way| way == MissKind::Failure || !contact.needed_only)
+        };
+        let later = self.attribution.later.iter().find(charged);
+        let meant =
+            |r: &&Requirement| r.edition() == self.edition && later.is_some_and(|later| r.short() == later.later);
         found.requirement = self.catalogue.iter().find(meant).map(|r| r.id).or(found.requirement);
     }
 

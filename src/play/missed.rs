@@ -212,7 +212,10 @@ fn way(expected: &Value, miss: &ClosestMiss) -> MissKind {
     let in_body =
         |place: &str| ["/whole", "/result", "/error", "/json", "/text"].iter().any(|at| place.starts_with(at));
     let cut = |mismatch: &Mismatch| torn && in_body(&mismatch.pointer);
-    if miss.mismatches.iter().any(cut) {
+    // Of a file that is not there nothing can be different.
+    let gone = miss.actual.get("exists") == Some(&Value::Bool(false))
+        && !miss.mismatches.iter().any(|mismatch| mismatch.pointer == "/exists");
+    if gone || miss.mismatches.iter().any(cut) {
         MissKind::Absent
     } else if miss.mismatches.iter().any(failed) {
         MissKind::Failure

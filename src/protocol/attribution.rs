@@ -36,7 +36,7 @@ pub struct Attribution {
     /// explain that they differ. Area and slug, or an area with the slash behind it.
     pub compares: &'static [&'static str],
     /// Requirements that are about the first contact with a process, each with the one that is about any later contact.
-    pub later: &'static [(&'static str, &'static str)],
+    pub later: &'static [LaterContact],
     /// What can only be judged where something simpler works.
     pub bases: &'static [Base],
 }
@@ -57,6 +57,17 @@ pub const NOTHING_KNOWN: Attribution = Attribution {
     later: &[],
     bases: &[],
 };
+
+/// A requirement that is about the first contact with a process, and what breaks where a later contact fails in its way.
+#[derive(Debug)]
+pub struct LaterContact {
+    /// The requirement, as area and slug.
+    pub first: &'static str,
+    /// What it is charged to where the process was in contact with us before.
+    pub later: &'static str,
+    /// Whether a step that only needed the contact is meant, and not an expectation that is to prove the first one.
+    pub needed_only: bool,
+}
 
 /// An observation that is due.
 #[derive(Debug)]
@@ -289,7 +300,7 @@ mod tests {
             let needs = bases.iter().flat_map(|base| base.needs.iter().chain([&base.of]));
             let follows =
                 follows.iter().chain(*rests_on).chain(*unseen).flat_map(|(what, from)| from.iter().chain([what]));
-            let later = later.iter().flat_map(|(first, later)| [first, later]);
+            let later = later.iter().flat_map(|contact| [&contact.first, &contact.later]);
             for pattern in spoils.iter().chain(follows).chain(later) {
                 assert!(known(pattern), "{}: there is no {pattern}", role.name);
             }

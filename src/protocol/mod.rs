@@ -20,7 +20,7 @@ pub mod sample;
 pub mod scenario_element;
 pub mod words;
 
-pub use attribution::{Aspect, Attribution, Base, Due, NOTHING_KNOWN, is_at_or_above};
+pub use attribution::{Aspect, Attribution, Base, Due, LaterContact, NOTHING_KNOWN, is_at_or_above};
 pub use channel::{Channel, ChannelKind, QueryParameter, QueryValues};
 pub use descriptor::{Lock, PATIENCE, Protocol, Reach, Role, Verb};
 pub use edition::Edition;

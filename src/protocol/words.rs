@@ -244,8 +244,8 @@ pub const OBSERVATIONS: &[ObservationKind] = &[
             Field::optional(
                 "folder",
                 Shape::Pattern,
-                "Where the nearest folder that it names lies: `same` for the workspace itself, `around` it, `inside` it, or \
-                 `elsewhere`; absent where it names none.",
+                "Where the nearest folder that it names lies: `same` for the workspace itself, `around` it, `inside` it, \
+                 `relative` where it is a relative path, or `elsewhere`; absent where it names none.",
             ),
             Field::optional("exists", Shape::Pattern, "Whether it is there."),
         ],

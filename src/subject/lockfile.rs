@@ -62,8 +62,8 @@ pub struct LockfileState {
     pub content: Option<Value>,
     /// Whether the process runs whose id its `pid` is; none where there is no such number.
     pub running: Option<bool>,
-    /// Where the nearest of the folders that it names lies, seen from the workspace: `same`, `around`, `inside` or
-    /// `elsewhere`; none where it names no folder, or we know no workspace.
+    /// Where the nearest of the folders that it names lies, seen from the workspace: `same`, `around`, `inside`,
+    /// `relative` or `elsewhere`; none where it names no folder, or we know no workspace.
     pub folder: Option<&'static str>,
 }
 
@@ -252,21 +252,22 @@ pub(crate) fn read_bounded(path: &Path) -> io::Result<(Vec<u8>, SystemTime)> {
     Ok((content, meta.modified()?))
 }
 
-/// Where the nearest of these folders lies, seen from a workspace: it is the `same`, lies `around` it or `inside` it, or
-/// `elsewhere`. Links are followed as far as paths exist, and whole names are compared. A relative path is somewhere
-/// else: it stands for another folder in each process that reads it. None where there are no folders.
+/// Where the nearest of these folders lies, seen from a workspace: it is the `same`, lies `around` it or `inside` it, is
+/// `relative`, so that it stands for another folder in each process that reads it, or lies `elsewhere`. Links are followed as
+/// far as paths exist, and whole names are compared. A URI is no path, and names nothing here. None where there are no folders.
 pub(super) fn nearest(folders: &[String], workspace: &Path) -> Option<&'static str> {
-    const NEAREST_FIRST: [&str; 4] = ["same", "around", "inside", "elsewhere"];
+    const NEAREST_FIRST: [&str; 5] = ["same", "around", "inside", "relative", "elsewhere"];
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let workspace = real(workspace);
     let place = |folder: &String| {
-        let folder = Path::new(folder);
-        match real(folder) {
-            _ if !folder.is_absolute() => 3,
+        let path = Path::new(folder);
+        match real(path) {
+            _ if folder.contains("://") => 4,
+            _ if !path.is_absolute() => 3,
             real if real == workspace => 0,
             real if workspace.starts_with(&real) => 1,
             real if real.starts_with(&workspace) => 2,
-            _ => 3,
+            _ => 4,
         }
     };
     folders.iter().map(place).min().map(|place| NEAREST_FIRST[place])
@@ -307,8 +308,11 @@ mod tests {
         assert_eq!(nearest(&[&format!("{}/", dir.path().display())]), Some("around"));
         assert_eq!(nearest(&[&path("w/inner")]), Some("inside"));
         assert_eq!(nearest(&[&path("w/not-there-yet")]), Some("inside"));
-        for other in [path("w-2"), ".".to_owned(), String::new(), "/somewhere/else".to_owned()] {
+        for other in [path("w-2"), format!("file://{}", path("w")), "/somewhere/else".to_owned()] {
             assert_eq!(nearest(&[&other]), Some("elsewhere"), "{other}");
+        }
+        for relative in [".", ""] {
+            assert_eq!(nearest(&[relative]), Some("relative"), "{relative}");
         }
         assert_eq!(nearest(&["/", &path("w-2"), &path("w")]), Some("same"));
     }

@@ -44,7 +44,10 @@ const ATTRIBUTION: Attribution = Attribution {
     unseen: &[],
     unusable: &["stream/type"],
     follows: &[("ping/echo", &["ping/shape"])],
-    later: &[("connection/token-right", "connection/again")],
+    later: &[
+        LaterContact { first: "connection/token-right", later: "connection/again", needed_only: false },
+        LaterContact { first: "ping/echo", later: "connection/again", needed_only: true },
+    ],
     ..NOTHING_KNOWN
 };
 
@@ -177,6 +180,13 @@ fn what_is_refused_at_a_later_contact_is_charged_to_what_is_about_that() {
     let mut absent = missed(FIRST, MissKind::Absent, None, &[]);
     absent.missed.as_mut().unwrap().kind = "opened";
     assert_eq!(charged_and_blocked_ids(&attributed(2, vec![absent])).0, [FIRST]);
+}
+
+#[test]
+fn what_an_expectation_is_to_prove_itself_stays_its_own_where_only_what_was_needed_is_charged_elsewhere() {
+    let charged = |way| charged_and_blocked_ids(&attributed(2, vec![missed(ECHO, way, Some(5), &[])])).0;
+    assert_eq!(charged(MissKind::Different), [ECHO]);
+    assert_eq!(charged(MissKind::Failure), [AGAIN]);
 }
 
 #[test]

@@ -1,11 +1,17 @@
 //! Which requirement a missed expectation of an editor is charged to.
 
-use crate::protocol::{Aspect, Attribution, Base, Due};
+use crate::protocol::{Aspect, Attribution, Base, Due, LaterContact};
 
 /// The attribution of missed expectations of editors.
 pub const SERVER: Attribution = Attribution {
     absent: &[
         Due { kind: "response", with: None, breaks: "envelope/answered", unless: ANSWERED_ALL_THE_SAME },
+        Due {
+            kind: "lockfile",
+            with: None,
+            breaks: "discovery/lockfile-place",
+            unless: &["lifecycle/", "discovery/amp-data-home"],
+        },
         Due { kind: "message", with: None, breaks: "envelope/answered", unless: &[] },
         Due { kind: "frame", with: None, breaks: "envelope/answered", unless: &["framing/", "diagnostics/"] },
         Due {
@@ -171,7 +177,10 @@ pub const SERVER: Attribution = Attribution {
     astray: &["envelope/answered", "envelope/unasked", "envelope/id", "envelope/id-string"],
     timely: &["envelope/timely", "ping/timely"],
     compares: &[],
-    later: &[("connection/token-right", "connection/again")],
+    later: &[
+        LaterContact { first: "connection/token-right", later: "connection/again", needed_only: false },
+        LaterContact { first: "connection/token-encoded", later: "connection/again", needed_only: true },
+    ],
     bases: &[
         Base {
             of: "",
@@ -188,7 +197,11 @@ pub const SERVER: Attribution = Attribution {
         Base { of: "connection/loopback", needs: ANSWERED, failing: true },
         Base { of: "discovery/port-accepting", needs: ANSWERED, failing: true },
         Base { of: "connection/token-encoded", needs: &["connection/token-right"], failing: true },
-        Base { of: "connection/again", needs: &["envelope/answered", "connection/token-right"], failing: true },
+        Base {
+            of: "connection/again",
+            needs: &["envelope/answered", "connection/token-right", "connection/token-encoded"],
+            failing: true,
+        },
         Base {
             of: "connection/refusal",
             needs: &["connection/token-wrong", "connection/token-missing", "connection/token-empty"],
@@ -276,7 +289,6 @@ pub const SERVER: Attribution = Attribution {
         Base { of: "discovery/amp-data-home", needs: &["lifecycle/restart"], failing: true },
         Base { of: "lifecycle/restart", needs: &["lifecycle/stale-lockfile"], failing: true },
         Base { of: "lifecycle/other-lockfiles", needs: &["lifecycle/stale-lockfile"], failing: true },
-        Base { of: "discovery/workspace-folder", needs: &["discovery/folders-absolute"], failing: false },
         // Whoever hangs after something bad does not refuse it.
         Base { of: "framing/unmasked-refused", needs: FAILS, failing: true },
         Base { of: "framing/reserved-bits-refused", needs: FAILS, failing: true },

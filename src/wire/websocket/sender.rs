@@ -121,7 +121,8 @@ impl Sender {
         self.state().send_raw(bytes, options).await
     }
 
-    /// Sends all pieces in one write, so that short ones arrive in one TCP segment.
+    /// Sends all pieces in one write, so that short ones arrive in one TCP segment. After a close frame only what is wrong on
+    /// purpose is sent: anything else fails with [`SendError::Ended`].
     pub async fn send_all(&self, pieces: &[Piece], options: &SendOptions) -> Result<(), SendError> {
         self.state().send_all(pieces, options).await
     }
@@ -268,10 +269,14 @@ impl ConnectionState {
         self.write(&mut writer, &bytes, options.split).await
     }
 
+    fn ended(&self) -> SendError {
+        SendError::Ended { conn: self.tap.conn().to_owned() }
+    }
+
     async fn send_unless_closing(&self, spec: &FrameSpec, options: &SendOptions) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         if writer.close_sent {
-            return Err(SendError::Ended { conn: self.tap.conn().to_owned() });
+            return Err(self.ended());
         }
         self.record(&mut writer, spec, options);
         self.write(&mut writer, &spec.encode(self.tap.us()), options.split).await
@@ -286,6 +291,9 @@ impl ConnectionState {
 
     async fn send_all(&self, pieces: &[Piece], options: &SendOptions) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
+        if writer.close_sent && options.deliberate.is_none() {
+            return Err(self.ended());
+        }
         let mut bytes = vec![];
         for piece in pieces {
             match piece {

@@ -337,6 +337,18 @@ async fn at_the_end_every_connection_is_closed_in_an_orderly_way() {
 }
 
 #[tokio::test]
+async fn after_a_close_frame_nothing_is_sent_but_what_is_wrong_on_purpose() {
+    let (mut client, recorded) = client("cli", FakeEditor::Cli).await;
+    perform(&mut client, "connect", json!({})).await.expect("it connects");
+    perform(&mut client, "close", json!({})).await.expect("it closes");
+    perform(&mut client, "ping", json!({"payload": "late"})).await.expect("it is passed over");
+    let ours = recorded.events().into_iter().filter(|e| e.dir == Some(crate::trace::Direction::ToServer));
+    let opcodes: Vec<u8> =
+        ours.filter_map(|e| if let EventKind::Frame(f) = e.kind { Some(f.opcode) } else { None }).collect();
+    assert_eq!(opcodes, [8]);
+}
+
+#[tokio::test]
 async fn where_no_handshake_was_accepted_nothing_is_closed_but_the_stream() {
     let (mut client, recorded) = client("cli", FakeEditor::Cli).await;
     perform(&mut client, "open", json!({})).await.expect("it opens");
