@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use crate::certification::default_jobs;
 use crate::config::{EditionChoice, SubjectSpec, own};
 use crate::format::parse_bound;
-use crate::fuzz::{Campaign, CaseViolation, FuzzEvent, FuzzResult, Generator, MemoryUse, Traffic, count_in_words};
+use crate::fuzz::{
+    Campaign, CaseViolation, FuzzEvent, FuzzResult, Generator, MemoryUse, Traffic, Walks, count_in_words,
+};
 use crate::peer;
 use crate::play::Cancel;
 use crate::protocol::{Edition, Level, RequirementId, role};
@@ -55,6 +57,10 @@ pub struct Args {
     /// Begin no further cases after this time.
     #[arg(long, value_name = "TIME", value_parser = parse_bound)]
     time: Option<Duration>,
+
+    /// Play walks of the role's model: what users and peers do in any order, with what must be seen of each act.
+    #[arg(long)]
+    model: bool,
 
     /// Save a scenario for each violated requirement in this folder, shrunk.
     #[arg(long, value_name = "DIR")]
@@ -150,9 +156,7 @@ impl FuzzRun<'_> {
             (EditionChoice::Auto, true) => spec.protocol.default_edition(),
             _ => options::edition(spec, spec.protocol.editions, run, cancel).await?,
         };
-        let broken = |e: crate::fuzz::TrafficError| CliError::unjudged(e.to_string());
-        let traffic = Traffic::of(self.campaign.spec.role, edition).map_err(broken)?;
-        let generator = Generator::new(traffic, self.seed, &self.campaign.spec);
+        let generator = self.generator(edition)?;
         let numbers = match self.args.case {
             Some(number) => number..number.saturating_add(1),
             None => 0..self.args.cases.unwrap_or(if self.args.time.is_some() { u64::MAX } else { CASES }),
@@ -185,6 +189,22 @@ impl FuzzRun<'_> {
             () if !result.errors.is_empty() => Exit::UNJUDGED,
             () => Exit::OK,
         })
+    }
+
+    fn generator(&self, edition: &'static dyn Edition) -> Result<Generator, CliError> {
+        let spec = &self.campaign.spec;
+        if !self.args.model {
+            let broken = |e: crate::fuzz::TrafficError| CliError::unjudged(e.to_string());
+            return Ok(Generator::new(Traffic::of(spec.role, edition).map_err(broken)?, self.seed, spec));
+        }
+        let walks = Walks::of(spec.role, edition, spec).ok_or_else(|| {
+            let roles = crate::protocol::protocols().iter().flat_map(|protocol| protocol.roles);
+            let names: Vec<&str> = roles.filter(|role| role.model.is_some()).map(|role| role.name).collect();
+            let message = format!("there is no model of {} in the edition {edition}", spec.role.name);
+            CliError::usage(message)
+                .help(format!("roles with a model: {}; without `--model` any role can be fuzzed", names.join(", ")))
+        })?;
+        Ok(Generator::of_walks(walks, self.seed))
     }
 
     /// Prints the results and writes the reports; gives whether every report was written.

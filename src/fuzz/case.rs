@@ -13,6 +13,7 @@ use crate::scenario::{Plan, load_str};
 
 use super::SeededRandom;
 use super::values::{self, broken_json};
+use super::walk::Walks;
 
 /// The most moves of a case.
 const MAX_MOVES: usize = 8;
@@ -22,8 +23,14 @@ const MAX_TRIES: u64 = 20;
 
 /// Makes cases.
 pub struct Generator {
-    traffic: Traffic,
+    source: CaseSource,
     seed: u64,
+}
+
+/// What the cases are made of.
+enum CaseSource {
+    Traffic(Traffic),
+    Walks(Walks),
 }
 
 /// A generated scenario.
@@ -42,7 +49,12 @@ impl Generator {
     /// the cases that a seed gives.
     pub fn new(mut traffic: Traffic, seed: u64, spec: &SubjectSpec) -> Self {
         traffic.moves.retain(|m| m.requires.iter().all(|need| is_possible(spec, need)));
-        Self { traffic, seed }
+        Self { source: CaseSource::Traffic(traffic), seed }
+    }
+
+    /// Makes cases that are walks of a model.
+    pub fn of_walks(walks: Walks, seed: u64) -> Self {
+        Self { source: CaseSource::Walks(walks), seed }
     }
 
     /// The case of this number. None where nothing that was drawn made a scenario, which does not happen with the tables
@@ -68,7 +80,18 @@ impl Generator {
     }
 
     fn scenario_json(&self, random: &mut SeededRandom, number: u64) -> Value {
-        let traffic = &self.traffic;
+        match &self.source {
+            CaseSource::Traffic(traffic) => traffic.scenario_json(self.seed, random, number),
+            CaseSource::Walks(walks) => {
+                walks.scenario_json(random, format!("A walk drawn with the seed {}: case {number}", self.seed))
+            }
+        }
+    }
+}
+
+impl Traffic {
+    fn scenario_json(&self, seed: u64, random: &mut SeededRandom, number: u64) -> Value {
+        let traffic = self;
         let (sound, wrong): (Vec<&Move>, Vec<&Move>) = traffic.moves.iter().partition(|m| m.harms.is_none());
         // Of one kind only, so that its consequences can be told apart.
         let abuse = if random.once_in(3) { None } else { pick_weighted(random, &wrong) };
@@ -86,7 +109,7 @@ impl Generator {
         }
         let mut moves = vec![];
         for (n, one) in chosen.iter().enumerate() {
-            let filled = Filling::new(self, one, n + 1, random).steps(one, random);
+            let filled = Filling::new(traffic, one, n + 1, random).steps(one, random);
             let apart = traffic.interleaves && !one.together;
             moves.push(if apart {
                 filled.into_iter().map(|step| vec![step]).collect()
@@ -103,7 +126,7 @@ impl Generator {
         let proves = abuse.and_then(|m| m.harms.as_deref()).unwrap_or(&traffic.sound);
         steps.extend(traffic.alive.iter().map(|step| replace_mark(step, "<proves>", proves)));
         let mut scenario = Map::new();
-        let title = format!("Fuzzed with the seed {}: case {number}", self.seed);
+        let title = format!("Fuzzed with the seed {seed}: case {number}");
         for (key, value) in [
             ("wirecert", json!(1)),
             ("title", title.into()),
@@ -121,7 +144,7 @@ impl Generator {
 }
 
 /// Whether a subject has what a move requires.
-fn is_possible(spec: &SubjectSpec, need: &str) -> bool {
+pub(super) fn is_possible(spec: &SubjectSpec, need: &str) -> bool {
     match need.split_once(':') {
         Some(("stimulus", name)) => spec.has_stimulus(name),
         Some(("capability", name)) => !spec.lacks(name),
@@ -165,15 +188,15 @@ fn replace_mark(value: &Value, mark: &str, by: &str) -> Value {
 
 /// Fills in what a move leaves open.
 struct Filling<'a> {
-    generator: &'a Generator,
+    traffic: &'a Traffic,
     /// Tells the names of this move from those of others.
     number: usize,
     shared: Map<String, Value>,
 }
 
 impl<'a> Filling<'a> {
-    fn new(generator: &'a Generator, one: &Move, number: usize, random: &mut SeededRandom) -> Self {
-        let mut filling = Self { generator, number, shared: Map::new() };
+    fn new(traffic: &'a Traffic, one: &Move, number: usize, random: &mut SeededRandom) -> Self {
+        let mut filling = Self { traffic, number, shared: Map::new() };
         for (name, value) in &one.shared {
             let value = filling.fill(value, random).unwrap_or_default();
             filling.shared.insert(name.clone(), value);
@@ -204,7 +227,7 @@ impl<'a> Filling<'a> {
 
     /// What makes values of the schema of this name.
     fn schemas(&self, name: &Value) -> Option<Schemas> {
-        let schema = self.generator.traffic.edition.schema(name.as_str()?)?;
+        let schema = self.traffic.edition.schema(name.as_str()?)?;
         Schemas::new(schema).ok()
     }
 
@@ -217,7 +240,7 @@ impl<'a> Filling<'a> {
             "~content" => escaped(&values::content(random, number(inner))).into(),
             "~name" => values::name(random).into(),
             "~file" => {
-                let there: Vec<&String> = self.generator.traffic.files.keys().collect();
+                let there: Vec<&String> = self.traffic.files.keys().collect();
                 (*random.pick(&there)?).clone().into()
             }
             "~int" => random.between(bound(0), bound(1)).into(),

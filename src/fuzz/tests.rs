@@ -2,7 +2,7 @@ use crate::config::{SubjectSpec, own};
 use crate::peer;
 use crate::protocol::{Edition, Protocol, Role, protocols};
 
-use super::{Generator, Traffic};
+use super::{Generator, Traffic, Walks};
 
 fn roles() -> impl Iterator<Item = (&'static Protocol, &'static Role, &'static dyn Edition)> {
     protocols()
@@ -60,5 +60,60 @@ fn what_a_case_proves_is_in_the_catalogue() {
         }
         assert!(proved.iter().all(|id| known.iter().any(|r| r.id == *id && r.binds == role.subject)), "{proved:?}");
         assert!(proved.len() > 3, "{}: {proved:?}", role.name);
+    }
+}
+
+/// The walks that the suite has of each model: the name of their files, how many, and whether they need more of a subject than
+/// that it serves.
+const SUITE: [(&str, u64, bool); 2] = [("plain", 2, false), ("walk", 6, true)];
+
+/// Written anew with `UPDATE_WALKS=1`.
+#[test]
+fn the_walks_of_the_suite_are_those_of_the_models() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let mut models = 0;
+    for (protocol, role, edition) in roles() {
+        let mut folder = root.join(role.name);
+        if protocol.editions.len() > 1 {
+            folder.push(edition.id());
+        }
+        folder.push("walk");
+        for (name, walks, more) in SUITE {
+            let can = move |need: &str| more || !["stimulus:", "described:"].iter().any(|kind| need.starts_with(kind));
+            let Some(source) = Walks::with(role, edition, can) else { continue };
+            let generator = Generator::of_walks(source, 1);
+            models += 1;
+            for number in 0..walks {
+                let text = generator.case(number).expect("a walk is a scenario").text;
+                let file = folder.join(format!("{name}-{number}.yaml"));
+                if std::env::var_os("UPDATE_WALKS").is_some() {
+                    std::fs::create_dir_all(&folder).expect("the folder can be made");
+                    std::fs::write(&file, &text).expect("the file can be written");
+                }
+                let there = std::fs::read_to_string(&file).unwrap_or_default();
+                assert!(
+                    there == text,
+                    "{} is not what the model draws: run the test with UPDATE_WALKS=1",
+                    file.display()
+                );
+            }
+        }
+    }
+    assert_eq!(models, 4, "the models of amp-server and amplifier-server, each plain and whole");
+}
+
+#[test]
+fn whatever_a_model_draws_is_a_scenario_that_proves_what_is_in_the_catalogue() {
+    for (protocol, role, edition) in roles() {
+        let Some(walks) = Walks::with(role, edition, |_| true) else { continue };
+        let generator = Generator::of_walks(walks, 9);
+        let mut proved = std::collections::BTreeSet::new();
+        for number in 0..60 {
+            let case = generator.case(number).unwrap_or_else(|| panic!("{}", generator.faults(number).join("\n")));
+            proved.extend(case.plan.requirements);
+        }
+        let known = (protocol.requirements)();
+        assert!(proved.iter().all(|id| known.iter().any(|r| r.id == *id && r.binds == role.subject)), "{proved:?}");
+        assert!(proved.len() > 8, "{}: {proved:?}", role.name);
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::format::{Field, fields_of};
 use crate::trace::End;
 
+use super::model::BeginWalk;
 use super::{Attribution, Edition, ObservationKind, Requirement, words};
 
 /// [`Role::patience`] with a subject whose protocol has no time of its own.
@@ -80,6 +81,8 @@ pub struct Role {
     /// What our side may send to such a subject, and what it should not: a table of moves, as YAML, that traffic is
     /// generated from. `docs/fuzz.md` says how it is read.
     pub traffic: &'static str,
+    /// Begins walks of the model of such a subject, where there is one.
+    pub model: Option<BeginWalk>,
 }
 
 impl Role {

@@ -11,6 +11,7 @@ mod channel;
 mod descriptor;
 mod edition;
 pub mod http;
+pub mod model;
 mod observation;
 pub mod openctx;
 mod requirement;

@@ -46,6 +46,7 @@ const ROLE: Role = Role {
     patience: Duration::from_secs(5),
     attribution: &crate::protocol::NOTHING_KNOWN,
     traffic: "",
+    model: None,
 };
 
 /// Tells nothing.

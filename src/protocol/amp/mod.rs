@@ -7,6 +7,7 @@ mod client_attribution;
 pub mod editions;
 pub mod envelope;
 pub mod lockfile;
+mod model;
 mod observer;
 mod requirements;
 mod roles;

@@ -32,6 +32,7 @@ pub const AMP_SERVER: Role = Role {
     patience: PATIENCE,
     attribution: &super::attribution::SERVER,
     traffic: include_str!("traffic/amp-server.yaml"),
+    model: Some(super::model::begin),
 };
 
 const SERVER_OBSERVATIONS: &[ObservationKind] = &[
@@ -171,6 +172,7 @@ pub const AMP_CLIENT: Role = Role {
     patience: PATIENCE,
     attribution: &super::client_attribution::CLIENT,
     traffic: include_str!("traffic/amp-client.yaml"),
+    model: None,
 };
 
 const CLIENT_OBSERVATIONS: &[ObservationKind] = &[

@@ -8,6 +8,7 @@ mod client_attribution;
 mod endpoints;
 mod events;
 mod members;
+mod model;
 mod objects;
 mod observer;
 mod requirements;

@@ -36,6 +36,7 @@ pub const AMPLIFIER_SERVER: Role = Role {
     patience: exchanges::PATIENCE,
     attribution: &super::attribution::SERVER,
     traffic: include_str!("traffic/amplifier-server.yaml"),
+    model: Some(super::model::begin),
 };
 
 const OF: Field = Field::optional("of", Shape::Bound("subscription"), "The label of the subscription.");
@@ -196,6 +197,7 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     patience: PATIENCE,
     attribution: &super::client_attribution::CLIENT,
     traffic: include_str!("traffic/amplifier-client.yaml"),
+    model: None,
 };
 
 const CLIENT_EXCHANGE: Field =

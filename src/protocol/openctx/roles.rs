@@ -34,6 +34,7 @@ pub const OPENCTX_PROVIDER: Role = Role {
     patience: exchanges::PATIENCE,
     attribution: &super::attribution::SERVER,
     traffic: include_str!("traffic/openctx-provider.yaml"),
+    model: None,
 };
 
 const PROVIDER_OBSERVATIONS: &[ObservationKind] = &[
@@ -128,6 +129,7 @@ pub const OPENCTX_CLIENT: Role = Role {
     patience: PATIENCE,
     attribution: &super::attribution::CLIENT,
     traffic: include_str!("traffic/openctx-client.yaml"),
+    model: None,
 };
 
 const EXCHANGE: Field = Field::optional("exchange", Shape::Pattern, "The name of the exchange, for `to`.");

@@ -1,0 +1,277 @@
+//! The model of a server: [`ServerModel`]. Sessions come and go, each is followed by several subscribers, works on one prompt
+//! after the other, and asks for approval.
+
+use std::rc::Rc;
+
+use serde_json::{Map, Value, json};
+
+use crate::protocol::Edition;
+use crate::protocol::model::{Acts, Draw, Model, pick};
+
+/// The most sessions at a time, and the most subscribers of one.
+const MAX_SESSIONS: usize = 3;
+const MAX_SUBSCRIBERS: usize = 3;
+
+/// How long an agent may take for a prompt.
+const WITHIN: &str = "60s";
+
+struct Session {
+    number: usize,
+    stopped: bool,
+    /// The names of those that follow it.
+    subscribers: Vec<String>,
+}
+
+/// The state of a walk: see [`begin`].
+pub struct ServerModel {
+    sessions: Vec<Session>,
+    acts: Rc<Acts<Act>>,
+    sockets: bool,
+    number: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Create,
+    Subscribe,
+    Unsubscribe,
+    Text,
+    Approval,
+    Status,
+    List,
+    Stop,
+    StatusOfStopped,
+    PromptToStopped,
+    BadPrompt,
+    DecideNothing,
+}
+
+/// Acts with how often they are drawn, and what they need.
+const ACTS: [(usize, Act, &[&str]); 12] = [
+    (2, Act::Create, &[]),
+    (3, Act::Subscribe, &[]),
+    (1, Act::Unsubscribe, &[]),
+    (4, Act::Text, &["described:prompts.text"]),
+    (3, Act::Approval, &["described:prompts.approval"]),
+    (2, Act::Status, &[]),
+    (1, Act::List, &[]),
+    (1, Act::Stop, &[]),
+    (1, Act::StatusOfStopped, &[]),
+    (1, Act::PromptToStopped, &[]),
+    (1, Act::BadPrompt, &[]),
+    (1, Act::DecideNothing, &[]),
+];
+
+/// Begins a walk.
+#[expect(clippy::unnecessary_wraps, reason = "not every edition of every protocol has a model")]
+pub fn begin(_: &'static dyn Edition, can: &dyn Fn(&str) -> bool) -> Option<Box<dyn Model>> {
+    let acts = Rc::new(Acts::possible(&ACTS, can));
+    Some(Box::new(ServerModel { sessions: vec![], acts, sockets: can("capability:websocket"), number: 0 }))
+}
+
+impl Model for ServerModel {
+    fn files(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    fn act(&mut self, draw: &mut dyn Draw) -> Vec<Value> {
+        self.number += 1;
+        if self.live().next().is_none() {
+            return self.create();
+        }
+        let acts = self.acts.clone();
+        acts.draw(draw, |act, draw| self.perform(act, draw)).unwrap_or_default()
+    }
+}
+
+impl ServerModel {
+    /// The steps of an act; none where it is not possible now.
+    fn perform(&mut self, act: Act, draw: &mut dyn Draw) -> Option<Vec<Value>> {
+        match act {
+            Act::Create => (self.live().count() < MAX_SESSIONS).then(|| self.create()),
+            Act::Subscribe => self.subscribe(draw),
+            Act::Unsubscribe => self.unsubscribe(draw),
+            Act::Text => self.prompt("text", draw),
+            Act::Approval => self.prompt("approval", draw),
+            Act::Status => {
+                let session = pick(draw, &self.live().collect::<Vec<_>>()).map(|session| session.number)?;
+                Some(self.is_idle(session))
+            }
+            Act::List => Some(self.list()),
+            Act::Stop => self.stop(draw),
+            Act::StatusOfStopped => {
+                let stopped = self.stopped(draw)?;
+                let (request, to) = self.request("getSession", stopped, json!({}));
+                let alternatives = json!([
+                    {"response": {"to": to, "status": 404}},
+                    {"response": {"to": to, "status": succeeds(), "json": {"status": "stopped"}}},
+                ]);
+                Some(vec![request, json!({"expect": {"any_of": alternatives, "proves": "stop/gone"}})])
+            }
+            Act::PromptToStopped => {
+                let stopped = self.stopped(draw)?;
+                let (request, to) = self.request("submitPrompt", stopped, json!({"body": {"prompt": "Say nothing."}}));
+                let response = json!({"to": to, "status": refuses()});
+                Some(vec![request, json!({"expect": {"response": response, "proves": "stop/prompt-refused"}})])
+            }
+            Act::BadPrompt => {
+                let session = pick(draw, &self.live().collect::<Vec<_>>()).map(|session| session.number)?;
+                let more = json!({"body": {"text": "Say nothing."}, "deliberate": "the prompt is missing"});
+                let (request, to) = self.request("submitPrompt", session, more);
+                Some(vec![request, json!({"expect": {"response": {"to": to, "status": refuses()}}})])
+            }
+            Act::DecideNothing => {
+                let session = pick(draw, &self.live().collect::<Vec<_>>()).map(|session| session.number)?;
+                let body = json!({"approval_id": "00000000-0000-4000-8000-000000000000", "decision": "Allow"});
+                let (request, to) =
+                    self.request("submitApproval", session, json!({"body": body, "deliberate": "nothing is pending"}));
+                Some(vec![request, json!({"expect": {"response": {"to": to, "status": refuses()}}})])
+            }
+        }
+    }
+
+    fn create(&mut self) -> Vec<Value> {
+        let number = self.number;
+        self.sessions.push(Session { number, stopped: false, subscribers: vec![] });
+        let to = format!("create{number}");
+        let response = json!({"to": to, "status": 201, "json": {"session_id": {"$capture": format!("s{number}")}}});
+        vec![
+            json!({"request": {"as": to, "endpoint": "createSession"}}),
+            json!({"expect": {"response": response, "proves": "create/status"}}),
+        ]
+    }
+
+    fn subscribe(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
+        let (number, sockets) = (self.number, self.sockets);
+        let mut open: Vec<&mut Session> = self
+            .sessions
+            .iter_mut()
+            .filter(|session| !session.stopped && session.subscribers.len() < MAX_SUBSCRIBERS)
+            .collect();
+        let at = draw.below(open.len());
+        let session = open.get_mut(at)?;
+        let name = format!("e{number}");
+        let by_socket = sockets && draw.below(3) == 0;
+        let (transport, status, proves) =
+            if by_socket { ("ws", json!(101), "websocket/handshake") } else { ("sse", succeeds(), "stream/at-once") };
+        session.subscribers.push(name.clone());
+        Some(vec![
+            json!({"subscribe": {"as": name, "session_id": id(session.number), "transport": transport}}),
+            json!({"expect": {"subscribed": {"of": name, "status": status}, "proves": proves}}),
+        ])
+    }
+
+    fn unsubscribe(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
+        let mut followed: Vec<&mut Session> =
+            self.sessions.iter_mut().filter(|session| !session.stopped && session.subscribers.len() > 1).collect();
+        let at = draw.below(followed.len());
+        let session = followed.get_mut(at)?;
+        let gone = session.subscribers.remove(draw.below(session.subscribers.len()));
+        let how = pick(draw, &["close", "eof", "reset"])?;
+        Some(vec![json!({"unsubscribe": {"of": gone, "how": how}})])
+    }
+
+    /// A prompt that is worked on to its end, as every subscriber of the session sees, and nobody else.
+    fn prompt(&mut self, kind: &str, draw: &mut dyn Draw) -> Option<Vec<Value>> {
+        let followed: Vec<usize> =
+            self.live().filter(|session| !session.subscribers.is_empty()).map(|session| session.number).collect();
+        let number = *pick(draw, &followed)?;
+        let (request, to) = self.request("submitPrompt", number, json!({"provokes": kind}));
+        let mut steps =
+            vec![request, json!({"expect": {"response": {"to": to, "status": 202}, "proves": "prompt/status"}})];
+        let session = self.sessions.iter().find(|session| session.number == number)?;
+        if kind == "approval" {
+            let first = &session.subscribers[0];
+            let event = json!({"of": first, "event": "approval:required"});
+            steps.push(json!({"expect": {"event": event, "within": WITHIN, "proves": "approval/required"}}));
+            let decides = if draw.below(2) == 0 { "allow" } else { "deny" };
+            let (request, to) = self.request("submitApproval", number, json!({ "decides": decides }));
+            steps.push(request);
+            steps.push(json!({"expect": {"response": {"to": to, "status": 200}, "proves": "approval/status"}}));
+        }
+        let session = self.sessions.iter().find(|session| session.number == number)?;
+        let mut proves = "life/completed";
+        for subscriber in &session.subscribers {
+            steps.push(json!({"expect": {"completed": {"of": subscriber}, "within": WITHIN, "proves": proves}}));
+            proves = "stream/several";
+        }
+        let others = self.live().filter(|session| session.number != number).flat_map(|session| &session.subscribers);
+        let stray = others.take(1).map(|other| {
+            let event = json!({"of": other, "data": {"session_id": id(number)}});
+            json!({"never": {"event": event, "until": "20ms", "proves": "stream/own-session"}})
+        });
+        steps.extend(stray.collect::<Vec<_>>());
+        if draw.below(2) == 0 {
+            steps.extend(self.is_idle(number));
+        }
+        Some(steps)
+    }
+
+    /// That a session works on nothing.
+    fn is_idle(&mut self, session: usize) -> Vec<Value> {
+        let (request, to) = self.request("getSession", session, json!({}));
+        let shown = json!({"session_id": id(session), "status": "idle", "pending_approval": null});
+        let response = json!({"to": to, "status": succeeds(), "json": shown});
+        vec![json!({"barrier": {}}), request, json!({"expect": {"response": response, "proves": "status/idle"}})]
+    }
+
+    fn list(&mut self) -> Vec<Value> {
+        let to = format!("list{}", self.number);
+        let live: Vec<Value> =
+            self.live().map(|session| json!({"$contains": {"session_id": id(session.number)}})).collect();
+        let stopped = self.sessions.iter().filter(|session| session.stopped);
+        let gone =
+            stopped.map(|session| json!({"$not": {"$contains": {"session_id": id(session.number), "status": "idle"}}}));
+        let all: Vec<Value> = live.into_iter().chain(gone).collect();
+        let alternatives = json!([
+            {"response": {"to": to, "json": {"sessions": {"$all": all}}}},
+            {"response": {"to": to, "json": {"sessions": {"$length": {"min": 50}}}},
+             "note": "there are so many sessions that the limit may keep out any of them"},
+        ]);
+        vec![
+            json!({"request": {"as": to, "endpoint": "listSessions"}}),
+            json!({"expect": {"any_of": alternatives, "proves": "list/active"}}),
+        ]
+    }
+
+    fn stop(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
+        let number = pick(draw, &self.live().collect::<Vec<_>>()).map(|session| session.number)?;
+        let (request, to) = self.request("deleteSession", number, json!({}));
+        let session = self.sessions.iter_mut().find(|session| session.number == number)?;
+        session.stopped = true;
+        session.subscribers.clear();
+        Some(vec![request, json!({"expect": {"response": {"to": to, "status": 200}, "proves": "stop/status"}})])
+    }
+
+    /// A request about a session, and the label of its response.
+    fn request(&mut self, endpoint: &str, session: usize, more: Value) -> (Value, String) {
+        self.number += 1;
+        let to = format!("r{}", self.number);
+        let mut request = json!({"as": to, "endpoint": endpoint, "params": {"session_id": id(session)}});
+        if let (Some(request), Value::Object(more)) = (request.as_object_mut(), more) {
+            request.extend(more);
+        }
+        (json!({ "request": request }), to)
+    }
+
+    fn live(&self) -> impl Iterator<Item = &Session> {
+        self.sessions.iter().filter(|session| !session.stopped)
+    }
+
+    fn stopped(&self, draw: &mut dyn Draw) -> Option<usize> {
+        let stopped: Vec<usize> = self.sessions.iter().filter(|s| s.stopped).map(|s| s.number).collect();
+        pick(draw, &stopped).copied()
+    }
+}
+
+fn id(session: usize) -> String {
+    format!("${{s{session}}}")
+}
+
+fn succeeds() -> Value {
+    json!({"$range": {"min": 200, "max": 299}})
+}
+
+fn refuses() -> Value {
+    json!({"$range": {"min": 400, "max": 499}})
+}
