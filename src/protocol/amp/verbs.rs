@@ -37,7 +37,7 @@ pub struct Connect {
     #[serde(rename = "as")]
     pub name: Option<Binds<Connection>>,
     /// The token: the one from the lockfile (`right`, the default), none, an empty one, all of the right one but its
-    /// last character, or another one.
+    /// last character, the right one with its letters in the other case, or another one.
     pub token: Token,
     /// How the token is percent-encoded: as a URL component (the default), every character, or not at all.
     pub encode: Encoding,
@@ -75,6 +75,7 @@ pub enum Token {
     Absent,
     Empty,
     Beginning,
+    Miscased,
     #[serde(untagged)]
     Other {
         /// The token to send.

@@ -21,6 +21,8 @@ pub enum TokenSwitch {
     AcceptsWrongToken,
     /// The beginning of the token is accepted.
     AcceptsPrefix,
+    /// The token is compared without regard to the case of its letters.
+    AcceptsAnyCase,
     /// A client without a token is accepted.
     AcceptsMissingToken,
     /// An empty token is accepted.
@@ -250,7 +252,10 @@ fn knows_token(request: &Request, token: &str, deviations: &EditorDeviations) ->
         None => deviations.has(TokenSwitch::AcceptsMissingToken),
         Some("") => deviations.has(TokenSwitch::AcceptsEmptyToken),
         Some(_) if deviations.has(TokenSwitch::AcceptsWrongToken) => true,
-        Some(prefix) => token.starts_with(prefix) && deviations.has(TokenSwitch::AcceptsPrefix),
+        Some(other) => {
+            token.starts_with(other) && deviations.has(TokenSwitch::AcceptsPrefix)
+                || token.eq_ignore_ascii_case(other) && deviations.has(TokenSwitch::AcceptsAnyCase)
+        }
     }
 }
 

@@ -175,13 +175,14 @@ async fn the_token_is_shown_as_the_scenario_says() {
         ("d", json!({"token": {"value": "x"}, "encode": "all"})),
         ("e", json!({"target": "/other"})),
         ("f", json!({"token": "beginning"})),
+        ("g", json!({"token": "miscased"})),
     ] {
         let mut params = more;
         params["as"] = json!(name);
         perform(&mut client, "connect", params).await.expect("it connects");
     }
     let targets: Vec<String> = recorded.handshakes();
-    let expected = ["/?auth=to%20ken", "/", "/?auth=", "/?auth=%78", "/other", "/?auth=to%20ke"];
+    let expected = ["/?auth=to%20ken", "/", "/?auth=", "/?auth=%78", "/other", "/?auth=to%20ke", "/?auth=TO%20KEN"];
     assert_eq!(targets, expected.map(|target| format!("GET {target} HTTP/1.1")));
 }
 

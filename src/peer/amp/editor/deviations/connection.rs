@@ -147,6 +147,8 @@ pub const CONNECTION_FLAWS: &[FlawRow<EditorEffect>] = &[
         TokenSwitch::AcceptsWrongToken.on()),
     flaw!("accepts-token-prefix" "connection/token-wrong" "The beginning of the token is accepted."
         TokenSwitch::AcceptsPrefix.on()),
+    flaw!("accepts-any-case" "connection/token-wrong" "The token is compared without regard to the case of its letters."
+        TokenSwitch::AcceptsAnyCase.on()),
     flaw!("accepts-missing-token" "connection/token-missing" "A client without a token is accepted."
         TokenSwitch::AcceptsMissingToken.on()),
     flaw!("accepts-empty-token" "connection/token-empty" "An empty token is accepted."
