@@ -124,10 +124,34 @@ pub(super) fn steer(socket: &Path, words: &[String], terminal: &mut Terminal) ->
                 terminal.result(&format!("{value}\n"));
                 Ok(Exit::OK)
             }
-            (None, error) => Err(CliError::usage(error.unwrap_or("the mock gave no reason").to_owned())),
+            (None, error) => {
+                let refused = CliError::usage(error.unwrap_or("the mock gave no reason").to_owned());
+                Err(params.iter().find_map(|word| meant_as_json(word)).into_iter().fold(refused, CliError::help))
+            }
         },
         // It may go before its response to `quit` has been read.
         _ if name == "quit" && response.is_empty() => Ok(Exit::OK),
         _ => Err(CliError::unjudged(format!("the mock at {} did not answer", socket.display()))),
+    }
+}
+
+/// What to write for a parameter that was given as a text, and looks like a number, a truth value or a list.
+fn meant_as_json(word: &str) -> Option<String> {
+    let (key, value) = word.split_once('=').filter(|(key, _)| !key.ends_with(':'))?;
+    let json = serde_json::from_str::<Value>(value).ok().filter(|json| !json.is_string())?;
+    Some(format!("`{word}` gives the text \"{value}\"; `{key}:={json}` is the value itself"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_was_given_as_a_text_is_pointed_out() {
+        let help = meant_as_json("start_line=1").unwrap();
+        assert_eq!(help, "`start_line=1` gives the text \"1\"; `start_line:=1` is the value itself");
+        for fine in ["start_line:=1", "path=a.txt", "text=\"1\"", "n="] {
+            assert_eq!(meant_as_json(fine), None, "{fine}");
+        }
     }
 }
