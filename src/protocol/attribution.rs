@@ -18,6 +18,8 @@ pub struct Attribution {
     pub unusable: &'static [&'static str],
     /// Likewise, and they make all that comes on their connection later unusable, not only their message.
     pub spoils: &'static [&'static str],
+    /// Requirements that are about the form of a value, which can be used all the same where it breaks them: area and slug.
+    pub usable: &'static [&'static str],
     /// Requirements, each with those whose violation may be why it had no occasion, though no scenario was kept from it: what
     /// cannot be read is not looked at. As in `follows`.
     pub unseen: &'static [(&'static str, &'static [&'static str])],
@@ -53,6 +55,7 @@ pub const NOTHING_KNOWN: Attribution = Attribution {
     timely: &[],
     compares: &[],
     spoils: &[],
+    usable: &[],
     unseen: &[],
     later: &[],
     bases: &[],
@@ -286,6 +289,7 @@ mod tests {
                 places,
                 unusable,
                 spoils,
+                usable,
                 unseen,
                 follows,
                 rests_on,
@@ -301,7 +305,7 @@ mod tests {
             let follows =
                 follows.iter().chain(*rests_on).chain(*unseen).flat_map(|(what, from)| from.iter().chain([what]));
             let later = later.iter().flat_map(|contact| [&contact.first, &contact.later]);
-            for pattern in spoils.iter().chain(follows).chain(later) {
+            for pattern in spoils.iter().chain(*usable).chain(follows).chain(later) {
                 assert!(known(pattern), "{}: there is no {pattern}", role.name);
             }
             for pattern in

@@ -177,6 +177,7 @@ pub const SERVER: Attribution = Attribution {
     astray: &["envelope/answered", "envelope/unasked", "envelope/id", "envelope/id-string"],
     timely: &["envelope/timely", "ping/timely"],
     compares: &[],
+    usable: &[],
     later: &[
         LaterContact { first: "connection/token-right", later: "connection/again", needed_only: false },
         LaterContact { first: "connection/token-encoded", later: "connection/again", needed_only: true },

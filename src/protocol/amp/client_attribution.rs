@@ -51,6 +51,7 @@ pub const CLIENT: Attribution = Attribution {
     astray: &[],
     timely: &[],
     compares: &[],
+    usable: &[],
     later: &[],
     bases: &[
         Base { of: "", needs: &["discovery/client-finds"], failing: false },

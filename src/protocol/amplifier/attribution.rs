@@ -273,6 +273,7 @@ pub const SERVER: Attribution = Attribution {
     astray: &["http/answered"],
     timely: &["http/timely"],
     compares: &["prompt/unicode", "robustness/concurrent"],
+    usable: &["create/session-id-uuid"],
     later: &[],
     bases: &[
         Base {

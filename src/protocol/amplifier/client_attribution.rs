@@ -157,6 +157,7 @@ pub const CLIENT: Attribution = Attribution {
         ("websocket/client-submit-prompt", &["websocket/client-action"]),
         ("websocket/client-submit-approval", &["websocket/client-action"]),
     ],
+    usable: &[],
     later: &[],
     bases: &[
         Base { of: "", needs: &["create/client-result", "create/client-status-created"], failing: false },

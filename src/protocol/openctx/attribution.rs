@@ -103,6 +103,7 @@ pub const SERVER: Attribution = Attribution {
     astray: &["envelope/answered"],
     timely: &["http/timely"],
     compares: &["state/", "robustness/concurrent"],
+    usable: &[],
     later: &[],
     bases: &[
         Base {
@@ -212,6 +213,7 @@ pub const CLIENT: Attribution = Attribution {
     astray: &[],
     timely: &[],
     compares: &[],
+    usable: &[],
     later: &[],
     bases: &[
         Base { of: "", needs: &["http/client-status-ok", "http/client-reuse"], failing: true },

@@ -88,7 +88,7 @@ pub const ACCEPTED_PROMPT: ObjectType = object! { "prompt", Server, None;
     Always "request_id" FILLED => "request-id" Must doc("Submit Prompt"),
         "The response has a string `request_id`, which is not empty." "";
     + "request-id-unique" Should doc("Submit Prompt"),
-        "No two prompts have the same `request_id`." "";
+        "No two prompts of a session have the same `request_id`." "";
     Always "status" STRING = "processing" => "value" Must doc("Submit Prompt"),
         "The response has the `status` `processing`." "";
     Always "message" STRING => "message" Must doc("Submit Prompt"),

@@ -47,6 +47,8 @@ struct PromptLifecycle {
     tools: Vec<(String, String)>,
     /// Whether there was more than is kept.
     truncated: bool,
+    /// Whether an error was reported for it.
+    failed: bool,
 }
 
 struct ContentBlock {
@@ -88,6 +90,10 @@ impl StreamLifecycle {
             "approval:required" | "approval:granted" | "approval:denied" => {
                 let complete = self.prompt.as_ref().is_some_and(|prompt| prompt.submitted.is_some());
                 self.approvals.event(name, data, t, complete, session.as_deref_mut(), ctx);
+            }
+            // One way to report that a prompt failed; it may be complete all the same.
+            "status:update" if data.text("status") == Some("error") => {
+                self.prompt.iter_mut().for_each(|prompt| prompt.failed = true);
             }
             "diagnostic:add" | "diagnostic:clear" | "status:update" | "session:start" | "session:end" => {}
             _ if stop_requested => {}
@@ -151,6 +157,7 @@ impl StreamLifecycle {
             .actual(id.clone());
         ctx.check("life/submitted-once", repeated.then_some(fault));
         match self.prompt.take() {
+            Some(PromptLifecycle { failed: true, .. }) => self.completions += 1,
             Some(PromptLifecycle { submitted: Some(before), .. }) if !repeated => {
                 let fault = ViolationDetail::new("a prompt begins before the one under way is complete").actual(before);
                 ctx.check("life/one-at-a-time", Some(fault));

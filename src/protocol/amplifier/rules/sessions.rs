@@ -32,7 +32,8 @@ pub struct Sessions {
     /// The last uptime that the server reported, the event, and when the request was sent and answered.
     uptime: Option<(u64, f64, [u64; 2])>,
     /// The request ids that were given.
-    requests: HashSet<String>,
+    /// The ids of requests that prompts had, each with the session.
+    requests: HashSet<(String, String)>,
     /// Whether nobody but the client in the trace knows of sessions that it created: where a server is the subject, it
     /// is played by one. Between two real ends others may be there as well, whose requests are not in the trace.
     pub exclusive: bool,
@@ -230,8 +231,8 @@ impl Sessions {
                 );
                 if let Some(request) = text("request_id").filter(|request| !request.is_empty()) {
                     if self.requests.len() < MAX_SESSIONS * 4 {
-                        let duplicate = !self.requests.insert(request.to_owned());
-                        let fault = ViolationDetail::new("two prompts have the same `request_id`")
+                        let duplicate = !self.requests.insert((id.to_owned(), request.to_owned()));
+                        let fault = ViolationDetail::new("two prompts of a session have the same `request_id`")
                             .at("/request_id")
                             .actual(request);
                         ctx.check("prompt/request-id-unique", duplicate.then_some(fault));

@@ -100,6 +100,12 @@ fn work_is_told_while_a_prompt_is_under_way() {
         .on("x2")
         .sends_event("prompt:submit", json!({"request_id": "q", "prompt": "more"}));
     assert_eq!(two.broken(), ["life/one-at-a-time"]);
+    let failed = submitted()
+        .sends_event("status:update", json!({"status": "error"}))
+        .prompt("s", "q", "more")
+        .on("x2")
+        .sends_event("prompt:submit", json!({"request_id": "q", "prompt": "more"}));
+    assert_eq!(failed.broken(), [""; 0], "the first one has failed");
 }
 
 #[test]

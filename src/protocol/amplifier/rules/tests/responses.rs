@@ -248,6 +248,8 @@ fn a_session_stays_the_same_and_is_gone_when_stopped() {
     assert_eq!(stopped().prompt("s", "r", "p").broken(), ["stop/prompt-refused"]);
     let prompts = session().prompt("s", "r", "p").prompt("s", "r", "p");
     assert_eq!(prompts.broken(), ["prompt/request-id-unique"]);
+    let apart = session().prompt("s", "r", "p").session("t").prompt("t", "r", "p");
+    assert_eq!(apart.broken(), [""; 0]);
 }
 
 #[test]
