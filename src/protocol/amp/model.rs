@@ -15,8 +15,8 @@ use crate::protocol::model::{Acts, Draw, Model, pick};
 /// The most clients at a time.
 const MAX_CLIENTS: usize = 3;
 
-/// The files of a walk. The last one is not there at the beginning. Names that URIs encode are tried by themselves.
-const FILES: [&str; 4] = ["a.txt", "b.txt", "inner/a.txt", "new.txt"];
+/// The files of a walk. Names that URIs encode are tried by themselves.
+const FILES: [&str; 3] = ["a.txt", "b.txt", "inner/a.txt"];
 
 /// Words that texts are made of, all of the same length in every unit of text.
 const WORDS: [&str; 8] = ["amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heath"];
@@ -24,7 +24,7 @@ const WORDS: [&str; 8] = ["amber", "birch", "cedar", "delta", "ember", "flint", 
 /// What stands in a file, on the disk and in the editor.
 #[derive(Default)]
 struct File {
-    disk: Option<String>,
+    disk: String,
     /// Text that is typed and not saved.
     typed: Option<String>,
     open: bool,
@@ -32,13 +32,15 @@ struct File {
     touched: bool,
     /// Whether a client edited it since the user closed it, if ever: then an editor may show it.
     edited: bool,
+    /// Whether a client edited it at all.
+    edits: bool,
     /// The messages of its diagnostics, where they are known.
     diagnostics: Option<Vec<String>>,
 }
 
 impl File {
-    fn text(&self) -> Option<&str> {
-        self.typed.as_deref().or(self.disk.as_deref())
+    fn text(&self) -> &str {
+        self.typed.as_deref().unwrap_or(&self.disk)
     }
 }
 
@@ -100,7 +102,7 @@ pub fn begin(edition: &'static dyn Edition, can: &dyn Fn(&str) -> bool) -> Optio
     if edition.id() != "cli" {
         return None;
     }
-    let disk = |name: &str| Some(format!("{name}: amber\nbirch cedar\ndelta\n")).filter(|_| name != FILES[3]);
+    let disk = |name: &str| format!("{name}: amber\nbirch cedar\ndelta\n");
     let files = FILES.iter().map(|name| (*name, File { disk: disk(name), ..File::default() })).collect();
     let acts = Rc::new(Acts::possible(&ACTS, can));
     Some(Box::new(EditorModel { files, clients: vec![], shown: None, selected: None, acts, number: 0 }))
@@ -108,8 +110,7 @@ pub fn begin(edition: &'static dyn Edition, can: &dyn Fn(&str) -> bool) -> Optio
 
 impl Model for EditorModel {
     fn files(&self) -> Map<String, Value> {
-        let there = self.files.iter().filter_map(|(name, file)| Some(((*name).to_owned(), file.disk.clone()?.into())));
-        there.collect()
+        self.files.iter().map(|(name, file)| ((*name).to_owned(), file.disk.clone().into())).collect()
     }
 
     fn act(&mut self, draw: &mut dyn Draw) -> Vec<Value> {
@@ -138,7 +139,7 @@ impl EditorModel {
             Act::Read => self.read(draw),
             Act::ReadMissing => {
                 let (request, to) = self.request(draw, "readFile", &json!({"path": "${workspace}/none.txt"}));
-                Some(vec![request, json!({"expect": {"response": to, "proves": "envelope/answered"}})])
+                Some(vec![request, json!({"expect": {"response": to}})])
             }
             Act::Edit => self.edit(draw),
             Act::ChangeOnDisk => self.change_on_disk(draw),
@@ -195,8 +196,7 @@ impl EditorModel {
     }
 
     fn open(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
-        let there: Vec<&'static str> = self.names(|file| file.disk.is_some());
-        let name = *pick(draw, &there)?;
+        let name = *pick(draw, &FILES)?;
         let mut steps = vec![json!({"stimulate": {"open": {"path": path(name)}}})];
         let file = self.files.get_mut(name)?;
         file.touched = true;
@@ -232,7 +232,7 @@ impl EditorModel {
     fn select(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         let open = self.names(|file| file.open);
         let name = *pick(draw, &open)?;
-        let text = self.files[name].text()?.to_owned();
+        let text = self.files[name].text().to_owned();
         let lines: Vec<&str> = text.lines().collect();
         let first = draw.below(lines.len());
         let last = (first + draw.below(2)).min(lines.len() - 1);
@@ -269,14 +269,14 @@ impl EditorModel {
         (self.selected, self.shown) = (None, None);
         let mut steps = vec![json!({"stimulate": {"edit": {"path": path(name), "text": text}}})];
         steps.extend(self.read_of(name, draw));
-        steps.push(self.on_disk(name, "read-file/side-effects")?);
+        steps.push(self.on_disk(name, "read-file/side-effects"));
         Some(steps)
     }
 
     fn mark(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         let open = self.names(|file| file.open && file.typed.is_none());
         let name = *pick(draw, &open)?;
-        let lines = self.files[name].text()?.lines().count();
+        let lines = self.files[name].text().lines().count();
         let messages: Vec<String> = (0..draw.below(3)).map(|n| format!("fault {}-{n}", self.number)).collect();
         let item = |(n, message): (usize, &String)| {
             let severity = ["error", "warning"][(self.number + n) % 2];
@@ -320,8 +320,7 @@ impl EditorModel {
     }
 
     fn read(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
-        let there = self.names(|file| file.disk.is_some());
-        let name = *pick(draw, &there)?;
+        let name = *pick(draw, &FILES)?;
         Some(self.read_of(name, draw))
     }
 
@@ -334,7 +333,7 @@ impl EditorModel {
             (None, true) => "read-file/open-file",
             (None, false) => "read-file/content",
         };
-        let text = file.text().unwrap_or_default();
+        let text = file.text();
         // An editor need not count the last line end as text.
         let content = json!({"$one_of": [text, text.trim_end_matches('\n')]});
         let response = with(to, "result", json!({ "content": content }));
@@ -346,27 +345,28 @@ impl EditorModel {
         let text = self.text(draw);
         let (request, to) = self.request(draw, "editFile", &json!({"path": path(name), "fullContent": text}));
         let file = self.files.get_mut(name)?;
-        let is_there = if file.disk.is_some() { "edit-file/succeeds" } else { "edit-file/new-file" };
         let response = with(to, "result", json!({"success": true}));
-        let mut steps = vec![request, json!({"expect": {"response": response, "proves": is_there}})];
-        let proves = match (&file.typed, &file.disk) {
-            (Some(_), _) => "edit-file/over-unsaved",
-            (None, None) => "edit-file/new-file",
-            (None, Some(_)) => "edit-file/disk",
+        let mut steps = vec![request, json!({"expect": {"response": response, "proves": "edit-file/succeeds"}})];
+        let (written, read) = match (&file.typed, file.edits, file.open) {
+            (Some(_), ..) => ("edit-file/over-unsaved", "edit-file/over-unsaved"),
+            (None, true, true) => ("edit-file/again", "edit-file/open-file"),
+            (None, true, false) => ("edit-file/again", "edit-file/again"),
+            (None, false, true) => ("edit-file/disk", "edit-file/open-file"),
+            (None, false, false) => ("edit-file/disk", "edit-file/read-back"),
         };
-        (file.typed, file.disk, file.diagnostics) = (None, Some(text), None);
-        (file.touched, file.edited) = (true, true);
+        (file.typed, file.disk, file.diagnostics) = (None, text, None);
+        (file.touched, file.edited, file.edits) = (true, true, true);
         // It may show what it edits.
         self.shown = self.shown.filter(|shown| *shown == name);
         self.selected = self.selected.filter(|(selected, _)| *selected != name);
-        steps.push(self.on_disk(name, proves)?);
-        let another = pick(draw, &FILES).copied().filter(|other| *other != name && self.files[other].disk.is_some());
+        steps.push(self.on_disk(name, written));
+        let another = pick(draw, &FILES).copied().filter(|other| *other != name);
         if let Some(another) = another {
-            steps.push(self.on_disk(another, "edit-file/other-files")?);
+            steps.push(self.on_disk(another, "edit-file/other-files"));
         }
         steps.extend(self.read_of(name, draw));
         if let Some(Value::Object(expect)) = steps.last_mut().and_then(|step| step.get_mut("expect")) {
-            expect.insert("proves".to_owned(), "edit-file/read-back".into());
+            expect.insert("proves".to_owned(), read.into());
         }
         Some(steps)
     }
@@ -376,7 +376,7 @@ impl EditorModel {
         let unknown = self.names(|file| !file.touched);
         let name = *pick(draw, &unknown)?;
         let text = self.text(draw);
-        self.files.get_mut(name)?.disk = Some(text.clone());
+        self.files.get_mut(name)?.disk = text.clone();
         let mut steps = vec![json!({"write_file": {"path": name, "content": text}})];
         steps.extend(self.read_of(name, draw));
         Some(steps)
@@ -399,9 +399,8 @@ impl EditorModel {
     }
 
     /// That a file has its text on the disk.
-    fn on_disk(&self, name: &'static str, proves: &str) -> Option<Value> {
-        let text = self.files[name].disk.as_deref()?;
-        Some(json!({"expect": {"file": {"path": name, "content": text}, "proves": proves}}))
+    fn on_disk(&self, name: &'static str, proves: &str) -> Value {
+        json!({"expect": {"file": {"path": name, "content": self.files[name].disk}, "proves": proves}})
     }
 
     fn names(&self, is: impl Fn(&File) -> bool) -> Vec<&'static str> {

@@ -40,14 +40,13 @@ enum Act {
     Status,
     List,
     Stop,
-    StatusOfStopped,
     PromptToStopped,
     BadPrompt,
     DecideNothing,
 }
 
 /// Acts with how often they are drawn, and what they need.
-const ACTS: [(usize, Act, &[&str]); 12] = [
+const ACTS: [(usize, Act, &[&str]); 11] = [
     (2, Act::Create, &[]),
     (3, Act::Subscribe, &[]),
     (1, Act::Unsubscribe, &[]),
@@ -56,7 +55,6 @@ const ACTS: [(usize, Act, &[&str]); 12] = [
     (2, Act::Status, &[]),
     (1, Act::List, &[]),
     (1, Act::Stop, &[]),
-    (1, Act::StatusOfStopped, &[]),
     (1, Act::PromptToStopped, &[]),
     (1, Act::BadPrompt, &[]),
     (1, Act::DecideNothing, &[]),
@@ -99,15 +97,6 @@ impl ServerModel {
             }
             Act::List => Some(self.list()),
             Act::Stop => self.stop(draw),
-            Act::StatusOfStopped => {
-                let stopped = self.stopped(draw)?;
-                let (request, to) = self.request("getSession", stopped, json!({}));
-                let alternatives = json!([
-                    {"response": {"to": to, "status": 404}},
-                    {"response": {"to": to, "status": succeeds(), "json": {"status": "stopped"}}},
-                ]);
-                Some(vec![request, json!({"expect": {"any_of": alternatives, "proves": "stop/gone"}})])
-            }
             Act::PromptToStopped => {
                 let stopped = self.stopped(draw)?;
                 let (request, to) = self.request("submitPrompt", stopped, json!({"body": {"prompt": "Say nothing."}}));
@@ -181,19 +170,16 @@ impl ServerModel {
             vec![request, json!({"expect": {"response": {"to": to, "status": 202}, "proves": "prompt/status"}})];
         let session = self.sessions.iter().find(|session| session.number == number)?;
         if kind == "approval" {
-            let first = &session.subscribers[0];
-            let event = json!({"of": first, "event": "approval:required"});
-            steps.push(json!({"expect": {"event": event, "within": WITHIN, "proves": "approval/required"}}));
+            steps.push(told(&session.subscribers, "approval:required", "approval/required"));
             let decides = if draw.below(2) == 0 { "allow" } else { "deny" };
             let (request, to) = self.request("submitApproval", number, json!({ "decides": decides }));
             steps.push(request);
             steps.push(json!({"expect": {"response": {"to": to, "status": 200}, "proves": "approval/status"}}));
         }
         let session = self.sessions.iter().find(|session| session.number == number)?;
-        let mut proves = "life/completed";
+        steps.push(told(&session.subscribers, "prompt:complete", "life/completed"));
         for subscriber in &session.subscribers {
-            steps.push(json!({"expect": {"completed": {"of": subscriber}, "within": WITHIN, "proves": proves}}));
-            proves = "stream/several";
+            steps.push(json!({"expect": {"completed": {"of": subscriber}, "proves": "stream/several"}}));
         }
         let others = self.live().filter(|session| session.number != number).flat_map(|session| &session.subscribers);
         let stray = others.take(1).map(|other| {
@@ -217,12 +203,8 @@ impl ServerModel {
 
     fn list(&mut self) -> Vec<Value> {
         let to = format!("list{}", self.number);
-        let live: Vec<Value> =
+        let all: Vec<Value> =
             self.live().map(|session| json!({"$contains": {"session_id": id(session.number)}})).collect();
-        let stopped = self.sessions.iter().filter(|session| session.stopped);
-        let gone =
-            stopped.map(|session| json!({"$not": {"$contains": {"session_id": id(session.number), "status": "idle"}}}));
-        let all: Vec<Value> = live.into_iter().chain(gone).collect();
         let alternatives = json!([
             {"response": {"to": to, "json": {"sessions": {"$all": all}}}},
             {"response": {"to": to, "json": {"sessions": {"$length": {"min": 50}}}},
@@ -240,7 +222,14 @@ impl ServerModel {
         let session = self.sessions.iter_mut().find(|session| session.number == number)?;
         session.stopped = true;
         session.subscribers.clear();
-        Some(vec![request, json!({"expect": {"response": {"to": to, "status": 200}, "proves": "stop/status"}})])
+        let mut steps =
+            vec![request, json!({"expect": {"response": {"to": to, "status": 200}, "proves": "stop/status"}})];
+        for other in self.live().map(|session| session.number).collect::<Vec<_>>() {
+            let (request, to) = self.request("getSession", other, json!({}));
+            let response = json!({"to": to, "status": succeeds(), "json": {"status": {"$not": "stopped"}}});
+            steps.extend([request, json!({"expect": {"response": response, "proves": "stop/others"}})]);
+        }
+        Some(steps)
     }
 
     /// A request about a session, and the label of its response.
@@ -262,6 +251,13 @@ impl ServerModel {
         let stopped: Vec<usize> = self.sessions.iter().filter(|s| s.stopped).map(|s| s.number).collect();
         pick(draw, &stopped).copied()
     }
+}
+
+/// That one of these subscribers is sent an event: whether the others are, too, is looked at afterwards.
+fn told(subscribers: &[String], event: &str, proves: &str) -> Value {
+    let of = |subscriber: &String| json!({"event": {"of": subscriber, "event": event}});
+    let outcomes: Vec<Value> = subscribers.iter().map(of).collect();
+    json!({"expect": {"any_of": outcomes, "within": WITHIN, "proves": proves}})
 }
 
 fn id(session: usize) -> String {
