@@ -205,6 +205,7 @@ pub const SERVER: Attribution = Attribution {
         ("stream/many", &["stream/several"]),
         ("websocket/events", &["stream/several"]),
         ("life/session-end", &["stream/several"]),
+        ("life/approval-known", &["stream/several"]),
         ("life/approval-resolved", &["stream/own-session", "stream/several"]),
         ("life/within-prompt", &["stream/own-session"]),
         ("life/content-joins", &["stream/order"]),

@@ -140,7 +140,8 @@ impl ServerModel {
         let at = draw.below(open.len());
         let session = open.get_mut(at)?;
         let name = format!("e{number}");
-        let by_socket = sockets && draw.below(3) == 0;
+        // Whether both ways can be used at once is tried by itself.
+        let by_socket = sockets && session.number.is_multiple_of(3);
         let (transport, status, proves) =
             if by_socket { ("ws", json!(101), "websocket/handshake") } else { ("sse", succeeds(), "stream/at-once") };
         session.subscribers.push(name.clone());
