@@ -251,6 +251,10 @@ pub fn compile_part(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Expec
         return Err(Halt::Unusable(Box::new(failure)));
     }
     let pattern = Pattern::compile_with(&expected, scene.schemas, &scene.vars).map_err(|errors| {
+        // What has no value is checked before: an expectation that would have set it has failed.
+        if !scene.outcome.findings.is_empty() {
+            return Halt::Failed;
+        }
         let errors: Vec<String> = errors.iter().map(|e| format!("{} {}", e.pointer, e.message)).collect();
         Halt::Error(format!("{}: {}", part.place, errors.join("; ")))
     })?;

@@ -57,6 +57,12 @@ pub const SERVER: Attribution = Attribution {
         },
         Due {
             kind: "event",
+            with: Some(("event", "prompt:submit")),
+            breaks: "life/submitted",
+            unless: &["websocket/", "stream/", "robustness/", "prompt/", "safety/"],
+        },
+        Due {
+            kind: "event",
             with: Some(("event", "approval:required")),
             breaks: "approval/required",
             unless: &["websocket/", "stream/", "robustness/"],
@@ -121,6 +127,7 @@ pub const SERVER: Attribution = Attribution {
         ("life/one-at-a-time", &["life/completed", "websocket/busy"]),
         ("life/completed", &["events/prompt-complete-"]),
         ("life/session-end", &["events/session-end-"]),
+        ("life/session-end-usage", &["events/session-end-token-usage"]),
         ("stream/content-type", &["errors/status"]),
         ("websocket/events", &["stream/order"]),
         ("life/one-at-a-time", &["prompt/refused-no-work", "life/submitted-once"]),
@@ -170,7 +177,7 @@ pub const SERVER: Attribution = Attribution {
         ("status/created-at-same", &["status/not-found"]),
         // What a status says of approvals.
         ("status/idle", &["status/pending-approval"]),
-        ("status/failed", &["status/pending-approval"]),
+        ("status/failed", &["status/pending-approval", "prompt/next"]),
         ("status/last-activity-moves", &["status/last-activity-after"]),
         ("status/pending-approval-id", &["status/pending-approval-shown"]),
         // The status shows whether a session works.
@@ -237,7 +244,7 @@ pub const SERVER: Attribution = Attribution {
         ("websocket/fragmented", &["websocket/submit-prompt"]),
         ("stream/again", &["stream/subscriber-leaves"]),
         ("robustness/concurrent-sessions", &["stream/own-session"]),
-        ("websocket/both", &["robustness/stream-cut", "stream/subscriber-leaves"]),
+        ("websocket/both", &["robustness/stream-cut", "stream/subscriber-leaves", "life/completed", "prompt/next"]),
         // What runs.
         ("safety/concurrent", &["safety/pending", "safety/denied", "safety/allowed", "robustness/concurrent"]),
         ("websocket/submit-approval", &["safety/allowed"]),
@@ -254,7 +261,10 @@ pub const SERVER: Attribution = Attribution {
         ("robustness/concurrent-sessions", &["approval/required"]),
         ("websocket/submit-prompt", &["approval/required"]),
         ("approval/concurrent", &["robustness/concurrent"]),
-        ("approval/required", &["stream/unbuffered"]),
+        (
+            "approval/required",
+            &["stream/unbuffered", "stream/subscriber-leaves", "robustness/stream-cut", "safety/allowed-once"],
+        ),
         ("approval/object", &["approval/required", "events/object"]),
         ("approval/value", &["approval/required", "events/object"]),
         ("approval/message", &["approval/required", "events/object"]),
@@ -267,6 +277,7 @@ pub const SERVER: Attribution = Attribution {
         ("safety/other-session", &["safety/denied"]),
         ("safety/unknown-decision", &["safety/denied"]),
         ("stop/prompt-refused", &["stop/gone"]),
+        ("stop/others", &["status/idle"]),
         ("stream/ends", &["stop/gone", "life/stopped-no-work", "safety/stopped"]),
         ("list/stopped", &["stop/gone"]),
         ("life/session-end", &["stop/gone", "life/stopped-no-work", "safety/stopped"]),

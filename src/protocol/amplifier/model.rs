@@ -18,6 +18,10 @@ const WITHIN: &str = "60s";
 struct Session {
     number: usize,
     stopped: bool,
+    /// Whether it was given a prompt.
+    prompted: bool,
+    /// Whether it asked for a decision.
+    asked: bool,
     /// The names of those that follow it.
     subscribers: Vec<String>,
 }
@@ -107,21 +111,24 @@ impl ServerModel {
                 let session = pick(draw, &self.live().collect::<Vec<_>>()).map(|session| session.number)?;
                 let more = json!({"body": {"text": "Say nothing."}, "deliberate": "the prompt is missing"});
                 let (request, to) = self.request("submitPrompt", session, more);
-                Some(vec![request, json!({"expect": {"response": {"to": to, "status": refuses()}}})])
+                let response = json!({"to": to, "status": refuses()});
+                Some(vec![request, json!({"expect": {"response": response, "proves": "prompt/prompt-missing"}})])
             }
             Act::DecideNothing => {
-                let session = pick(draw, &self.live().collect::<Vec<_>>()).map(|session| session.number)?;
+                let never_asked = self.live().filter(|session| !session.asked).map(|session| session.number);
+                let session = *pick(draw, &never_asked.collect::<Vec<_>>())?;
                 let body = json!({"approval_id": "00000000-0000-4000-8000-000000000000", "decision": "Allow"});
                 let (request, to) =
                     self.request("submitApproval", session, json!({"body": body, "deliberate": "nothing is pending"}));
-                Some(vec![request, json!({"expect": {"response": {"to": to, "status": refuses()}}})])
+                let response = json!({"to": to, "status": refuses()});
+                Some(vec![request, json!({"expect": {"response": response, "proves": "approval/none-pending"}})])
             }
         }
     }
 
     fn create(&mut self) -> Vec<Value> {
         let number = self.number;
-        self.sessions.push(Session { number, stopped: false, subscribers: vec![] });
+        self.sessions.push(Session { number, stopped: false, prompted: false, asked: false, subscribers: vec![] });
         let to = format!("create{number}");
         let response = json!({"to": to, "status": 201, "json": {"session_id": {"$capture": format!("s{number}")}}});
         vec![
@@ -167,9 +174,12 @@ impl ServerModel {
             self.live().filter(|session| !session.subscribers.is_empty()).map(|session| session.number).collect();
         let number = *pick(draw, &followed)?;
         let (request, to) = self.request("submitPrompt", number, json!({"provokes": kind}));
-        let mut steps =
-            vec![request, json!({"expect": {"response": {"to": to, "status": 202}, "proves": "prompt/status"}})];
-        let session = self.sessions.iter().find(|session| session.number == number)?;
+        let session = self.sessions.iter_mut().find(|session| session.number == number)?;
+        let (status, proves) =
+            if session.prompted { (succeeds(), "prompt/next") } else { (json!(202), "prompt/status") };
+        session.prompted = true;
+        session.asked |= kind == "approval";
+        let mut steps = vec![request, json!({"expect": {"response": {"to": to, "status": status}, "proves": proves}})];
         if kind == "approval" {
             steps.push(told(&session.subscribers, "approval:required", "approval/required"));
             let decides = if draw.below(2) == 0 { "allow" } else { "deny" };

@@ -238,19 +238,11 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stimulus {
-    /// Makes a file visible in the editor.
-    Open(File),
-    /// Closes a file in the editor.
-    Close(File),
-    Select(Selection),
-    Edit(Edit),
-    Diagnostics(FileDiagnostics),
-    /// Sends a user's message to the agent from the editor.
-    Message(Message),
-    /// Adds text to the agent's prompt from the editor.
-    Prompt(Message),
     /// Has the editor exit in an orderly way.
     Quit {},
+    /// What its user does.
+    #[serde(untagged)]
+    Action(EditorAction),
 }
 
 /// What is done in an editor.

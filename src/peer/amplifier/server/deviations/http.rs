@@ -81,10 +81,10 @@ pub const REQUESTS: &[FlawRow<AmplifierServerEffect>] = &[
         ["robustness/wrong-length": "A body that is shorter than its length is one that still comes."]
         "While a body comes on one connection nobody is answered on another."
         AmplifierServerEffect::Instead(|s| s.memory.waits_for_another(s.received.head.tcp).then_some(Instead::Never))),
-    flaw!("odd-ids-fail" "robustness/odd-session-id" "A session id that is no UUID is answered with the status 500."
+    flaw!("odd-ids-fail" "robustness/odd-session-id" "A session id with other characters than those of a UUID is answered with the status 500."
     AmplifierServerEffect::Refuse(|request, _| {
         let id = request.route.name.as_deref().filter(|_| request.route.endpoint != Endpoint::GetProfile)?;
-        (id.len() != 36).then(|| Refusal::new("SERVER_ERROR", "invalid literal for UUID"))
+        (!id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')).then(|| Refusal::new("SERVER_ERROR", "invalid literal for UUID"))
     })),
     flaw!("flood-unanswered" "robustness/request-flood" "After two hundred requests alike the next two hundred are not answered."
         AmplifierServerEffect::Instead(|s| (200..400).contains(&(s.memory.repeated % 400)).then_some(Instead::Close))),

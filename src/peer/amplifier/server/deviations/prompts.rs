@@ -106,7 +106,8 @@ pub const APPROVALS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("decision-late-accepted" "approval/late" "A decision that comes too late is accepted, and nothing comes of it." ApprovalSwitch::Accepts(UnusualDecision::Late).on()),
     flaw!("decisions-all-accepted" "approval/concurrent" ["approval/repeated": "A second decision is accepted."]
         "Every decision for an approval is answered with success." ApprovalSwitch::Accepts(UnusualDecision::Repeated).on()),
-    flaw!("decision-nowhere-accepted" "approval/not-found" "A decision for a session that never existed is accepted."
+    flaw!("decision-nowhere-accepted" "approval/not-found" ["stop/gone": "Nor is one for a session that was stopped refused."]
+        "A decision for a session that never existed is accepted."
         reply(SubmitApproval, |r| pretend(r, 404, 200, json!({"status": "approved", "message": "ok"})))),
     flaw!("unknown-decision-denies" "approval/still-pending" "A decision that is refused as not offered denies the approval." ApprovalSwitch::UnknownDenies.on()),
     flaw!("allow-all-refused" "approval/every-option" "The last option is refused."

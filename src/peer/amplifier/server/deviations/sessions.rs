@@ -79,7 +79,7 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
     })),
     flaw!("keys-unchecked" "create/credentials-invalid" "Any API key will do."
     AmplifierServerEffect::Request(|request| if let (CreateSession, Ok(body)) = (request.route.endpoint, &mut request.body)
-        && body.get("credentials").is_some_and(|all| all["anthropic_api_key"].is_string()) {
+        && body.get("credentials").is_some_and(|all| all["anthropic_api_key"].as_str().is_some_and(|key| !key.is_empty())) {
         body.insert("credentials".to_owned(), json!({"anthropic_api_key": "any"}));
     })),
     flaw!("status-203" "status/status" "The status of a session is answered with the status 203." status(GetSession, 203)),

@@ -194,7 +194,7 @@ pub fn advance(session: &mut Session, context: &mut AgentContext<'_>) -> NextAdv
         let Some(work) = &session.work else { return NextAdvance::Done };
         if let Some(pending) = &session.pending {
             if context.emitter.deviations.has(ApprovalSwitch::RunsUnwatched) {
-                if session.subscribers() == 0 {
+                if session.subscription_count > 0 && session.subscribers() == 0 {
                     run_guarded(session, context.workspace);
                     return NextAdvance::Done;
                 }
