@@ -250,7 +250,12 @@ pub fn compile_part(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Expec
     if let Some(failure) = variables_of(&expected).iter().find_map(|name| unusable(scene, step, name)) {
         return Err(Halt::Unusable(Box::new(failure)));
     }
-    let pattern = Pattern::compile_with(&expected, scene.schemas, &scene.vars).map_err(|errors| {
+    // What is observed is read from the trace, where secrets are replaced.
+    let mut vars = scene.vars.clone();
+    for name in variables_of(&expected) {
+        vars.get_mut(&name).into_iter().for_each(|value| hide(scene, value));
+    }
+    let pattern = Pattern::compile_with(&expected, scene.schemas, &vars).map_err(|errors| {
         // What has no value is checked before: an expectation that would have set it has failed.
         if !scene.outcome.findings.is_empty() {
             return Halt::Failed;
@@ -266,6 +271,16 @@ pub fn compile_part(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Expec
     };
     let selectors = selectors(scene, step, part)?;
     Ok(ExpectedPart { kind: part.kind, conn, selectors, pattern, expected, lookup: None })
+}
+
+/// Replaces the secrets that are known in every text of a value.
+fn hide(scene: &Scene<'_>, value: &mut Value) {
+    match value {
+        Value::String(text) => scene.recorder.hide_text(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide(scene, item)),
+        Value::Object(map) => map.values_mut().for_each(|item| hide(scene, item)),
+        _ => {}
+    }
 }
 
 /// The variables that a pattern uses.

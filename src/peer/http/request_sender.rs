@@ -43,6 +43,8 @@ pub struct RequestSender {
     proves: Proves,
     /// The requests that were sent, by the names of their exchanges.
     sent: HashMap<String, SentRequest>,
+    /// What followed each exchange on its connection.
+    continued: HashMap<String, String>,
     /// The latest exchange of each label, and how often the label was given.
     labels: HashMap<String, (String, u64)>,
 }
@@ -88,8 +90,15 @@ impl RequestSender {
     /// A sender that has sent nothing yet.
     pub fn new(setting: &Setting, proves: Proves) -> Self {
         let exchanges = Exchanges::new(setting.recorder.clone(), End::Client);
-        let (sent, labels) = (HashMap::new(), HashMap::new());
-        Self { recorder: setting.recorder.clone(), exchanges, patience: setting.patience, proves, sent, labels }
+        Self {
+            recorder: setting.recorder.clone(),
+            exchanges,
+            patience: setting.patience,
+            proves,
+            sent: HashMap::new(),
+            continued: HashMap::new(),
+            labels: HashMap::new(),
+        }
     }
 
     /// A name for the next exchange of this label: the label itself, or one made of it where it was given before.
@@ -166,11 +175,16 @@ impl RequestSender {
                 request.fresh = true;
                 self.client(address)
             }
-            Some(earlier) => {
+            Some(label) => {
                 request.fresh = false;
-                let earlier = self.labelled(verb, earlier)?;
+                let earlier = self.labelled(verb, label)?;
                 if !earlier.over_within(self.patience).await {
                     return Err(self.unanswered(earlier.hop().control.conn(), self.patience));
+                }
+                if let Some(next) = self.continued.get(earlier.hop().control.conn()) {
+                    let what =
+                        format!("{next} has followed on the connection of `{label}`; go on with `over` of that one");
+                    return Err(wrong(verb, what));
                 }
                 let Hop { client, control, .. } = earlier.hop();
                 kept = Some((control.conn().to_owned(), control.tcp()));
@@ -179,6 +193,10 @@ impl RequestSender {
         };
         let name = label.as_deref().map(|label| self.name(label));
         let exchange = client.send(name.as_deref(), &request).await.map_err(|error| self.unreachable(&error))?;
+        if let Some((earlier, _)) = &kept {
+            let next = label.as_deref().map_or_else(|| "another request".to_owned(), |label| format!("`{label}`"));
+            self.continued.insert(earlier.clone(), next);
+        }
         if let Some((earlier, _)) = kept.filter(|(_, tcp)| *tcp != exchange.control.tcp())
             && !self.announced(&earlier).await
         {

@@ -234,17 +234,28 @@ fn observe_client_handshake(head: &Head) -> ObservationDraft {
     ObservationDraft::new("handshake")
         .with_some("method", method)
         .with_some("target", target)
-        .with_some("path", target.map(|target| target.split('?').next().unwrap_or(target)))
+        .with_some("path", target.map(path))
         .with_some("version", version)
         .with("headers", headers(head))
         .with("valid", is_valid_handshake(head))
+}
+
+/// The path of a request target, which may be an absolute URI (RFC 6455 section 4.1, request, item 3); one without a path has
+/// `/`.
+fn path(target: &str) -> &str {
+    let (scheme, rest) = target.split_at_checked("http://".len()).unwrap_or_default();
+    if !scheme.eq_ignore_ascii_case("http://") {
+        return target.split('?').next().unwrap_or(target);
+    }
+    let path = rest.find(['/', '?']).map_or("", |at| &rest[at..]).split('?').next().unwrap_or_default();
+    if path.is_empty() { "/" } else { path }
 }
 
 /// Whether a server has to take it for a WebSocket handshake (RFC 6455 section 4.2.1).
 fn is_valid_handshake(head: &Head) -> bool {
     let mut words = head.start.split(' ');
     let line = words.next() == Some("GET")
-        && words.next().is_some_and(|target| target.starts_with('/'))
+        && words.next().is_some_and(|target| path(target).starts_with('/'))
         && words.next() == Some("HTTP/1.1");
     let key = |key: &str| base64::engine::general_purpose::STANDARD.decode(key).is_ok_and(|key| key.len() == 16);
     line && only(head, "host").is_some()

@@ -278,6 +278,7 @@ pub const SERVER: Attribution = Attribution {
         ("safety/unknown-decision", &["safety/denied"]),
         ("stop/prompt-refused", &["stop/gone"]),
         ("stop/others", &["status/idle"]),
+        ("prompt/context-update", &["prompt/next"]),
         ("stream/ends", &["stop/gone", "life/stopped-no-work", "safety/stopped"]),
         ("list/stopped", &["stop/gone"]),
         ("life/session-end", &["stop/gone", "life/stopped-no-work", "safety/stopped"]),

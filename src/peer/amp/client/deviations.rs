@@ -129,6 +129,10 @@ pub const FREEDOMS: &[FreedomRow<AgentEffect>] = &[
         DiscoverySwitch::RemovesDead.on()),
     freedom!("late-reconnect" "After a connection has ended it waits for a second before it connects again."
         SearchSwitch::LateReconnect.on()),
+    freedom!("absolute-target" "The target of its handshake is an absolute URI." AgentEffect::Socket(SocketEffect::Asks(|r| {
+        let host = r.headers.iter().find(|(name, _)| name == "Host").and_then(|(_, host)| host.as_deref()).unwrap_or("127.0.0.1");
+        r.target = format!("http://{host}{}", r.target);
+    }))),
     freedom!("headers-by-chance" "The headers of its handshake have another order and case." AgentEffect::Socket(SocketEffect::Asks(|r| {
         for (name, value) in [("Upgrade", "WebSocket"), ("Connection", "keep-alive, upgrade"), ("Sec-WebSocket-Version", "13")] {
             r.headers.push((name.to_owned(), None));
