@@ -127,7 +127,6 @@ pub const SERVER: Attribution = Attribution {
         ("life/one-at-a-time", &["life/completed", "websocket/busy"]),
         ("life/completed", &["events/prompt-complete-"]),
         ("life/session-end", &["events/session-end-"]),
-        ("life/session-end-usage", &["events/session-end-token-usage"]),
         ("stream/content-type", &["errors/status"]),
         ("websocket/events", &["stream/order"]),
         ("life/one-at-a-time", &["prompt/refused-no-work", "life/submitted-once"]),
@@ -234,7 +233,7 @@ pub const SERVER: Attribution = Attribution {
         // Where a refused prompt ended the one under way, the next one is accepted, and begins before that is complete.
         ("prompt/busy", &["prompt/busy-undisturbed"]),
         ("life/one-at-a-time", &["prompt/busy-undisturbed"]),
-        ("life/session-end-usage", &["status/token-usage-grows"]),
+        ("life/session-end-usage", &["status/token-usage-grows", "events/session-end-token-usage"]),
         ("status/token-usage-added", &["life/completed"]),
         (
             "life/one-at-a-time",
