@@ -154,7 +154,8 @@ pub const SENDING: &[FlawRow<SocketEffect>] = &[
     flaw!("reserved-opcode" "framing/opcode" | "framing/client-opcode" | "websocket/frames"
         "Before each message goes a frame with a reserved opcode."
         Frame(Message, |f| vec![FrameSpec::new(3, "x"), f])),
-    flaw!("long-lengths" "framing/shortest-length" | "framing/client-shortest-length" "Every length is written in 64 bits."
+    flaw!("long-lengths" "framing/shortest-length" | "framing/client-shortest-length" | "websocket/frames" | "websocket/client-frames"
+        "Every length is written in 64 bits."
         Frame(Message, |f| vec![FrameSpec { length: LengthForm::Bits(64), ..f }])),
     flaw!("stray-continuation" "framing/fragments" | "framing/client-fragments" "After each message goes a continuation of nothing."
         Frame(Message, |f| vec![f, FrameSpec::continuation("")])),

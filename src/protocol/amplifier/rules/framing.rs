@@ -147,4 +147,7 @@ pub fn frame(sender: End, frame: &Frame, again: bool, ctx: &mut RuleContext<'_>)
     let known = matches!(frame.opcode, 0 | 1 | 2 | 8 | 9 | 10);
     let sound = known && frame.rsv == 0 && (!control || frame.fin && frame.length <= 125);
     ctx.check_if(valid, !sound, || format!("a frame with the opcode {} is not valid", frame.opcode));
+    if let Some(bits) = frame.length_bits {
+        ctx.check_if(valid, true, || format!("a length of {} is written in {bits} bits", frame.length));
+    }
 }

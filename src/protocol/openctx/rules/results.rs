@@ -238,14 +238,14 @@ fn note_unknown_members(place: BodyObject<'_>, known: &[&str], short: &str, whos
 struct LineLengths {
     /// The length of each line in bytes, without its line feed.
     lines: Vec<usize>,
-    /// How many carriage returns there are: by itself, one ends a line in some editors.
+    /// How many carriage returns there are without a line feed: each ends a line in some editors.
     returns: usize,
 }
 
 impl LineLengths {
     /// Measures this content.
     pub fn of(content: &str) -> Self {
-        let returns = content.bytes().filter(|byte| *byte == b'\r').count();
+        let returns = content.matches('\r').count() - content.matches("\r\n").count();
         Self { lines: content.split('\n').map(str::len).collect(), returns }
     }
 
@@ -256,8 +256,9 @@ impl LineLengths {
             return line < lines + alone || line == lines && character == 0.0;
         }
         let length = self.lines.get(line as usize).copied().unwrap_or_default();
-        // One more for the line's end.
-        alone > 0.0 || character <= length as f64 + 1.0
+        // One more for the line's end, where it has one.
+        let end = if line + 1.0 < lines { 1.0 } else { 0.0 };
+        alone > 0.0 || character <= length as f64 + end
     }
 }
 
