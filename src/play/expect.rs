@@ -250,9 +250,9 @@ pub fn compile_part(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Expec
     if let Some(failure) = variables_of(&expected).iter().find_map(|name| unusable(scene, step, name)) {
         return Err(Halt::Unusable(Box::new(failure)));
     }
-    // What is observed is read from the trace, where secrets are replaced.
+    // What is observed is read from the trace, where secrets are replaced; files are read themselves.
     let mut vars = scene.vars.clone();
-    for name in variables_of(&expected) {
+    for name in variables_of(&expected).into_iter().filter(|_| part.kind.name != "file") {
         vars.get_mut(&name).into_iter().for_each(|value| hide(scene, value));
     }
     let pattern = Pattern::compile_with(&expected, scene.schemas, &vars).map_err(|errors| {
