@@ -103,6 +103,8 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     ("envelope/client-wrong-types", &["envelope/client-gives-up"]),
     ("envelope/client-escapes", &["envelope/client-unicode"]),
     ("ping/client-result", &["envelope/client-unicode"]),
+    ("read-file/client-result", &["envelope/client-unicode", "envelope/client-escapes"]),
+    ("envelope/client-extra-keys-ignored", &["envelope/client-whitespace"]),
     ("notifications/client-message", &["envelope/client-unicode"]),
     ("discovery/client-incomplete", &["discovery/client-incomplete-unused"]),
     ("connection/client-key-fresh", &["discovery/client-leaves-lockfiles"]),
