@@ -182,11 +182,6 @@ impl AmpServerSteps {
 
     async fn answer(&mut self, call: &VerbCall<'_>, step: Answer) -> Result<Performed, PeerError> {
         let message = response(&step, self.edition).map_err(|what| wrong(call.verb, what))?;
-        // Whoever has given up on a response may leave. What else a client must stay for is for expectations to say.
-        let name = step.on.as_deref().unwrap_or(MAIN);
-        if self.registry.wait(name, Duration::ZERO).await.is_some_and(|connection| connection.was_left()) {
-            return Err(PeerError::Lacking(format!("the client has ended connection `{name}` before it was answered")));
-        }
         self.send_message(call, step.on.as_deref(), &message, step.deliberate.as_ref()).await
     }
 

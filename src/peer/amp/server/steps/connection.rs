@@ -81,13 +81,6 @@ impl StepConnection {
         !ours() && timeout(within, self.sender.ended()).await.is_ok() && !ours()
     }
 
-    /// Whether the client has ended it after it was let in, without a reason of ours.
-    pub fn was_left(&self) -> bool {
-        let ours =
-            self.tainted.load(Ordering::Relaxed) || self.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        self.refused.is_none() && !ours && self.sender.has_ended()
-    }
-
     /// Whether a step can do anything on it.
     ///
     /// # Errors
