@@ -49,3 +49,62 @@ fn what_may_still_come_is_not_told_to_be_missing_where_something_else_differs() 
     let [finding] = &findings(&report)[..] else { panic!("{report:#}") };
     assert_eq!(finding["way"], "different", "{finding:#}");
 }
+
+#[test]
+fn a_secret_is_compared_as_the_trace_shows_it() {
+    let steps = |name: &str| {
+        format!(
+            "  - request: {{ as: it, method: meta, headers: {{ Authorization: Bearer very-secret }} }}\n  \
+            - expect: {{ response: {{ to: it, result: {{ name: \"${{{name}}}\" }} }} }}\nvars: {{ same: very-secret, other: less-secret }}\n"
+        )
+    };
+    let data = "meta: { name: very-secret }\n";
+    let report = report(data, &steps("same"));
+    assert!(findings(&report).is_empty(), "{report:#}");
+    let report = self::report(data, &steps("other"));
+    assert_eq!(findings(&report).len(), 1, "{report:#}");
+    assert!(!report.to_string().contains("very-secret"), "{report:#}");
+}
+
+#[test]
+fn a_lockfile_is_compared_with_its_secrets_as_they_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let step =
+        |token: &str| format!("  - expect: {{ lockfile: {{ content: {{ authToken: {token} }} }}, within: 50ms }}\n");
+    let scenario = |token: &str| {
+        let steps = step("{ $capture: first }") + &step(token);
+        format!("wirecert: 1\ntitle: It shows\nrole: amp-server\nedition: cli\nsteps:\n{steps}")
+    };
+    std::fs::write(folder.path().join("same.yaml"), scenario("\"${first}\"")).expect("a scenario");
+    std::fs::write(folder.path().join("other.yaml"), scenario("{ $not: { $equals: \"${first}\" } }"))
+        .expect("a scenario");
+    let wirecert = assert_cmd::cargo::cargo_bin!("wirecert");
+    let run = |file: &str| {
+        let mut command = Command::new(wirecert);
+        command.current_dir(folder.path()).args(["run", file, "--no-confirm", "--progress", "none", "--"]);
+        command.arg(wirecert).args(["mock", "amp-server"]).output().expect("it runs").status.code()
+    };
+    assert_eq!([run("same.yaml"), run("other.yaml")], [Some(4), Some(1)]);
+}
+
+#[test]
+fn what_an_expectation_that_failed_would_have_captured_is_not_missed_again() {
+    let steps = "  - request: { as: one, method: meta }\n  \
+        - expect: { response: { to: one, result: { name: Fast, version: { $capture: version } } } }\n  \
+        - request: { as: two, method: meta }\n  \
+        - expect: { response: { to: two, result: { version: \"${version}\" } } }\n";
+    let report = report("meta: { name: Slow }\n", steps);
+    let [finding] = &findings(&report)[..] else { panic!("{report:#}") };
+    assert_eq!(finding["way"], "different", "{finding:#}");
+}
+
+#[test]
+fn only_one_request_follows_another_on_its_connection() {
+    let steps = "  - request: { as: one, method: meta }\n  - request: { as: two, method: meta, over: one }\n  \
+        - request: { as: three, method: meta, over: one }\n  - expect: { response: { to: three } }\n";
+    let report = report("meta: { name: Slow }\n", steps).to_string();
+    assert!(
+        report.contains("`two` has followed on the connection of `one`; go on with `over` of that one"),
+        "{report}"
+    );
+}

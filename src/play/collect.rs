@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::judge::{MissKind, MissedExpectation};
-use crate::matcher::{Captures, Pattern};
+use crate::matcher::Captures;
 use crate::scenario::{Collect, Step, StreamEnd};
 
-use super::expect::{compile_part, settle};
+use super::expect::{compile_part, compile_pattern, settle};
 use super::log::Candidate;
 use super::matching::{MatchState, STRICT, match_outcome};
 use super::scene::{Failure, Halt, Scene};
@@ -135,8 +135,7 @@ fn check(
 ) -> Result<Option<Failure>, Halt> {
     let resolved = resolve(scene, step, pattern)?;
     // Compiled with the variables, not from the resolved text: what a subject sent must not act as a matcher.
-    let compiled = Pattern::compile_with(pattern, scene.schemas, &scene.vars)
-        .map(|pattern| pattern.exact_below(collect.part.exact))
+    let compiled = compile_pattern(scene, &collect.part, pattern)
         .map_err(|errors| Halt::Error(format!("{}: {}", step.place, errors.first().map_or("", |e| &e.message))))?;
     match compiled.check(Some(actual), &mut Captures::default()) {
         Ok(()) => Ok(None),

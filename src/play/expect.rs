@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::format::Shape;
 use crate::matcher::template::{Piece, pieces};
-use crate::matcher::{Captures, Pattern};
+use crate::matcher::{Captures, Pattern, PatternError};
 use crate::peer::PeerError;
 use crate::protocol::{ObservationKind, Pick, RequirementId, short};
 use crate::scenario::{Expectation, Part, Step, Until};
@@ -54,14 +54,8 @@ fn missing_in_every_outcome<'o>(outcomes: &'o [Vec<ExpectedPart>], log: &Log) ->
 
 /// Waits until one of the outcomes has come, or none can any more, or the time is up.
 pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectation) -> Result<(), Halt> {
-    let mut outcomes = vec![];
-    for outcome in &expectation.any_of {
-        let mut parts = vec![];
-        for part in &outcome.parts {
-            parts.push(compile_part(scene, step, part)?);
-        }
-        outcomes.push(parts);
-    }
+    let mut secrets = scene.recorder.secrets();
+    let mut outcomes = compile(scene, step, expectation)?;
     let within = scene.limited_wait(expectation.within);
     let began = Instant::now();
     let lag = scene.lag;
@@ -73,6 +67,11 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         let changed = log.changed();
         if let Some(call) = log.unsupported() {
             return Err(Halt::Skip(format!("the subject does not offer `{call}`")));
+        }
+        // What is awaited may bring a secret that the pattern names.
+        let known = scene.recorder.secrets();
+        if known != secrets {
+            (secrets, outcomes) = (known, compile(scene, step, expectation)?);
         }
         let looked_up = look_up(scene, step, &mut outcomes)?;
         let mut open = false;
@@ -114,6 +113,9 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
         }
         let left = if is_unreadable(scene, &outcomes) { unreadable_deadline.left() } else { deadline.left() };
         if !open || left.is_none() {
+            if scene.recorder.secrets() != secrets {
+                continue;
+            }
             let late = open.then_some(within);
             // A client has times of its own: one that gave up on a server that was held up did nothing wrong. One that has
             // returned already may have waited for many short delays as well.
@@ -244,18 +246,19 @@ pub fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     once
 }
 
+/// The parts of each outcome, compiled.
+fn compile(scene: &Scene<'_>, step: &Step, expectation: &Expectation) -> Result<Vec<Vec<ExpectedPart>>, Halt> {
+    let outcomes = expectation.any_of.iter();
+    outcomes.map(|outcome| outcome.parts.iter().map(|part| compile_part(scene, step, part)).collect()).collect()
+}
+
 /// A part with its variables replaced and its matchers compiled.
 pub fn compile_part(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<ExpectedPart, Halt> {
     let expected = Value::Object(part.fields.clone());
     if let Some(failure) = variables_of(&expected).iter().find_map(|name| unusable(scene, step, name)) {
         return Err(Halt::Unusable(Box::new(failure)));
     }
-    // What is observed is read from the trace, where secrets are replaced; files are read themselves.
-    let mut vars = scene.vars.clone();
-    for name in variables_of(&expected).into_iter().filter(|_| part.kind.name != "file") {
-        vars.get_mut(&name).into_iter().for_each(|value| hide(scene, value));
-    }
-    let pattern = Pattern::compile_with(&expected, scene.schemas, &vars).map_err(|errors| {
+    let pattern = compile_pattern(scene, part, &expected).map_err(|errors| {
         // What has no value is checked before: an expectation that would have set it has failed.
         if !scene.outcome.findings.is_empty() {
             return Halt::Failed;
@@ -263,7 +266,6 @@ pub fn compile_part(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Expec
         let errors: Vec<String> = errors.iter().map(|e| format!("{} {}", e.pointer, e.message)).collect();
         Halt::Error(format!("{}: {}", part.place, errors.join("; ")))
     })?;
-    let pattern = pattern.exact_below(part.exact);
     let conn = match (&part.conn, part.kind.on_connection) {
         (Some(conn), _) => Some(conn.clone()),
         (None, true) => Some(MAIN.to_owned()),
@@ -273,12 +275,27 @@ pub fn compile_part(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Expec
     Ok(ExpectedPart { kind: part.kind, conn, selectors, pattern, expected, lookup: None })
 }
 
-/// Replaces the secrets that are known in every text of a value.
+/// A pattern for observations of a part's kind, compiled with the variables.
+pub fn compile_pattern(scene: &Scene<'_>, part: &Part, pattern: &Value) -> Result<Pattern, Vec<PatternError>> {
+    let (mut hidden, mut vars) = (pattern.clone(), scene.vars.clone());
+    // What is observed is read from the trace, where secrets are replaced; files are read themselves.
+    if !part.kind.is_file() {
+        for name in variables_of(pattern) {
+            vars.get_mut(&name).into_iter().for_each(|value| hide(scene, value));
+        }
+        hide(scene, &mut hidden);
+    }
+    Ok(Pattern::compile_with(&hidden, scene.schemas, &vars)?.exact_below(part.exact))
+}
+
+/// Replaces the secrets that are known in every text of a value or pattern, but for regular expressions.
 fn hide(scene: &Scene<'_>, value: &mut Value) {
     match value {
         Value::String(text) => scene.recorder.hide_text(text),
         Value::Array(items) => items.iter_mut().for_each(|item| hide(scene, item)),
-        Value::Object(map) => map.values_mut().for_each(|item| hide(scene, item)),
+        Value::Object(map) => {
+            map.iter_mut().filter(|(key, _)| *key != "$regex").for_each(|(_, item)| hide(scene, item));
+        }
         _ => {}
     }
 }
@@ -392,7 +409,7 @@ pub async fn never(
     until: Until,
     proves: &[RequirementId],
 ) -> Result<(), Halt> {
-    let expected = compile_part(scene, step, part)?;
+    let awaited = compile_part(scene, step, part)?;
     // A busy machine makes us wait for longer than was asked for. What comes in that time comes too late to count.
     let end = match until {
         Until::Quiet(time) => Some(
@@ -400,11 +417,12 @@ pub async fn never(
                 .recorder
                 .clock()
                 .micros()
-                .saturating_add(scene.quiet_time(expected.kind.name, time).as_micros() as u64),
+                .saturating_add(scene.quiet_time(awaited.kind.name, time).as_micros() as u64),
         ),
         Until::Barrier => None,
     };
-    settle(scene, step, &expected, until).await?;
+    settle(scene, step, &awaited, until).await?;
+    let expected = compile_part(scene, step, part)?;
     if let Some(value) = file_state(scene, step, expected.kind, &expected.selectors)? {
         if expected.pattern.check(Some(&value), &mut Captures::default()).is_err() {
             scene.outcome.assessed.extend(proves);

@@ -29,6 +29,13 @@ pub struct ObservationKind {
     pub default_proves: Option<RequirementId>,
 }
 
+impl ObservationKind {
+    /// Whether it is the state of a file, which is read when it is compared, not a message of the trace.
+    pub fn is_file(&self) -> bool {
+        matches!(self.name, "file" | "lockfile")
+    }
+}
+
 /// Which of the observations that fit the selectors is compared with the pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {

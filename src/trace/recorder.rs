@@ -89,6 +89,11 @@ impl Recorder {
         self.state().redactor.add_secret(secret);
     }
 
+    /// How many secrets are known by now.
+    pub fn secrets(&self) -> usize {
+        self.state().redactor.count()
+    }
+
     /// Hides secrets in JSON that is no part of the trace, such as that of a finding.
     pub fn hide_json(&self, value: &mut serde_json::Value) {
         self.state().redactor.redact_json(value);

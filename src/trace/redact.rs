@@ -89,6 +89,11 @@ impl Redactor {
         }
     }
 
+    /// How many secrets are known by now.
+    pub fn count(&self) -> usize {
+        self.numbers.len()
+    }
+
     /// Hides secrets in an event.
     pub fn redact(&mut self, event: &mut Event) {
         // The values of headers are learnt first: an earlier field of the event may repeat them.

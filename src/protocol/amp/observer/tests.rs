@@ -124,6 +124,19 @@ fn a_handshake_is_seen_with_what_our_editor_made_of_it() {
 }
 
 #[test]
+fn the_target_of_a_handshake_may_be_an_absolute_uri() {
+    let valid = |target: &str| {
+        let mut head = request_head(&[]);
+        head.start = format!("GET {target} HTTP/1.1");
+        is_valid_handshake(&head)
+    };
+    assert!(["/?auth=a", "http://localhost:8123/?auth=a", "HTTP://localhost:8123?auth=a"].map(valid) == [true; 3]);
+    assert!(["localhost:8123/", "ws:/", "*"].map(valid) == [false; 3]);
+    let paths = ["/a?b=/c", "http://h:1/a?b=/c", "http://h:1?b=/c", "http://h:1"].map(path);
+    assert_eq!(paths, ["/a", "/a", "/", "/"]);
+}
+
+#[test]
 fn a_handshake_without_a_sound_key_is_not_valid() {
     let mut head = request_head(&[]);
     head.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("sec-websocket-key"));

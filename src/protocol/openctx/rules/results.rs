@@ -253,7 +253,7 @@ impl LineLengths {
     fn holds(&self, line: f64, character: f64) -> bool {
         let (lines, alone) = (self.lines.len() as f64, self.returns as f64);
         if line >= lines {
-            return line < lines + alone || line == lines && character == 0.0;
+            return line < lines + alone || line == lines + alone && character == 0.0;
         }
         let length = self.lines.get(line as usize).copied().unwrap_or_default();
         // One more for the line's end, where it has one.
@@ -285,4 +285,18 @@ fn judge_range(range: &Value, pointer: &str, content: &LineLengths, ctx: &mut Ru
     ctx.check("annotations/range-ordered", (end < start).then(|| fault("a range ends before it starts")));
     let inside = [start, end].into_iter().all(|(line, character)| content.holds(line, character));
     ctx.check("annotations/range-inside", (!inside).then(|| fault("a range lies outside the content of the request")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_carriage_return_of_its_own_may_end_a_line() {
+        let feeds = LineLengths::of("ab\r\nc");
+        assert!(feeds.holds(0.0, 4.0) && feeds.holds(1.0, 1.0) && feeds.holds(2.0, 0.0));
+        assert!(!feeds.holds(0.0, 5.0) && !feeds.holds(1.0, 2.0) && !feeds.holds(2.0, 1.0) && !feeds.holds(3.0, 0.0));
+        let returns = LineLengths::of("a\rb\nc");
+        assert!(returns.holds(2.0, 1.0) && returns.holds(3.0, 0.0) && !returns.holds(4.0, 0.0));
+    }
 }
