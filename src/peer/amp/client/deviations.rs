@@ -104,6 +104,10 @@ pub const FREEDOMS: &[FreedomRow<AgentEffect>] = &[
         "After its connection has ended it looks for no other." SearchSwitch::ConnectsOnce.on()),
     freedom!("probes-by-handshake" "Before it connects, it looks whether the editor lets it in, and leaves."
         HandshakeSwitch::ProbesHandshake.on()),
+    freedom!("authenticates-first" CLI "Each of its connections begins with `authenticate`."
+        CallSwitch::Authenticates.on()),
+    freedom!("leaves-late" "It ends its connection with a call that it gives up, and makes another."
+        CallSwitch::LeavesLate.on()),
     freedom!("token-as-it-is" GUIDE ["connection/client-token-encoded"] "The token is shown as the lockfile has it."
         HandshakeSwitch::TokenNotEncoded.on()),
     freedom!("quoted-ids" "The ids of requests hold quotation marks and backslashes."

@@ -30,6 +30,10 @@ pub enum CallSwitch {
     UuidIds,
     /// Each connection begins with a request for `initialize`.
     Greets,
+    /// Each connection begins with a request for `authenticate`.
+    Authenticates,
+    /// The connection ends when a call is given up.
+    LeavesLate,
     /// A request that is not answered at once is made again.
     Repeats,
     /// The next request waits for the response to the last.
@@ -265,6 +269,13 @@ pub fn encode_request(
 pub fn greeting(edition: &AmpEdition, deviations: &Deviations) -> OutgoingRequest {
     let request = edition.envelope.request(&json!("hello"), "initialize", &json!({}));
     OutgoingRequest { bytes: request.to_string().into_bytes(), deliberate: deviations.why(CallSwitch::Greets) }
+}
+
+/// The request with which a freedom begins a connection: it shows the token once more.
+pub fn authentication(edition: &AmpEdition, token: &str) -> OutgoingRequest {
+    let params = json!({"authToken": token});
+    let request = edition.envelope.request(&json!("authentication"), "authenticate", &params);
+    OutgoingRequest { bytes: request.to_string().into_bytes(), deliberate: None }
 }
 
 /// A random id of version 4 (RFC 9562 section 5.4).

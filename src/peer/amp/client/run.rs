@@ -1,6 +1,6 @@
 //! The main loop of the client: commands of the driver, events of the connection, and timers.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ pub enum Trigger {
 /// An event for the main loop of the client.
 pub enum AgentEvent {
     /// An attempt to connect is over; this is the connection, if it led to one, and the lockfile that led to it.
-    Attempted(Option<(Socket, PathBuf)>),
+    Attempted(Option<(Socket, DiscoveredEditor)>),
     /// A message came on the connection of this number.
     Message(u64, Vec<u8>),
     /// The connection of this number has ended.
@@ -219,8 +219,13 @@ impl Agent {
 
     async fn on_timer(&mut self) {
         let now = Instant::now();
-        for call in self.calls.take_late(now) {
+        let late = self.calls.take_late(now);
+        let leaves = !late.is_empty() && self.has(CallSwitch::LeavesLate);
+        for call in late {
             self.report_failure(&call, "timeout", "the editor did not answer within two seconds").await;
+        }
+        if leaves {
+            self.leave();
         }
         let again = self.calls.repeat(now);
         if let Some(connection) = &self.connection {
@@ -272,12 +277,12 @@ impl Agent {
         self.attempts += editors.len() as u64;
         tokio::spawn(async move {
             let mut established = None;
-            for (number, DiscoveredEditor { path, lock }) in (first..).zip(editors) {
-                recorder.add_secret(&lock.token);
+            for (number, editor) in (first..).zip(editors) {
+                recorder.add_secret(&editor.lock.token);
                 deviations.history().connection();
                 let tap = Tap::new(recorder.clone(), number.to_string(), End::Client);
-                if let Some(socket) = handshake::connect(edition, &lock, &deviations, tap, &events).await {
-                    established = Some((socket, path));
+                if let Some(socket) = handshake::connect(edition, &editor.lock, &deviations, tap, &events).await {
+                    established = Some((socket, editor));
                     break;
                 }
             }
@@ -289,7 +294,7 @@ impl Agent {
     async fn on_event(&mut self, event: AgentEvent) {
         match event {
             AgentEvent::Attempted(None) => self.attempting = false,
-            AgentEvent::Attempted(Some((socket, lockfile))) => self.on_connected(socket, &lockfile).await,
+            AgentEvent::Attempted(Some((socket, editor))) => self.on_connected(socket, &editor).await,
             AgentEvent::Message(number, bytes) if self.is_current(number) => self.on_message(bytes).await,
             AgentEvent::Ended(number) if self.is_current(number) => {
                 self.connection = None;
@@ -311,7 +316,7 @@ impl Agent {
         self.connection.as_ref().is_some_and(|connection| connection.number == number)
     }
 
-    async fn on_connected(&mut self, socket: Socket, lockfile: &Path) {
+    async fn on_connected(&mut self, socket: Socket, editor: &DiscoveredEditor) {
         self.attempting = false;
         self.connected = true;
         let AgentSettings { edition, ref deviations, .. } = self.settings;
@@ -319,8 +324,11 @@ impl Agent {
         if deviations.has(CallSwitch::Greets) {
             connection.send(pending_calls::greeting(edition, deviations));
         }
+        if deviations.has(CallSwitch::Authenticates) {
+            connection.send(pending_calls::authentication(edition, &editor.lock.token));
+        }
         if deviations.has(SearchSwitch::RemovesLockfile) {
-            let _ = std::fs::remove_file(lockfile);
+            let _ = std::fs::remove_file(&editor.path);
         }
         self.connection = Some(connection);
         self.report_state("connected").await;
@@ -379,10 +387,14 @@ impl Agent {
         self.hangs |= self.has(TriggerSwitch::Hangs(trigger));
         self.dies |= self.has(TriggerSwitch::Dies(trigger));
         if self.has(TriggerSwitch::Closes(trigger)) {
-            // Its end closes it, and is no more ours to see.
-            self.connection = None;
-            self.search.restart(Instant::now());
+            self.leave();
         }
+    }
+
+    /// Ends the connection. Its end is no more ours to see.
+    fn leave(&mut self) {
+        self.connection = None;
+        self.search.restart(Instant::now());
     }
 
     /// Shuts down in an orderly way: pending calls are reported as failed, and the connection is closed.

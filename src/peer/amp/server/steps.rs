@@ -181,6 +181,10 @@ impl AmpServerSteps {
     }
 
     async fn answer(&mut self, call: &VerbCall<'_>, step: Answer) -> Result<Performed, PeerError> {
+        let connection = self.registry.get(step.on.as_deref().unwrap_or(MAIN));
+        if step.if_open && connection.is_none_or(|connection| connection.has_ended()) {
+            return Ok(Performed::default());
+        }
         let message = response(&step, self.edition).map_err(|what| wrong(call.verb, what))?;
         self.send_message(call, step.on.as_deref(), &message, step.deliberate.as_ref()).await
     }

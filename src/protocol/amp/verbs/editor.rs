@@ -221,6 +221,10 @@ pub struct Answer {
     /// Further keys of the response.
     #[serde(default)]
     pub extra: Map<String, Value>,
+    /// With `true`, nothing is sent where there is no such connection, or it has ended: some clients leave with a call that
+    /// they give up. Default: the connection must be open.
+    #[serde(default)]
+    pub if_open: bool,
     pub deliberate: Option<Deliberate>,
 }
 

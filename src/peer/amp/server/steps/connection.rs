@@ -81,6 +81,11 @@ impl StepConnection {
         !ours() && timeout(within, self.sender.ended()).await.is_ok() && !ours()
     }
 
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.sender.has_ended()
+    }
+
     /// Whether a step can do anything on it.
     ///
     /// # Errors
