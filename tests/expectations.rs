@@ -108,3 +108,18 @@ fn only_one_request_follows_another_on_its_connection() {
         "{report}"
     );
 }
+
+#[test]
+fn a_play_ends_at_an_expectation_that_is_needed_although_only_a_should_is_broken() {
+    let steps = |needed: &str| {
+        format!(
+            "  - request: {{ as: one, method: meta }}\n  \
+            - expect: {{ response: {{ to: one, result: {{ name: Fast }} }}, proves: meta/name-text{needed} }}\n  \
+            - request: {{ as: two, method: meta }}\n  - expect: {{ response: {{ to: two, result: {{ name: Faster }} }} }}\n"
+        )
+    };
+    let data = "meta: { name: Slow }\n";
+
+    let (goes_on, ends) = (report(data, &steps("")), report(data, &steps(", needed: true")));
+    assert_eq!((findings(&goes_on).len(), findings(&ends).len()), (2, 1), "{goes_on:#} {ends:#}");
+}

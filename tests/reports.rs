@@ -67,6 +67,34 @@ fn a_test_runner_and_a_page_are_told_that_a_run_is_not_green() {
     assert!(read("r.svg").contains("<title id=\"title\">wirecert amp-server: incomplete</title>"));
 }
 
+/// What a parser of the Test Anything Protocol reads out of a report. `tests/interop/setup` installs it.
+fn parsed_tap(file: &Path) -> (Option<i32>, serde_json::Value) {
+    let parser = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/interop/descriptions/node_modules/.bin/tap-parser");
+    assert!(parser.exists(), "what reads TAP is not installed: run tests/interop/setup");
+    let input = fs::File::open(file).expect("a report");
+    let output = Command::new(parser).args(["--json", "--strict"]).stdin(input).output().expect("it can be run");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    (output.status.code(), serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}")))
+}
+
+#[test]
+fn a_parser_of_the_test_anything_protocol_reads_what_passed_and_what_failed() {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("greet.yaml"), GREET).unwrap();
+    let report = |flaws: &[&str], expected: i32| {
+        let (code, ..) = played(&dir, &["greet.yaml", "--trace-dir", "traces", "--report", "tap=r.tap"], flaws);
+        assert_eq!(code, Some(expected));
+        let (code, read) = parsed_tap(&dir.path().join("r.tap"));
+        let end = read.as_array().and_then(|events| events.iter().find(|event| event[0] == "complete"));
+        (code, end.unwrap_or_else(|| panic!("no end: {read}"))[1].clone())
+    };
+    let (code, sound) = report(&[], 0);
+    assert_eq!((code, &sound["ok"], &sound["failures"]), (Some(0), &true.into(), &serde_json::json!([])));
+    let (code, flawed) = report(&["ping-says-pong"], 1);
+    assert_eq!((code, &flawed["ok"]), (Some(1), &false.into()), "{flawed}");
+    assert!(flawed["fail"].as_u64() >= Some(1), "{flawed}");
+}
+
 #[test]
 fn a_report_on_stdout_has_it_alone_and_people_read_stderr() {
     let dir = folder();

@@ -168,7 +168,9 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                 add_unread(scene, &outcomes, &mut failure);
             }
             let stopped = scene.fail(failure);
-            let Some((number, taken, captures)) = going_on else { return stopped };
+            let Some((number, taken, captures)) = going_on else {
+                return if expectation.needed { Err(Halt::Failed) } else { stopped };
+            };
             take_observations(scene, &outcomes[number], &taken);
             let captures = without_violated_captures(scene, &outcomes[number], &taken, captures);
             scene.vars.extend(captures);

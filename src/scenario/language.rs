@@ -60,6 +60,7 @@ pub const EXPECT: &[Keyword] = &[
     word("any_of", "One of these whole outcomes."),
     word("proves", "The requirement that it proves, as area and slug; or a list; or a map from edition to them."),
     word("within", "How long it may take."),
+    word("needed", "`true`: the play ends where it fails, whatever the level of what it proves."),
 ];
 
 /// The keys of `never` beside the observation.

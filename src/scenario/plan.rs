@@ -143,6 +143,8 @@ pub struct Expectation {
     pub proves: Vec<RequirementId>,
     /// How long it may take; the default of the run where none.
     pub within: Option<Duration>,
+    /// Whether the play ends where it fails, whatever the level of what it proves.
+    pub needed: bool,
 }
 
 /// One acceptable outcome: all of its parts, in any order.

@@ -214,7 +214,9 @@ fn expect(role: &Role, observation: &str) -> Value {
     let note = note.as_object().cloned().unwrap_or_default();
     let outcome = with_observation(role, vec![("all_of", all_of.clone())], note, &[]);
     let any_of = json!({"type": "array", "minItems": 1, "items": described(outcome, "outcome", "One whole outcome.")});
-    let others = properties(EXPECT, &[("proves", defined("proves")), ("within", defined("duration"))]);
+    let needed = json!({"type": "boolean"});
+    let others =
+        properties(EXPECT, &[("proves", defined("proves")), ("within", defined("duration")), ("needed", needed)]);
     with_observation(role, vec![("all_of", all_of), ("any_of", any_of)], others, &[])
 }
 

@@ -135,6 +135,7 @@ pub const SERVER: Attribution = Attribution {
         ("health/", &["robustness/concurrent"]),
         ("info/", &["robustness/concurrent"]),
         ("status/", &["robustness/concurrent"]),
+        ("robustness/bad-json", &["robustness/concurrent"]),
     ],
     rests_on: &[
         (

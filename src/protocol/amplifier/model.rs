@@ -188,7 +188,10 @@ impl ServerModel {
             steps.push(json!({"expect": {"response": {"to": to, "status": 200}, "proves": "approval/status"}}));
         }
         let session = self.sessions.iter().find(|session| session.number == number)?;
-        steps.push(told(&session.subscribers, "prompt:complete", "life/completed"));
+        // Where nobody is told that it is over, none of them missed it.
+        let mut over = told(&session.subscribers, "prompt:complete", "life/completed");
+        over["expect"]["needed"] = true.into();
+        steps.push(over);
         for subscriber in &session.subscribers {
             steps.push(json!({"expect": {"completed": {"of": subscriber}, "proves": "stream/several"}}));
         }

@@ -27,9 +27,10 @@ impl Check<'_> {
         let kinds: Vec<_> = outcomes.iter().flat_map(|(o, _)| &o.parts).map(|p| p.kind).collect();
         let proves = self.proves(find_entry(map, "proves"), &kinds);
         let within = self.time(map, "within");
+        let needed = self.is_true(map, "needed");
         self.set_by_outcomes(&outcomes, entry.key_span);
         let any_of = outcomes.into_iter().map(|(outcome, _)| outcome).collect();
-        Some(StepKind::Expect(Expectation { any_of, proves, within }))
+        Some(StepKind::Expect(Expectation { any_of, proves, within, needed }))
     }
 
     /// What an expectation sets: what all of its outcomes set for sure, what some set perhaps.
@@ -171,7 +172,7 @@ impl Check<'_> {
             conn: self.connection(map, kind, entry.key_span),
             selectors: Map::new(),
             fields: Map::new(),
-            exact: self.exact(map),
+            exact: self.is_true(map, "exact"),
             place: self.source.place(entry.key_span),
         };
         for selector in kind.selectors {
@@ -208,9 +209,10 @@ impl Check<'_> {
         }
     }
 
-    fn exact(&mut self, map: &[Entry]) -> bool {
-        match find_entry(map, "exact").map(|e| (e, &e.value.kind)) {
-            Some((_, Kind::Bool(exact))) => *exact,
+    /// Whether a key says `true`; without the key it is false.
+    fn is_true(&mut self, map: &[Entry], key: &str) -> bool {
+        match find_entry(map, key).map(|e| (e, &e.value.kind)) {
+            Some((_, Kind::Bool(value))) => *value,
             Some((e, _)) => {
                 self.wrong_type(&e.value, e.key_span, "true or false");
                 false
