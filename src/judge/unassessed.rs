@@ -115,7 +115,9 @@ pub(super) fn unassessed(inputs: &Inputs, requirement: &Required, excuse: Option
 pub(super) fn blocked_by(judged: &[JudgedScenario], requirement: &str) -> Vec<String> {
     let blocked = judged.iter().flat_map(|j| &j.result.blocked).filter(|b| b.requirement == requirement);
     let because: BTreeSet<&String> = blocked.map(|b| &b.because).filter(|because| !because.is_empty()).collect();
-    because.into_iter().cloned().collect()
+    // What it was dropped for at one place and for itself at another was dropped for the former.
+    let others = because.iter().any(|because| *because != requirement);
+    because.into_iter().filter(|because| !others || *because != requirement).cloned().collect()
 }
 
 /// Says which capabilities never showed, though they are not declared missing: what is required of them was not judged.

@@ -274,6 +274,10 @@ fn too_busy(scene: &Scene<'_>, step: &Step, message: &str) -> Halt {
 
 /// What an error of a peer means for the play.
 pub fn peer_error(scene: &mut Scene<'_>, step: &Step, verb: &'static str, error: PeerError) -> Result<(), Halt> {
+    // A client that does not offer what it was called for does nothing that a step could go on with.
+    if let Some(call) = scene.log.unsupported() {
+        return Err(Halt::Skip(format!("the subject does not offer `{call}`")));
+    }
     match error {
         // What our side did too late, such as a handshake, may have been left unanswered as it deserved.
         PeerError::Subject { message, actual, .. }

@@ -112,7 +112,7 @@ pub const SERVER: Attribution = Attribution {
         ("life/thinking-", &["events/thinking-", "life/one-at-a-time"]),
         ("life/approval-", &["events/approval-"]),
         ("life/approval-known", &["approval/required"]),
-        ("life/approval-resolved", &["life/approval-known"]),
+        ("life/approval-resolved", &["life/approval-known", "life/approval-outcome"]),
         ("life/approval-timed-out", &["life/approval-known"]),
         ("life/approval-decision", &["life/approval-offered"]),
         (
@@ -135,7 +135,6 @@ pub const SERVER: Attribution = Attribution {
         ("health/", &["robustness/concurrent"]),
         ("info/", &["robustness/concurrent"]),
         ("status/", &["robustness/concurrent"]),
-        ("robustness/bad-json", &["robustness/concurrent"]),
     ],
     rests_on: &[
         (
@@ -143,6 +142,9 @@ pub const SERVER: Attribution = Attribution {
             &["robustness/bad-json", "robustness/bad-body", "robustness/bad-head", "robustness/wrong-length"],
         ),
         ("robustness/wrong-length", &["robustness/bad-json"]),
+        // Responses that get mixed up when they are sent at the same time.
+        ("robustness/bad-json", &["robustness/concurrent"]),
+        ("list/filter", &["robustness/concurrent"]),
         // Whether something goes on, shown by a request that is not answered anyhow.
         ("http/keep-alive", &["http/answered"]),
         ("http/extra-query", &["http/answered", "health/status", "list/status", "profiles/status"]),

@@ -84,6 +84,8 @@ pub const SERVER: Attribution = Attribution {
         ("envelope/", &UNREAD),
     ],
     follows: &[
+        // What a provider gave comes back to it as it is.
+        ("envelope/bad-params", &["mentions/"]),
         ("http/encoding", &["http/length"]),
         ("http/utf-8", &["http/length"]),
         ("envelope/json", &["http/length"]),

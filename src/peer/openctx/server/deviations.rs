@@ -194,6 +194,8 @@ pub struct RequestMemory {
     pub methods: BTreeSet<Method>,
     /// The settings that came last, if any did.
     pub settings: Map<String, Value>,
+    /// The settings of the first sound request.
+    pub first_settings: Option<Map<String, Value>>,
     /// The sound request that came last.
     pub last: Option<Request>,
     /// The last sound request for each method.
@@ -211,6 +213,7 @@ impl RequestMemory {
             if !request.settings.is_empty() {
                 self.settings = request.settings.clone();
             }
+            self.first_settings.get_or_insert_with(|| request.settings.clone());
             self.last = Some(request.clone());
             self.last_of.insert(request.method, request.clone());
         }

@@ -90,6 +90,9 @@ const APPROVALS: Table = table! { "life", Server, Some("approval");
     "approval-decision": Should doc("Approval Flow") =>
         "The `decision` that is reported is the one that was sent."
         "";
+    "approval-outcome": Should doc("Approval Flow") =>
+        "That an action was denied is reported by `approval:denied`, that it was allowed by `approval:granted`."
+        "Clients go by the event, not by the words of the option.";
     "approval-offered": Should doc("Approval Flow") =>
         "The `decision` that is reported is one of the options, or the default."
         "";

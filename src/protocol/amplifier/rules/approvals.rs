@@ -404,4 +404,14 @@ fn judge_decision(
             ViolationDetail::new("another decision is reported than was sent").at("/data/decision").actual(decision);
         ctx.check("life/approval-decision", (!reported).then(|| fault.expected(options)));
     }
+    // Of several decisions that differ, each may be the one that is reported.
+    if reported && sent.iter().all(|own| own.option.eq_ignore_ascii_case(decision)) {
+        let expected = match decision.to_ascii_lowercase().as_str() {
+            "deny" => "approval:denied",
+            "allow" | "allow all" => "approval:granted",
+            _ => return,
+        };
+        let fault = ViolationDetail::new(format!("`{decision}` is reported by `{name}`")).at("/event");
+        ctx.check("life/approval-outcome", (name != expected).then(|| fault.expected(expected).actual(name)));
+    }
 }

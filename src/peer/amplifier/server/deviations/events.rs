@@ -253,6 +253,12 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("approval-unreported" "life/approval-resolved" "A decision is not reported." drop_it("approval:granted"), drop_it("approval:denied")),
     flaw!("approval-other-reported" "life/approval-decision" "The decision that is reported is the other one that allows or denies."
         data("approval:granted", |d| set(d, "decision", "Deny")), data("approval:denied", |d| set(d, "decision", "Allow"))),
+    flaw!("denial-reported-as-grant" "life/approval-outcome" "That an action is denied is reported by `approval:granted`."
+    AmplifierServerEffect::Messages("approval:denied", |messages| {
+        // Not that its time was up.
+        let denied = messages.iter_mut().filter(|message| message["data"]["reason"] == "user_denied");
+        denied.for_each(|message| set(message, "event", "approval:granted"));
+    })),
     flaw!("approval-odd-reported" "life/approval-offered" "The decision that is reported is none of the options."
         data("approval:granted", |d| set(d, "decision", "approved")), data("approval:denied", |d| set(d, "decision", "rejected"))),
     flaw!("approval-of-other-file" "life/approval-action" "An approval shows another file than the one that is written."

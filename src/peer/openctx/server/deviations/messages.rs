@@ -218,6 +218,12 @@ pub const REQUESTS: &[FlawRow<ProviderEffect>] = &[
         meta.insert("name".to_owned(), format!("For {}", Value::Object(s.memory.settings.clone())).into());
         (kept && s.is(Method::Meta)).then(|| Instead::result(Value::Object(meta)))
     })),
+    flaw!("settings-of-first" "state/settings-per-request" "What looks things up is made with the settings of the first request, and finds nothing for others."
+    ProviderEffect::Instead(|s| {
+        let request = s.request.as_ref().ok()?;
+        let first = s.memory.first_settings.as_ref()?;
+        (request.method != Method::Meta && *first != request.settings).then(|| Instead::result(json!([])))
+    })),
     flaw!("params-kept" "state/params-per-request"
     "A request for mentions or items gets the response to the request before, where that was for the same method."
     ProviderEffect::Request(|request, memory| {

@@ -291,6 +291,10 @@ fn an_approval_is_decided_once_and_by_what_was_offered() {
     let allowed = || decide(pending(), "Allow").sends_event("approval:granted", granted("Allow"));
     assert!(allowed().sends_event("tool:post", post()).broken().is_empty());
     assert_eq!(allowed().sends_event("approval:denied", denied("Deny")).broken(), ["life/approval-once"]);
+    let swapped = decide(pending(), "Deny").sends_event("approval:granted", granted("Deny"));
+    assert_eq!(swapped.broken(), ["life/approval-outcome"]);
+    let swapped = decide(pending(), "Allow").sends_event("approval:denied", denied("Allow"));
+    assert_eq!(swapped.broken(), ["life/approval-outcome"]);
     let other = decide(pending(), "Allow").sends_event("approval:denied", denied("Deny"));
     assert_eq!(other.broken(), ["life/approval-decision"]);
     let strange = decide(pending(), "Allow").sends_event("approval:granted", granted("Maybe"));
