@@ -143,7 +143,6 @@ pub const SERVER: Attribution = Attribution {
         ),
         ("robustness/wrong-length", &["robustness/bad-json"]),
         // Responses that get mixed up when they are sent at the same time.
-        ("robustness/bad-json", &["robustness/concurrent"]),
         ("list/filter", &["robustness/concurrent"]),
         // Whether something goes on, shown by a request that is not answered anyhow.
         ("http/keep-alive", &["http/answered"]),
