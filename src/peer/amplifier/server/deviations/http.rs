@@ -65,7 +65,7 @@ pub const REQUESTS: &[FlawRow<AmplifierServerEffect>] = &[
         let odd = s.request.is_none() && ["PUT", "PATCH", "DELETE", "POST"].contains(&s.received.head.method());
         odd.then(|| Instead::respond(Response::new("200 OK").json(&json!({}))))
     })),
-    flaw!("confuses-requests" "robustness/concurrent" ["robustness/bad-json": "a sound request gets the refusal of the broken one beside it"] "Requests that come at the same time get the response to the last one."
+    flaw!("confuses-requests" "robustness/concurrent" ["robustness/bad-json": "A sound request gets the refusal of the broken one beside it."] "Requests that come at the same time get the response to the last one."
         SteeringSwitch::Confuses.on()),
     flaw!("mixes-sessions" "stream/own-session" "What a session does that begins while another one works is told to the subscribers of that one."
         PromptSwitch::MixesSessions.on()),
