@@ -74,7 +74,7 @@ fn tell(name: &str, found: &CheckResult, terminal: &mut Terminal) -> bool {
         CheckResult::Bad(text, help) => (AnsiColor::Red, "bad", format!("{text}\n{help}").trim_end().to_owned()),
     };
     let style = Style::new().bold().fg_color(Some(Color::Ansi(color)));
-    let text = crate::report::clean(&text).replace('\n', &format!("\n{:24}", ""));
+    let text = crate::diagnostic::clean(&text).replace('\n', &format!("\n{:24}", ""));
     terminal.result(&format!("{style}{word:5}{style:#} {name:17} {text}\n"));
     !matches!(found, CheckResult::Bad(..))
 }

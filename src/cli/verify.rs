@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use crate::certification::catalogue;
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::clean;
 use crate::judge::{Report, Scope, Suite, digest, judge_again};
-use crate::report::{self, Certificate, NOT_PROVEN, clean};
+use crate::report::{self, Certificate, NOT_PROVEN};
 
 use super::report::parse;
 use super::{CliError, Exit, Terminal, embedded};

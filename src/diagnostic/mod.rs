@@ -8,4 +8,4 @@ mod render;
 pub mod yaml;
 
 pub use model::{Diagnostic, Label, Severity, Source, SourceSpan, Span};
-pub use render::{Style, difference, nearest, render, render_all};
+pub use render::{Style, clean, difference, nearest, render, render_all};

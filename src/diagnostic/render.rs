@@ -14,14 +14,30 @@ pub enum Style {
     Coloured,
 }
 
-/// One diagnostic as text, with a final newline.
+/// A text that may come from a subject, without anything that would steer a terminal: control characters other
+/// than line ends and tabs are shown as escapes.
+pub fn clean(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+/// One diagnostic as text, with a final newline. What a subject wrote may stand in its message, notes and help.
 pub fn render(diagnostic: &Diagnostic, style: Style) -> String {
+    let message = clean(&diagnostic.message);
+    let cleaned = |texts: &[String]| texts.iter().map(|text| clean(text)).collect::<Vec<_>>();
+    let (notes, helps) = (cleaned(&diagnostic.notes), cleaned(&diagnostic.help));
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
         Severity::Note => Level::NOTE,
     };
-    let mut group = Group::with_title(level.primary_title(diagnostic.message.as_str()).id(diagnostic.code));
+    let mut group = Group::with_title(level.primary_title(message.as_str()).id(diagnostic.code));
     let mut drawn: Vec<&str> = vec![];
     for label in &diagnostic.labels {
         let name = label.place.source.name();
@@ -40,10 +56,10 @@ pub fn render(diagnostic: &Diagnostic, style: Style) -> String {
         }
         group = group.element(snippet);
     }
-    for note in &diagnostic.notes {
+    for note in &notes {
         group = group.element(Level::NOTE.message(note.as_str()));
     }
-    for help in &diagnostic.help {
+    for help in &helps {
         group = group.element(Level::HELP.message(help.as_str()));
     }
     let renderer = match style {
@@ -123,6 +139,17 @@ mod tests {
         assert_eq!(plain, "--- was\n+++ is\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
         assert!(difference("a\n", "a\n", ("was", "is"), Style::Coloured).is_empty());
         assert!(difference("a\n", "b\n", ("was", "is"), Style::Coloured).contains("\x1b[32m+b\x1b[0m\n"));
+    }
+
+    #[test]
+    fn nothing_of_a_subject_reaches_the_terminal_as_an_escape() {
+        let steering = "\x1b[2J\x1b]0;title\x07\r\u{9b}31m\u{202e}";
+        let diagnostic = Diagnostic::error("subject/ended", format!("ended: {steering}"))
+            .note(format!("it wrote last:\n\t{steering}"))
+            .help(format!("run {steering}"));
+        let text = render(&diagnostic, Style::Plain);
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n' && c != '\t' || c == '\u{202e}'), "{text:?}");
+        assert!(text.contains("it wrote last:\n") && text.contains(r"\u{1b}[2J"), "{text}");
     }
 
     #[test]

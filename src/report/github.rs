@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::judge::{Blame, Cause, Finding, Report, ScenarioStatus, SubjectReport};
 use crate::protocol::Level;
 
-use super::write::{clean, counted, value};
+use super::write::{counted, value};
+use crate::diagnostic::clean;
 
 /// The file that describes a subject.
 const SUBJECT_FILE: &str = "wirecert.yaml";

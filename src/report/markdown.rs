@@ -3,7 +3,8 @@
 use crate::judge::{Blame, Cause, Finding, Report, ScenarioStatus, Status, SubjectReport, Verdict};
 use crate::protocol::{Level, Requirement};
 
-use super::write::{clean, counted, value, word};
+use super::write::{counted, value, word};
+use crate::diagnostic::clean;
 
 /// So many causes of a subject are described. A summary of GitHub may have a mebibyte.
 const MAX_CAUSES: usize = 100;

@@ -21,4 +21,4 @@ pub use progress::{Lines, Progress, Silent, TerminalProgress};
 pub use sarif::sarif;
 pub use tap::tap;
 pub use terminal::{plain, terminal};
-pub use write::{ReportKind, WriteError, clean, counted, json, junit, schema, value, write};
+pub use write::{ReportKind, WriteError, counted, json, junit, schema, value, write};

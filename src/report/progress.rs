@@ -12,7 +12,8 @@ use crate::diagnostic::{Diagnostic, Style, render};
 use crate::judge::{Played, RawFinding, ScenarioStatus};
 use crate::protocol::{Level, Requirement};
 
-use super::write::{clean, counted};
+use super::write::counted;
+use crate::diagnostic::clean;
 
 /// Listens to a run. Calls come from several tasks at once, in the order in which things happen.
 pub trait Progress: Send + Sync {

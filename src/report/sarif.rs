@@ -11,7 +11,8 @@ use crate::judge::{Blame, Finding, Note, Report, ScenarioStatus, Scope, Status, 
 use crate::protocol::{self, Requirement};
 use crate::uri;
 
-use super::write::{clean, counted};
+use super::write::counted;
+use crate::diagnostic::clean;
 use model::{
     ArtifactLocation, AutomationDetails, Driver, Evidence, Invocation, Level, Location, Log, LogicalLocation,
     Notification, PhysicalLocation, Region, RuleReference, Rules, Run, RunProperties, Subject, Suppression, Text, Tool,

@@ -3,7 +3,8 @@
 
 use crate::judge::{Finding, Report, ScenarioResult, ScenarioStatus, SubjectReport, Verdict};
 
-use super::write::{clean, counted, value, word};
+use super::write::{counted, value, word};
+use crate::diagnostic::clean;
 
 /// The report as TAP 14: a subtest for each subject, in it a test point for each scenario.
 ///

@@ -9,7 +9,8 @@ use anstyle::Style;
 use crate::judge::{Blame, Cause, Finding, Note, Report, ScenarioStatus, SubjectReport, Unjudged};
 use crate::protocol::{Level, Requirement};
 
-use super::write::{clean, counted, value};
+use super::write::{counted, value};
+use crate::diagnostic::clean;
 
 /// Colours by their meaning.
 mod style {

@@ -11,6 +11,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::atomic_file::{self, Readable};
+use crate::diagnostic::clean;
 use crate::judge::{Finding, Report, ScenarioResult, ScenarioStatus, SubjectReport, Unjudged};
 use crate::protocol::Requirement;
 
@@ -214,19 +215,6 @@ pub(super) fn word(value: &impl serde::Serialize) -> String {
 
 /// The longest piece of a value that is shown, in characters.
 const LONGEST: usize = 400;
-
-/// A text that may come from a subject, without anything that would steer a terminal: control characters other
-/// than line ends and tabs are shown as escapes.
-pub fn clean(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if steers(c) { out.extend(c.escape_default()) } else { out.push(c) }
-    }
-    out
-}
 
 /// A JSON value in one line, its middle left out where it is long.
 pub fn value(value: &Value) -> String {

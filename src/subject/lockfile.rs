@@ -18,6 +18,9 @@ use crate::protocol::{Edition, Lock, Reach};
 
 /// The largest lockfile that is read, in bytes.
 const MAX_SIZE: u64 = 1024 * 1024;
+/// The longest token, in bytes: no head of a request has room for more than a few times that, and searching all that is
+/// recorded for a token takes the longer the longer it is.
+const MAX_TOKEN: usize = 8 * 1024;
 /// How many lockfiles of a folder are looked at.
 const MAX_FILES: usize = 4096;
 /// How long one attempt to connect may take.
@@ -112,7 +115,8 @@ impl LockfileWatcher {
     /// Looks again. Files that have not changed are not read again.
     pub(super) fn look(&mut self) {
         let files = self.files();
-        self.seen.retain(|path, _| files.iter().any(|(p, _)| p == path));
+        // They are sorted.
+        self.seen.retain(|path, _| files.binary_search_by(|(p, _)| p.cmp(path)).is_ok());
         for (path, stamp) in files {
             if self.before.get(&path) == Some(&stamp) || self.seen.get(&path).is_some_and(|(s, _)| *s == stamp) {
                 continue;
@@ -198,6 +202,9 @@ impl LockfileWatcher {
             }
         }
         match lock {
+            Some(lock) if lock.token.len() > MAX_TOKEN => {
+                LockfileStatus::Useless { why: "its token is longer than 8 KiB".to_owned(), content: Some(content) }
+            }
             Some(lock) => {
                 LockfileStatus::Usable(Box::new(Candidate { path: path.to_owned(), content, lock, editions, modified }))
             }

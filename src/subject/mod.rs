@@ -9,6 +9,7 @@ mod lockfile;
 mod output;
 mod process;
 mod ready;
+mod remove_tree;
 mod run_dir;
 mod running;
 mod surroundings;

@@ -57,7 +57,12 @@ pub(super) async fn wait_for_lockfile(
     loop {
         watcher.look();
         if watcher.usable().next().is_some() {
-            for candidate in watcher.candidates(|pid| process.tree().contains(pid), tree::is_alive) {
+            // Once for all lockfiles: there may be thousands, and each look at the processes reads all of the system.
+            let members = process.tree().ids();
+            for candidate in watcher.candidates(|pid| members.contains(&pid), tree::is_alive) {
+                if started.elapsed() > within {
+                    break;
+                }
                 if candidate.lock.pid.is_some_and(|pid| process.tree().is_of_another(pid)) {
                     continue;
                 }

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::config::{Launch, Module, SeedFile};
 
 use super::workspace::{self, ScenarioDir};
-use super::{SubjectError, error};
+use super::{SubjectError, error, remove_tree};
 
 /// A run directory: `workspace/` for the files that the subject works on, and `home/`, which stands for the
 /// user's home folder, with the data home inside. Removed when dropped, unless it is to be kept.
@@ -130,7 +130,14 @@ impl RunDir {
     /// # Errors
     /// [`SubjectError::File`] where it cannot be made.
     pub fn scenario_dir(&self, label: &str) -> Result<ScenarioDir, SubjectError> {
-        self.scenario_dirs.next(&self.workspace(), label)
+        // The subject can put a link in its place, which would lead out.
+        let workspace = self.workspace();
+        let is_folder = fs::symlink_metadata(&workspace).is_ok_and(|meta| meta.is_dir());
+        if !is_folder {
+            let gone = std::io::Error::other("the subject removed the workspace, or put something else in its place");
+            return Err(SubjectError::file("make a folder in", workspace, gone));
+        }
+        self.scenario_dirs.next(&workspace, label)
     }
 
     /// Removes the folder now, unless it is to be kept.
@@ -139,8 +146,20 @@ impl RunDir {
     /// [`SubjectError::File`] where something in it cannot be removed.
     pub fn remove(mut self) -> Result<(), SubjectError> {
         match self.temporary.take() {
-            Some(temporary) => temporary.close().map_err(|e| SubjectError::file("remove", &self.root, e)),
+            Some(temporary) => {
+                // What this leaves, the next line reports.
+                let _ = remove_tree::empty(&self.root);
+                temporary.close().map_err(|e| SubjectError::file("remove", &self.root, e))
+            }
             None => Ok(()),
+        }
+    }
+}
+
+impl Drop for RunDir {
+    fn drop(&mut self) {
+        if self.temporary.is_some() {
+            let _ = remove_tree::empty(&self.root);
         }
     }
 }
@@ -153,7 +172,7 @@ fn clear(folder: &Path, but: &[PathBuf]) -> std::io::Result<()> {
         match is_folder {
             false if but.contains(&path) => {}
             true if but.iter().any(|kept| kept.starts_with(&path)) => clear(&path, but)?,
-            true => fs::remove_dir_all(&path)?,
+            true => remove_tree::remove(&path)?,
             false => fs::remove_file(&path)?,
         }
     }

@@ -104,6 +104,11 @@ impl Tree {
         pid == self.leader || self.members(MemberSearch::AllProcesses).iter().any(|e| e.pid == pid)
     }
 
+    /// The ids of all members that are alive, and of the leader.
+    pub(super) fn ids(&self) -> HashSet<u32> {
+        self.members(MemberSearch::AllProcesses).iter().map(|e| e.pid).chain([self.leader]).collect()
+    }
+
     /// Whether the environment of this process names another subject, of ours or of another wirecert.
     pub(super) fn is_of_another(&self, pid: u32) -> bool {
         let Some((name, value)) = self.marker.as_ref().and_then(|marker| marker.split_once('=')) else { return false };

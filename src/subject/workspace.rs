@@ -28,7 +28,7 @@ struct BorrowedFolder(PathBuf);
 impl Drop for BorrowedFolder {
     fn drop(&mut self) {
         // What cannot be removed lies where the user sees it, under a name that shows whose it is.
-        let _ = std::fs::remove_dir_all(&self.0);
+        let _ = super::remove_tree::remove(&self.0);
     }
 }
 

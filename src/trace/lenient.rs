@@ -20,6 +20,26 @@ pub struct LenientJson {
     pub lossy: bool,
 }
 
+/// How many JSON values one text may have. In memory a value takes many times the two bytes that it may take on the
+/// wire, so a bound of the length alone would not bound the memory.
+const MAX_VALUES: usize = 1_000_000;
+
+/// Whether JSON has more values than are decoded, by an upper bound of their number: the commas, colons and opening brackets
+/// outside strings, and one.
+pub fn has_too_many_values(json: &[u8]) -> bool {
+    let (mut count, mut in_string, mut escaped) = (1, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b':' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count > MAX_VALUES
+}
+
 /// Reads JSON; none where the text is no JSON by its grammar.
 pub fn read(text: &str) -> Option<LenientJson> {
     if let Ok(value) = serde_json::from_str(text)
@@ -118,11 +138,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::trace::Message;
 
     fn lossy(text: &str) -> Value {
         let read = read(text).unwrap();
         assert!(read.lossy, "{text}");
         read.value
+    }
+
+    #[test]
+    fn json_with_too_many_values_is_not_decoded() {
+        let message =
+            |text: String| Message { text: true, json: None, payload: Some(text.as_bytes().into()), frames: 1 };
+        assert_eq!(message(format!("[{}0]", "0,".repeat(MAX_VALUES))).value(), None);
+        let text = json!(["\\\",,,,", ",".repeat(MAX_VALUES)]);
+        assert_eq!(message(text.to_string()).value().as_deref(), Some(&text), "what is in strings counts as one value");
     }
 
     #[test]

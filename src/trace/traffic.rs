@@ -188,11 +188,15 @@ impl Message {
         }
     }
 
-    /// The JSON of the message, as far as a [`Value`] can represent it, even where it cannot represent all of it.
+    /// The JSON of the message, as far as a [`Value`] can represent it, even where it cannot represent all of it. None where
+    /// there are too many values.
     pub fn value(&self) -> Option<Cow<'_, Value>> {
         match (&self.json, &self.payload) {
             (Some(json), _) => Some(Cow::Borrowed(json)),
-            (None, Some(payload)) => lenient::read(payload.as_text()?).map(|read| Cow::Owned(read.value)),
+            (None, Some(payload)) => {
+                let text = payload.as_text().filter(|text| !lenient::has_too_many_values(text.as_bytes()))?;
+                lenient::read(text).map(|read| Cow::Owned(read.value))
+            }
             (None, None) => None,
         }
     }

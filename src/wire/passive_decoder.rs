@@ -60,7 +60,7 @@ impl PassiveDecoder {
     /// For an HTTP connection to a server at `address`. Each exchange gets a name of its own.
     pub fn http(recorder: &Recorder, exchanges: &Exchanges, address: &str) -> Self {
         // The ends decide how long a body may be. Of a long one only the pieces are kept.
-        let limits = http::Limits { body: u64::MAX, ..http::Limits::default() };
+        let limits = http::Limits { body: u64::MAX, interim: usize::MAX, ..http::Limits::default() };
         Self(PassiveProtocol::Http(Box::new(PassiveExchanges::new(
             recorder.clone(),
             exchanges.clone(),

@@ -118,7 +118,7 @@ impl Default for Limits {
         Self {
             frame: 16 << 20,
             message: 16 << 20,
-            backlog: 64 << 20,
+            backlog: 16 << 20,
             head: 64 << 10,
             body: 64 << 10,
             handshake: Duration::from_secs(10),

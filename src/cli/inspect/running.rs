@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cli::{CliError, Exit, Terminal};
+use crate::diagnostic::clean;
 use crate::diagnostic::nearest;
 use crate::protocol::{Lock, Protocol, Reach, Role, protocols};
-use crate::report::clean;
 use crate::subject::{data_homes, read_bounded};
 
 /// How long it may take until a port accepts.

@@ -5,11 +5,11 @@ use std::io;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
+use crate::diagnostic::clean;
 use crate::export::{EventRow, TraceSurvey};
 use crate::inspect::api::{Connection, EventPage, ShownRow};
 use crate::inspect::index::{Entry, Lines};
 use crate::inspect::query::{Query, View};
-use crate::report::clean;
 
 use super::{Feed, FeedState, MAX_READ};
 

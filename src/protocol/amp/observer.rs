@@ -1,6 +1,7 @@
 //! What expectations can speak about, made from events: [`AmpObserver`] turns what a server or a client does into
 //! observations.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -115,7 +116,7 @@ fn observe_frame(frame: &Frame) -> Vec<ObservationDraft> {
 
 impl AmpObserver {
     fn observe_server_message(&self, message: &Message) -> Vec<ObservationDraft> {
-        let Some(json) = &message.json else {
+        let Some(json) = &message.value().map(Cow::into_owned) else {
             let text = message.payload.as_ref().and_then(Payload::as_text);
             return vec![ObservationDraft::new("message").with_some("text", text)];
         };
@@ -266,7 +267,7 @@ fn is_valid_handshake(head: &Head) -> bool {
 }
 
 fn observe_client_message(edition: &AmpEdition, message: &Message) -> Vec<ObservationDraft> {
-    let Some(json) = &message.json else {
+    let Some(json) = &message.value().map(Cow::into_owned) else {
         let text = message.payload.as_ref().and_then(Payload::as_text);
         return vec![ObservationDraft::new("message").with_some("text", text)];
     };

@@ -242,6 +242,8 @@ impl<T: Default> Exchanges<T> {
             (Some(Direction::ToClient), Some(exchange)) if exchange.response.is_none() && is_incomplete_head(bytes) => {
                 exchange.half_head = true;
             }
+            (Some(Direction::ToClient), Some(exchange))
+                if exchange.response.as_ref().is_some_and(is_chunked) && is_incomplete_size(bytes) => {}
             (Some(Direction::ToClient), Some(exchange)) => {
                 // Of a head without a status nobody knows how long its body is.
                 if exchange.counts_for_http() && exchange.status().is_some() {
@@ -321,6 +323,18 @@ pub fn timely(took: u64, ctx: &mut RuleContext<'_>) {
 fn is_head(bytes: &[u8]) -> bool {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
     line.first().is_some_and(u8::is_ascii_alphabetic) && line.windows(8).any(|window| window == b" HTTP/1.")
+}
+
+/// Whether the body of this response comes in chunks.
+fn is_chunked(response: &HttpResponse) -> bool {
+    response.header("transfer-encoding").any(|coding| coding.eq_ignore_ascii_case("chunked"))
+}
+
+/// Whether bytes are the beginning of the line before a chunk, which was left while it came, as with [`is_incomplete_head`].
+fn is_incomplete_size(bytes: &[u8]) -> bool {
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let after = matches!(bytes.get(digits), None | Some(b'\r' | b';' | b' ' | b'\t'));
+    (1..=16).contains(&digits) && after && !bytes.contains(&b'\n') && bytes.len() < MAX_HEAD
 }
 
 /// Whether bytes are the beginning of a head that was left while it came: where that was the client, nobody is to blame,

@@ -32,7 +32,16 @@ function refuse(problem, help) {
 }
 
 function tell(what, error) {
-  process.stderr.write(`wirecert: ${what}: ${inspect(error)}\n`);
+  process.stderr.write(`wirecert: ${what}: ${read(() => inspect(error))}\n`);
+}
+
+// What reading something of the module gives: a property of what it throws may itself throw.
+function read(get, otherwise = "what cannot be read") {
+  try {
+    return get();
+  } catch {
+    return otherwise;
+  }
 }
 
 // A client's process lives on after these.
@@ -92,7 +101,7 @@ async function load(path) {
 // What is wrong with a module that cannot be loaded, and what to do about it.
 function explained(error) {
   const message = brief(error);
-  const code = isObject(error) ? error.code : undefined;
+  const code = read(() => (isObject(error) ? error.code : undefined), undefined);
   if (code === "ERR_UNKNOWN_FILE_EXTENSION") {
     return [message, "compile it: npx esbuild provider.ts --bundle --platform=node --format=esm --outfile=provider.mjs"];
   }
@@ -113,8 +122,8 @@ function isObject(value) {
 }
 
 function brief(error) {
-  const message = isObject(error) && typeof error.message === "string" ? error.message : inspect(error);
-  return message.slice(0, 10_000);
+  const message = read(() => (isObject(error) ? error.message : undefined), undefined);
+  return (typeof message === "string" ? message : read(() => inspect(error))).slice(0, 10_000);
 }
 
 // What a request gets: `{result}` or `{error}`.
@@ -134,7 +143,8 @@ async function answer(request) {
     return { result: result === undefined ? null : result };
   } catch (error) {
     tell(`\`${method}\` failed`, error);
-    return failure(isObject(error) && Number.isSafeInteger(error.code) ? error.code : -32000, brief(error));
+    const code = read(() => (isObject(error) ? error.code : undefined), undefined);
+    return failure(Number.isSafeInteger(code) ? code : -32000, brief(error));
   }
 }
 

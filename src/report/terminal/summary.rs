@@ -5,8 +5,9 @@ use anstyle::Style;
 use crate::judge::{Counts, Report, RequirementResult, Status, SubjectReport, Verdict};
 use crate::protocol::Level;
 
-use super::super::write::{clean, counted};
+use super::super::write::counted;
 use super::{TerminalReport, style};
+use crate::diagnostic::clean;
 
 impl TerminalReport<'_> {
     /// The verdict and the numbers behind it.

@@ -126,6 +126,7 @@ export default {
     if (query === "later") { setTimeout(() => { throw new Error("nobody catches this") }); Promise.reject("nor this") }
     if (query === "code") throw Object.assign(new Error("with a code"), { code: 42 });
     if (query === "text") throw "a text";
+    if (query === "unreadable") throw { get message() { throw 1 }, get code() { throw 2 } };
     if (query === "big") return [10n];
     if (query === "nothing") return undefined;
     return [];
@@ -142,6 +143,7 @@ async fn what_a_module_throws_or_prints_is_evidence_and_no_crash() {
     assert_eq!(ask(&running, json!({"method": "meta"})).await, error(-32000, "no meta"));
     assert_eq!(ask(&running, mentions("code")).await, error(42, "with a code"));
     assert_eq!(ask(&running, mentions("text")).await, error(-32000, "'a text'"));
+    assert_eq!(ask(&running, mentions("unreadable")).await, error(-32000, "what cannot be read"));
     let no_json = "the result is no JSON: Do not know how to serialize a BigInt";
     assert_eq!(ask(&running, mentions("big")).await, error(-32000, no_json));
     assert_eq!(ask(&running, mentions("nothing")).await, json!({"result": null}));

@@ -200,6 +200,26 @@ async fn the_right_lockfile_is_found_among_hundreds_of_stale_ones_and_a_newer_de
     running.stop().await;
 }
 
+#[tokio::test]
+async fn thousands_of_lockfiles_take_no_longer_than_a_subject_may() {
+    let script = r#"mkdir -p "$XDG_DATA_HOME/test/ide"; cd "$XDG_DATA_HOME/test/ide"
+        for i in $(seq 4000); do echo "{\"port\":1,\"pid\":400$i}" > $i.json; done
+        exec sleep 600"#;
+    let spec = with(sh(script), |launch| launch.ready.within = Duration::from_secs(1));
+    let began = std::time::Instant::now();
+    let (error, _) = refusal(&spec).await;
+    assert!(error.to_string().starts_with("the subject was not ready within 1s: its lockfile is there"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_token_that_no_request_has_room_for_makes_a_lockfile_useless() {
+    let script = r#"cd "$XDG_DATA_HOME"; mkdir -p test/ide; cd test/ide
+        printf '{"port":1,"secret":"%s"}' "$(head -c 9000 /dev/zero | tr '\0' t)" > 1.json"#;
+    let (error, _) = refusal(&sh(script)).await;
+    assert_eq!(error.diagnostic().notes, ["lockfile 1.json is there but: its token is longer than 8 KiB"]);
+}
+
 #[test]
 fn a_run_directory_that_cannot_be_made_is_reported_with_what_to_do() {
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -65,6 +65,8 @@ pub struct Limits {
     pub message: usize,
     /// How long a body may be, in bytes. Event streams are not bounded.
     pub body: u64,
+    /// How many interim responses may come before a response.
+    pub interim: usize,
     /// How many bytes of one event of an event stream are kept.
     pub event: usize,
     /// How many connections a server has at once; further ones wait until one ends.
@@ -87,7 +89,9 @@ impl Default for Limits {
         Self {
             head: 64 << 10,
             message: 16 << 20,
-            body: 1 << 30,
+            // A few plays go on side by side, and the trace of a play is kept in memory.
+            body: 16 << 20,
+            interim: 1000,
             event: 16 << 20,
             connections: 4096,
             connect: Duration::from_secs(10),

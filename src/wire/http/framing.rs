@@ -28,6 +28,9 @@ pub enum HttpError {
     /// The body is longer than the bound.
     #[error("the body is longer than {0} bytes")]
     BodyTooLong(u64),
+    /// More interim responses come before the response than the bound.
+    #[error("there are more than {0} interim responses")]
+    TooManyInterim(usize),
 }
 
 /// How the end of a body is determined.

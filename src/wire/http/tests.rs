@@ -40,6 +40,12 @@ impl Handler for Play {
                 responder.interim(&Response::new("103 Early Hints").header("Link", "<x>")).await.expect("sent");
                 ok.text("late")
             }
+            "/early-often" => {
+                // Fails once the client has had enough.
+                while responder.interim(&Response::new("103 Early Hints")).await.is_ok() {}
+                return;
+            }
+            "/huge" => ok.text("x".repeat(17 << 20)),
             "/too-long" => flawed(ok.header("Content-Length", "2").text("abcd")),
             "/too-short" => flawed(ok.header("Content-Length", "9").text("abcd")),
             "/bad-chunk" => {
@@ -173,6 +179,14 @@ async fn every_way_to_end_a_body_is_read() {
     assert_eq!((head.body.len(), head.head.status()), (0, Some(200)));
     let connected = both.client_trace.words().iter().filter(|word| *word == "→ connected").count();
     assert_eq!(connected, 2, "only the end of a connection costs a new one: {:?}", both.client_trace.words());
+}
+
+#[tokio::test]
+async fn what_exceeds_a_bound_ends_the_exchange_and_is_not_recorded_as_wrong() {
+    let both = both().await;
+    assert_eq!(both.get("/early-often").await, Err(Broken::Fault(HttpError::TooManyInterim(1000))));
+    assert_eq!(both.get("/huge").await, Err(Broken::Fault(HttpError::BodyTooLong(16 << 20))));
+    assert!(!both.client_trace.words().iter().any(|word| word.contains("bytes")));
 }
 
 #[tokio::test]

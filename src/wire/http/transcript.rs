@@ -22,6 +22,8 @@ pub struct Transcript {
     content: Option<BodyReader>,
     /// The number of bytes of the body so far.
     size: u64,
+    /// The number of interim responses so far.
+    interim: usize,
     /// A piece of the body that may turn out to be the last.
     piece: Option<Vec<u8>>,
     /// Why a part that is not recorded yet is wrong on purpose.
@@ -73,6 +75,7 @@ impl Transcript {
             decoder,
             content: None,
             size: 0,
+            interim: 0,
             piece: None,
             deliberate: None,
             message_deliberate: None,
@@ -96,16 +99,23 @@ impl Transcript {
                 Ok(None) => break,
                 Err(fault) => self.fault = Some(fault),
             }
-            if self.size > self.limits.body && !self.is_event_stream() {
+            if self.size > self.limits.body && !self.ours && !self.is_event_stream() {
                 self.fault = Some(HttpError::BodyTooLong(self.limits.body));
+            }
+            if self.interim > self.limits.interim {
+                self.fault = Some(HttpError::TooManyInterim(self.limits.interim));
             }
         }
         if self.piece.is_some() {
             self.body(false, vec![], on_item);
         }
-        if self.fault.is_some() {
+        if let Some(fault) = &self.fault {
+            // What exceeds one of our bounds is not wrong.
+            let wrong = !matches!(fault, HttpError::BodyTooLong(_) | HttpError::TooManyInterim(_));
             let decoder = std::mem::replace(&mut self.decoder, Decoder::request(0));
-            self.bytes(&[decoder.rest(), rest].concat());
+            if wrong {
+                self.bytes(&[decoder.rest(), rest].concat());
+            }
             rest = &[];
         }
         if self.decoder.rest().is_empty() {
@@ -174,6 +184,7 @@ impl Transcript {
         match part {
             Part::Stray(bytes) => self.bytes(bytes),
             Part::Interim(head) => {
+                self.interim += 1;
                 self.record(EventKind::HttpResponse(HttpResponse::from(head.clone())));
                 on_item(TranscriptItem::Interim(head));
             }

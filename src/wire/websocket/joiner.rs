@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use flate2::write::DeflateDecoder;
 
-use crate::trace::{End, Frame, Head, Message, Payload};
+use crate::trace::{End, Frame, Head, Message, Payload, has_too_many_values};
 
 use super::decoder::payload_of;
 use crate::trace::opcode;
@@ -89,30 +89,11 @@ impl Joiner {
 /// The reserved bits of the first frame of a compressed message (RFC 7692 section 6).
 const COMPRESSED: u8 = 4;
 
-/// How many JSON values one message may have. In memory a value takes many times the two bytes that it may take on the
-/// wire, so a bound of the length alone would not bound the memory.
-const MAX_VALUES: usize = 1_000_000;
-
 /// A message of these bytes, with its JSON if it is JSON. JSON with too many values is not decoded.
 fn message(text: bool, payload: Vec<u8>, frames: u64) -> Message {
-    let json = if values(&payload) <= MAX_VALUES { serde_json::from_slice(&payload).ok() } else { None };
+    let json = if has_too_many_values(&payload) { None } else { serde_json::from_slice(&payload).ok() };
     let payload: Option<Payload> = if json.is_none() { Some(payload_of(payload)) } else { None };
     Message { text, json, payload, frames }
-}
-
-/// An upper bound of the number of values in JSON: the commas, colons and opening brackets outside strings, and one.
-fn values(json: &[u8]) -> usize {
-    let (mut count, mut in_string, mut escaped) = (1, false, false);
-    for byte in json {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b',' | b':' | b'[' | b'{' if !in_string => count += 1,
-            _ => {}
-        }
-    }
-    count
 }
 
 /// Decompresses the messages of one direction.
@@ -231,6 +212,7 @@ mod tests {
 
     #[test]
     fn json_that_would_fill_memory_is_left_undecoded() {
+        const MAX_VALUES: usize = 1_000_000;
         let mut joiner = Joiner::new(16 << 20);
         let many = format!("[{}0]", "0,".repeat(MAX_VALUES));
         assert_eq!(joiner.frame(&frame(1, true, &many)).map(|m| (m.json, m.payload.is_some())), Some((None, true)));

@@ -46,6 +46,14 @@ fn a_response_is_the_same_in_both_editions_but_for_the_method() {
 }
 
 #[test]
+fn a_response_counts_although_a_part_of_it_is_beyond_every_number() {
+    let text = r#"{"serverResponse":{"id":"1","ping":{"message":"m"}},"more":1e999999999}"#;
+    let message = Message { text: true, json: None, payload: Some(Payload::Text(text.to_owned())), frames: 1 };
+    let observed = last("cli", &TraceBuilder::open().server(EventKind::Message(message)));
+    assert_eq!((observed.kind, &observed.value["result"]), ("response", &json!({"message": "m"})));
+}
+
+#[test]
 fn an_error_has_no_result() {
     let error = json!({"code": -32601, "message": "no"});
     let observed =

@@ -204,7 +204,8 @@ pub async fn serve_client(
 
 /// Whether the editor answers a message by itself.
 fn answers_by_itself(plan: &EditorPlan, message: &Message) -> bool {
-    let request = message.json.as_ref().and_then(|json| envelope::request(plan.edition, json));
+    let json = message.value();
+    let request = json.as_deref().and_then(|json| envelope::request(plan.edition, json));
     let method = request.and_then(|request| request.method);
     plan.answers && method.is_none_or(|method| plan.withholds.iter().all(|withheld| withheld != method))
 }
@@ -223,7 +224,7 @@ async fn send_order(sender: &Sender, order: SendOrder) -> Result<(), SendError> 
 }
 
 async fn respond(shared: &SharedServer, number: u64, sender: &Sender, message: &Message) -> Result<(), SendError> {
-    let bytes = match (&message.json, &message.payload) {
+    let bytes = match (message.value(), &message.payload) {
         (Some(json), _) => json.to_string().into_bytes(),
         (None, payload) => payload.as_ref().map(|payload| payload.as_bytes().to_vec()).unwrap_or_default(),
     };

@@ -1,0 +1,1 @@
+"""Plays wirecert against subjects that misbehave, and checks what has to hold for each."""
