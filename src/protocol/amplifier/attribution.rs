@@ -144,6 +144,7 @@ pub const SERVER: Attribution = Attribution {
         ("robustness/wrong-length", &["robustness/bad-json"]),
         // Responses that get mixed up when they are sent at the same time.
         ("list/filter", &["robustness/concurrent"]),
+        ("agents/filter", &["robustness/concurrent"]),
         // Whether something goes on, shown by a request that is not answered anyhow.
         ("http/keep-alive", &["http/answered"]),
         ("http/extra-query", &["http/answered", "health/status", "list/status", "profiles/status"]),
