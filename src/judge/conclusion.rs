@@ -365,7 +365,7 @@ fn same_place(attribution: &Attribution, missed: &Finding, seen: &Finding) -> bo
 }
 
 /// The status of the response that a finding is about, where it is about that.
-fn status(finding: &Finding) -> Option<u64> {
+pub(super) fn status(finding: &Finding) -> Option<u64> {
     let shows_status = match finding.way {
         Some(_) => finding.path.as_deref() == Some("/status"),
         None => finding.path.is_none(),

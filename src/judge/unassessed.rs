@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::protocol::{Level, NOTHING_KNOWN, area, short};
 
-use super::conclusion::{Inputs, Notes, Required};
+use super::conclusion::{Inputs, Notes, Required, status};
 use super::subject::JudgedScenario;
 use super::{Blame, BlockedBy, Note, RequirementResult, ScenarioStatus, Scope, Status};
 
@@ -184,13 +184,20 @@ fn broken_base<'j>(inputs: &'j Inputs, requirement: &str) -> Option<&'j str> {
     let attribution = crate::protocol::role(&inputs.role).map_or(&NOTHING_KNOWN, |(_, role)| role.attribution);
     let own = short(requirement);
     let violated = inputs.judged.iter().flat_map(|j| &j.findings).filter(|found| found.blame == Blame::Subject);
+    // A success with another status keeps nothing from being judged.
+    let violated = violated.filter(|found| status(found).is_none_or(|status| !(200..300).contains(&status)));
     let mut violated = violated.map(|found| found.requirement.as_str());
     let bases = attribution.own_bases(own);
     // What is said of a part of something rests on that: `last-activity-after` on `last-activity`.
     let is_part = |id: &&str| own.strip_prefix(short(id)).is_some_and(|rest| rest.starts_with('-'));
-    let rests = |id: &&str| {
-        let id = short(id);
-        bases.contains(&id) || attribution.rests_on(own, id) || attribution.may_be_unseen(own, id)
+    // Where a base held, what rests on it could have occurred.
+    let held = |base: &str| {
+        let assessed = |j: &JudgedScenario| j.assessed.iter().any(|id| *id == base);
+        inputs.judged.iter().any(|j| assessed(j) && j.findings.iter().all(|found| found.requirement != base))
+    };
+    let rests = |base: &&str| {
+        let id = short(base);
+        bases.contains(&id) && !held(base) || attribution.rests_on(own, id) || attribution.may_be_unseen(own, id)
     };
     // Nothing is looked at in what has another shape: `stop/value` where `stop/object` is violated, `mentions/title` where
     // `mentions/result` is.

@@ -14,12 +14,14 @@ const EVENT: RequirementId = "amplifier/2025-12-09/events/tool-pre-input";
 const ANSWERED: RequirementId = "amplifier/2025-12-09/http/answered";
 const LIST: RequirementId = "amplifier/2025-12-09/list/total";
 const OBJECT: RequirementId = "amplifier/2025-12-09/list/object";
-static SERVER: [Requirement; 5] = [
+const PROMPT: RequirementId = "amplifier/2025-12-09/prompt/status";
+static SERVER: [Requirement; 6] = [
     requirement(JSON, Level::Must, End::Server, None),
     requirement(EVENT, Level::Must, End::Server, None),
     requirement(ANSWERED, Level::Must, End::Server, None),
     requirement(LIST, Level::Must, End::Server, None),
     requirement(OBJECT, Level::Must, End::Server, None),
+    requirement(PROMPT, Level::Must, End::Server, None),
 ];
 
 fn server() -> JudgeInput {
@@ -75,6 +77,22 @@ fn what_had_no_occasion_names_what_all_needs() {
     for id in [EVENT, LIST] {
         assert_eq!(status(&report, id), (Status::NotAssessed, format!("blocked by {ANSWERED}")));
     }
+}
+
+#[test]
+fn a_base_that_held_elsewhere_or_is_another_success_keeps_nothing_from_occurring() {
+    let reason = |played: &[Played]| status(&server().judge(played), EVENT).1;
+    let refused = || scenario("prompt/status", &[PROMPT], vec![broken(PROMPT)]);
+    assert_eq!(reason(&[refused()]), format!("blocked by {PROMPT}"));
+    let accepted = scenario("prompt/long", &[PROMPT], vec![passed(&[PROMPT])]);
+    assert_eq!(reason(&[refused(), accepted]), "no occasion for it came up");
+    let other = |status: u16| {
+        let found =
+            RawFinding { path: None, actual: Some(status.into()), ..found(PROMPT, FaultOwner::End(End::Server)) };
+        [scenario("prompt/status", &[PROMPT], vec![play(ScenarioStatus::Failed, &[PROMPT], vec![found])])]
+    };
+    assert_eq!(reason(&other(500)), format!("blocked by {PROMPT}"));
+    assert_eq!(reason(&other(200)), "no occasion for it came up");
 }
 
 #[test]
