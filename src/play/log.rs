@@ -11,9 +11,9 @@ use crate::trace::{Direction, Event, EventKind, Sink};
 
 /// More observations than this in one scenario are a flood: later ones are counted, not kept.
 const MAX_OBSERVATIONS: usize = 20_000;
-/// The largest size of all observations that are kept, in bytes; later ones are counted. It is a little more than the largest
-/// message, and several plays go on side by side.
-const MAX_BYTES: usize = 20 << 20;
+/// The largest size of all observations that are kept, in bytes; later ones are counted. A scenario may ask for a large file
+/// many times.
+const MAX_BYTES: usize = 128 << 20;
 /// The largest number of events of the same name from a driven client that are kept. Of later ones only the newest is
 /// kept: a stream may be long, and its last item and that item's number show its result.
 const MAX_CLIENT_EVENTS: usize = 1_000;

@@ -195,6 +195,13 @@ impl ServerModel {
         for subscriber in &session.subscribers {
             steps.push(json!({"expect": {"completed": {"of": subscriber}, "proves": "stream/several"}}));
         }
+        // What the others were told of this prompt is not taken for what is told of the next one.
+        if session.subscribers.len() > 1 {
+            for subscriber in &session.subscribers {
+                let event = json!({"of": subscriber});
+                steps.push(json!({"collect": {"event": event, "until": "1ms", "count": {"$type": "integer"}}}));
+            }
+        }
         let others = self.live().filter(|session| session.number != number).flat_map(|session| &session.subscribers);
         let stray = others.take(1).map(|other| {
             let event = json!({"of": other, "data": {"session_id": id(number)}});

@@ -279,6 +279,9 @@ const APPROVAL: Table = table! { "approval", Server, Some("approval");
 };
 
 const APPROVAL_BEHAVIOUR: Table = table! { "approval", Server, Some("approval");
+    "shown": Should doc("Approval Flow") =>
+        "An approval, or the tool that waits for it, shows which file or command it is about."
+        "Whoever decides sees nothing else of the action.";
     "unknown-decision": Must doc("Submit Approval Decision") =>
         "A decision that was not offered is refused with the status 400."
         "";

@@ -263,6 +263,12 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
         data("approval:granted", |d| set(d, "decision", "approved")), data("approval:denied", |d| set(d, "decision", "rejected"))),
     flaw!("approval-of-other-file" "life/approval-action" "An approval shows another file than the one that is written."
         data("approval:required", |d| set(&mut d["context"], "path", "other.txt"))),
+    flaw!("approval-shows-nothing" "approval/shown" "An approval does not show what it is about."
+        data("approval:required", |d| {
+            set(d, "prompt", "May I go on?");
+            set(d, "context", json!({}));
+        }),
+        data("tool:pre", |d| set(d, "input", json!({})))),
     flaw!("approval-timeout-unreported" "life/approval-timed-out" "That the time is up is not reported." ApprovalSwitch::TimesOutSilently.on()),
     flaw!("start-late" "life/session-start-first" "`session:start` comes with every prompt."
     AmplifierServerEffect::Messages("prompt:submit", |messages| {
