@@ -10,6 +10,19 @@ import urllib.parse
 from .wire import Wire, frame, fresh_key, head
 
 
+def messages(wire):
+    """The text messages that come on a WebSocket until it is closed; pings and the close frame are answered."""
+    while True:
+        opcode, payload = wire.frame()
+        if opcode == 8:
+            wire.send(frame(payload[:2], True, 8))
+            return
+        if opcode == 9:
+            wire.send(frame(payload, True, 10))
+        elif opcode == 1:
+            yield payload
+
+
 class Failure(Exception):
     """A call that failed."""
 
@@ -154,19 +167,12 @@ class AmpClient(Client):
 
     def read(self, wire):
         try:
-            while True:
-                opcode, payload = wire.frame()
-                if opcode == 8:
-                    wire.send(frame(payload[:2], True, 8))
-                    return
-                if opcode == 9:
-                    wire.send(frame(payload, True, 10))
-                elif opcode == 1:
-                    response = json.loads(payload).get("serverResponse") or {}
-                    waiter = self.waiting.get(response.pop("id", None))
-                    if waiter:
-                        waiter[1] = next(iter(response.values()))
-                        waiter[0].set()
+            for message in messages(wire):
+                response = json.loads(message).get("serverResponse") or {}
+                waiter = self.waiting.get(response.pop("id", None))
+                if waiter:
+                    waiter[1] = next(iter(response.values()))
+                    waiter[0].set()
         except (EOFError, OSError, ValueError):
             pass
 
@@ -223,15 +229,8 @@ class AmplifierClient(Client):
 
     def read_socket(self, wire):
         try:
-            while True:
-                opcode, payload = wire.frame()
-                if opcode == 8:
-                    wire.send(frame(payload[:2], True, 8))
-                    return
-                if opcode == 9:
-                    wire.send(frame(payload, True, 10))
-                elif opcode == 1:
-                    self.report(payload)
+            for message in messages(wire):
+                self.report(message)
         except (EOFError, OSError, ValueError):
             pass
 
