@@ -48,8 +48,8 @@ fn a_subject_is_started_and_each_stimulus_is_tried() {
         "ok    program of message ",
         "ok    program of open   ",
         "ok    start             edition cli, after ",
-        "ok    stimulus open     exit code 0 after ",
-        "ok    stimulus message  exit code 0 after ",
+        "ok    stimulus open     done after ",
+        "ok    stimulus message  done after ",
         "ok    suite             ",
         "warn  skipped           ",
     ]) {

@@ -1,18 +1,12 @@
 -- Runs inside the Neovim that is certified: starts the plugin, and offers the stimuli as one function.
 --
--- Each stimulus of amp.nvim.yaml is `nvim --server SOCKET --remote-expr "v:lua.stimulus('NAME', {…})"`. The
--- parameters arrive as a JSON object, which is a Vim expression as it stands: JSON's string escapes are a subset of
--- those in Vim's double-quoted strings. So no path and no text needs any quoting.
+-- Each stimulus is a line on the socket that amp.nvim.yaml names, `{"NAME":{…}}`. It is answered by a line once it is
+-- done: `{"ok":null}`, or `{"error":"…"}`.
 
 -- Only the plugin is on trial: no dialogs about swap files, no waiting for a key.
 vim.o.swapfile = false
 vim.o.shortmess = vim.o.shortmess .. "AIF"
 vim.o.more = false
-
--- Not by `--listen`: a Neovim that was killed leaves its socket, and the next one would not start beside it.
-local socket = vim.env.WIRECERT_RUN_DIR .. "/nvim.sock"
-vim.fn.delete(socket)
-vim.fn.serverstart(socket)
 
 local namespace = vim.api.nvim_create_namespace("wirecert")
 
@@ -94,22 +88,49 @@ function stimuli.prompt(p)
   assert(require("amp.message").send_to_prompt(p.message), "the text was not sent")
 end
 
--- Once whoever asked has the answer and has hung up.
+-- Once the answer is out.
+local quits = false
 function stimuli.quit()
-  local timer = assert(vim.uv.new_timer())
-  timer:start(1, 5, vim.schedule_wrap(function()
-    local callers = vim.tbl_filter(function(channel)
-      return channel.stream == "socket"
-    end, vim.api.nvim_list_chans())
-    if #callers == 0 then
-      vim.cmd.qall({ bang = true })
-    end
-  end))
+  quits = true
 end
 
-function _G.stimulus(name, params)
-  stimuli[name](params)
-  return "done"
+local function answer(client, line)
+  local name, params = next(vim.json.decode(line))
+  local done, problem = pcall(stimuli[name] or function()
+    error("there is no stimulus " .. name)
+  end, params)
+  local result = done and { ok = vim.NIL } or { error = tostring(problem) }
+  client:write(vim.json.encode(result) .. "\n", function()
+    client:close()
+    if quits then
+      vim.schedule(function()
+        vim.cmd.qall({ bang = true })
+      end)
+    end
+  end)
 end
+
+-- A Neovim that was killed leaves its socket, and the next one could not bind beside it.
+local socket = vim.env.WIRECERT_RUN_DIR .. "/control.sock"
+vim.fn.delete(socket)
+local server = assert(vim.uv.new_pipe(false))
+assert(server:bind(socket))
+server:listen(16, function()
+  local client = assert(vim.uv.new_pipe(false))
+  server:accept(client)
+  local text = ""
+  client:read_start(function(_, piece)
+    text = text .. (piece or "")
+    local line = text:match("^(.-)\n")
+    if line then
+      client:read_stop()
+      vim.schedule(function()
+        answer(client, line)
+      end)
+    elseif not piece then
+      client:close()
+    end
+  end)
+end)
 
 require("amp").setup({})

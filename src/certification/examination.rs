@@ -109,7 +109,7 @@ async fn stimuli(spec: &SubjectSpec, running: &Running) -> Vec<(String, CheckRes
             verb.shape.fields().iter().map(|field| (field.name.to_owned(), example(field, &path))).collect();
         let begun = Instant::now();
         let result = match running.stimulate(verb.name, &params).await {
-            Ok(()) => CheckResult::Good(format!("exit code 0 after {:.1}s", begun.elapsed().as_secs_f64())),
+            Ok(()) => CheckResult::Good(format!("done after {:.1}s", begun.elapsed().as_secs_f64())),
             Err(error) => bad(&error.into()),
         };
         found.push((format!("stimulus {}", verb.name), result));

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use anstyle::{AnsiColor, Color, Style};
 
 use crate::certification::{CheckResult, examine, load_baseline};
-use crate::config::{CommandLine, Environment, FILE, SubjectSpec, users_data_home};
+use crate::config::{CommandLine, Environment, FILE, StimulusWay, SubjectSpec, users_data_home};
 use crate::play::Cancel;
 use crate::protocol::{Reach, protocols};
 use crate::subject::{is_alive, read_bounded};
@@ -84,7 +84,10 @@ fn subject(spec: &SubjectSpec, args: &DoctorArgs, terminal: &mut Terminal) -> Re
     let mut sound = true;
     let launch =
         spec.launch().filter(|launch| launch.module.is_none()).map(|launch| ("launch".to_owned(), &launch.command));
-    let stimuli = spec.stimuli.iter().map(|(name, command)| (format!("program of {name}"), command));
+    let stimuli = spec.stimuli.iter().filter_map(|(name, way)| match way {
+        StimulusWay::Command(command) => Some((format!("program of {name}"), command)),
+        StimulusWay::Socket(_) => None,
+    });
     for (name, command) in launch.into_iter().chain(stimuli) {
         sound &= tell(&name, &program(command, args.fix), terminal);
     }

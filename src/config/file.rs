@@ -57,6 +57,8 @@ pub(super) struct Subject {
     pub(super) files: Option<Seeds>,
     /// Commands that make it do something from outside.
     pub(super) stimuli: Option<BTreeMap<String, Command>>,
+    /// A socket on which it takes stimuli that have no command.
+    pub(super) control: Option<Control>,
     /// Capabilities that it does not claim: what they ask for is excused.
     pub(super) missing: Option<Vec<String>>,
     /// The file of its known violations.
@@ -80,6 +82,15 @@ pub(super) struct Ready {
     pub(super) lockfile: Option<bool>,
     /// How long that may take; 10s.
     pub(super) within: Option<Wait>,
+}
+
+/// A Unix socket on which a subject takes stimuli: a JSON line for each, answered by one.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Control {
+    /// The path of the socket; a relative one begins in the workspace.
+    pub(super) socket: Text,
+    /// The stimuli that it takes there.
+    pub(super) stimuli: Vec<String>,
 }
 
 /// How a subject is stopped.
@@ -249,12 +260,14 @@ pub fn schema() -> Value {
 fn of_role(protocol: &Protocol, role: &Role) -> Value {
     let stimuli: Map<String, Value> =
         (role.stimuli)().iter().map(|verb| (verb.name.to_owned(), stimulus(verb))).collect();
+    let names: Vec<&str> = (role.stimuli)().iter().map(|verb| verb.name).collect();
     let editions: Vec<&str> = protocol.edition_ids().chain(["auto"]).collect();
     let capability = |(name, about): &(&str, &str)| json!({"const": name, "description": format!("It {about}.")});
     let capabilities: Vec<Value> = role.capabilities.iter().map(capability).collect();
     let mut keys = json!({
         "edition": {"enum": editions},
         "stimuli": {"type": "object", "properties": stimuli, "additionalProperties": false},
+        "control": {"properties": {"stimuli": {"items": {"enum": names}}}},
         "missing": {"items": {"oneOf": capabilities}}
     });
     for key in role_keys().map(|field| field.name) {

@@ -18,7 +18,7 @@ pub use described::Described;
 pub use file::schema;
 pub use resolve::{Environment, FILE, Flags, SubjectFile, resolve};
 pub use spec::{
-    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Module, RUN_DIR_VARIABLE, Ready, SeedFile, Stop,
-    StopHow, SubjectSpec, Target, Timeouts, own,
+    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Module, RUN_DIR_VARIABLE, Ready, SeedFile,
+    StimulusWay, Stop, StopHow, SubjectSpec, Target, Timeouts, own,
 };
 pub use subject::users_data_home;

@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::format::{Field, Shape};
 use crate::protocol::{Edition, Protocol, Reach, Role};
 use crate::trace::Strength;
 
@@ -35,8 +34,8 @@ pub struct SubjectSpec {
     pub isolation: Isolation,
     /// For how long a client that cannot be driven is watched, where it is.
     pub observe: Option<Duration>,
-    /// How to make it do things from outside: the stimulus's name and the command.
-    pub stimuli: BTreeMap<&'static str, CommandLine>,
+    /// How to make it do things from outside, by the stimulus's name.
+    pub stimuli: BTreeMap<&'static str, StimulusWay>,
     /// Capabilities that it does not claim.
     pub missing: Vec<&'static str>,
     /// The file of its known violations.
@@ -206,6 +205,16 @@ impl Module {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine(pub Vec<String>);
 
+/// How a subject is made to do something from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StimulusWay {
+    /// A command is run.
+    Command(CommandLine),
+    /// A line is sent to the control socket at this path, which may have placeholders. A relative one begins in the
+    /// folder that the subject runs in.
+    Socket(String),
+}
+
 /// A file to be there from the start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeedFile {
@@ -316,7 +325,7 @@ impl Default for Limits {
     }
 }
 
-/// Beside the workspace, in which mock and stimuli run: a socket's whole path may be too long for the system.
+/// Beside the workspace, in which the mock runs: a socket's whole path may be too long for the system.
 const CONTROL: &str = "../control.sock";
 
 /// Long enough for our own mocks: they wait for ever, or are wrong on purpose after less.
@@ -343,11 +352,6 @@ pub fn own(
         command.extend(words(&["--port", "{port}"]));
     }
     command.extend(flags.iter().cloned());
-    let stimuli = (role.stimuli)().iter().map(|verb| {
-        let mut argv = words(&["{wirecert}", "mock", role.name, "--steer", CONTROL, verb.name]);
-        argv.extend(verb.shape.fields().iter().map(argument));
-        (verb.name, CommandLine(argv))
-    });
     SubjectSpec {
         name: format!("wirecert mock {}", role.name),
         protocol,
@@ -357,7 +361,7 @@ pub fn own(
         // One that is wrong on purpose may be so for the rest of its life.
         isolation: if role.is_client() && !flags.is_empty() { Isolation::Scenario } else { Isolation::Run },
         observe: None,
-        stimuli: stimuli.collect::<BTreeMap<_, _>>(),
+        stimuli: (role.stimuli)().iter().map(|verb| (verb.name, StimulusWay::Socket(CONTROL.to_owned()))).collect(),
         missing: vec![],
         baseline: None,
         timeouts: super::Timeouts { silence: SILENCE, ..super::Timeouts::of(role) },
@@ -370,10 +374,4 @@ pub fn own(
         trace_dir: None,
         config_dir: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
     }
-}
-
-/// `key={key}` for a string, `key:={key}` for other JSON.
-fn argument(field: &Field) -> String {
-    let sign = if matches!(field.shape, Shape::String) { "=" } else { ":=" };
-    format!("{0}{sign}{{{0}}}", field.name)
 }

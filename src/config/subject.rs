@@ -8,14 +8,14 @@ use crate::diagnostic::yaml::{Entry, Node};
 use crate::diagnostic::{Span, nearest};
 use crate::format::Checker;
 use crate::format::types::Wait;
-use crate::protocol::{Protocol, Reach, Role, role};
+use crate::protocol::{Protocol, Reach, Role, Verb, role};
 use crate::trace::{End, Strength};
 
 use super::file::{self, Signal, SnapshotStrength, Subject, roles};
 use super::resolve::{Environment, Flags};
 use super::{
-    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, Stop, StopHow, SubjectSpec, Target, Timeouts,
-    command, described, module,
+    Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, StimulusWay, Stop, StopHow, SubjectSpec,
+    Target, Timeouts, command, described, module,
 };
 
 /// The context in which a subject is read.
@@ -292,22 +292,41 @@ impl<'r> SubjectReading<'r, '_> {
         flag.or(self.subject.observe.map(|time| time.0))
     }
 
-    fn stimuli(&mut self) -> BTreeMap<&'static str, CommandLine> {
+    fn stimuli(&mut self) -> BTreeMap<&'static str, StimulusWay> {
         let mut stimuli = BTreeMap::new();
-        let verbs = (self.role.stimuli)();
         for stimulus in self.node.get("stimuli").and_then(|entry| entry.value.as_map()).into_iter().flatten() {
-            let Some(verb) = verbs.iter().find(|verb| verb.name == stimulus.key) else {
-                let names = verbs.iter().map(|verb| verb.name);
-                self.checker.unknown("stimulus", &stimulus.key, stimulus.key_span, names);
-                continue;
-            };
+            let Some(verb) = self.known_stimulus(&stimulus.key, stimulus.key_span) else { continue };
             let params: Vec<&str> =
                 verb.shape.fields().iter().map(|field| field.name).chain([command::ALL_PARAMS.0]).collect();
             let given = self.subject.stimuli.as_ref().and_then(|stimuli| stimuli.get(&stimulus.key));
             let command = command::command(self.checker, Some(stimulus), given, &params, self.context.folder);
-            stimuli.extend(command.map(|command| (verb.name, command)));
+            stimuli.extend(command.map(|command| (verb.name, StimulusWay::Command(command))));
+        }
+        let (Some(control), Some(entry)) = (&self.subject.control, self.node.get("control")) else { return stimuli };
+        entry
+            .value
+            .get("socket")
+            .into_iter()
+            .for_each(|socket| command::placeholders(self.checker, &socket.value, &[]));
+        let names = entry.value.get("stimuli").and_then(|entry| entry.value.as_list()).into_iter().flatten();
+        for (name, node) in control.stimuli.iter().zip(names) {
+            let Some(verb) = self.known_stimulus(name, node.span) else { continue };
+            if stimuli.insert(verb.name, StimulusWay::Socket(control.socket.0.clone())).is_some() {
+                let message = format!("the stimulus `{name}` is described twice");
+                self.checker.fault("duplicate", node.span, message, "leave it out here, or in the other place");
+            }
         }
         stimuli
+    }
+
+    /// The stimulus of this name, or a fault.
+    fn known_stimulus(&mut self, name: &str, span: Span) -> Option<&'static Verb> {
+        let verbs = (self.role.stimuli)();
+        let known = verbs.iter().find(|verb| verb.name == name);
+        if known.is_none() {
+            self.checker.unknown("stimulus", name, span, verbs.iter().map(|verb| verb.name));
+        }
+        known
     }
 
     fn missing(&self) -> Vec<&'static str> {

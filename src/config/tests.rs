@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::file::{Subject, role_keys};
 use super::{
-    Access, CommandLine, EditionChoice, Environment, Flags, Isolation, Limits, SeedFile, StopHow, SubjectFile,
-    SubjectSpec, Target, Timeouts, resolve, schema,
+    Access, CommandLine, EditionChoice, Environment, Flags, Isolation, Limits, SeedFile, StimulusWay, StopHow,
+    SubjectFile, SubjectSpec, Target, Timeouts, resolve, schema,
 };
 use crate::diagnostic::{Diagnostic, Source, Style, render_all, yaml};
 use crate::format::fields_of;
@@ -71,6 +71,7 @@ files: { src/a.txt: text }
 stimuli:
   select: [ctl, select, "{path}", "{start_line}", "{start_col}", "{end_line}", "{end_col}"]
   quit: [ctl, quit, "{port}"]
+control: { socket: "{run_dir}/control.sock", stimuli: [open] }
 missing: [diagnostics, diagnostics, prompts]
 baseline: known.yaml
 timeouts: { expect: 2s, silence: 3s, stimulus: 1m, longest: 4s }
@@ -100,8 +101,9 @@ fn every_key_is_understood() {
     let home = [seed(".config/my/init.lua", b"print('hi')\n"), seed(".bin", b"\x00\xff"), seed("copied", b"copied")];
     assert_eq!(launch.home, home);
     assert_eq!(launch.files, [seed("src/a.txt", b"text")]);
-    assert_eq!(spec.stimuli.keys().copied().collect::<Vec<_>>(), ["quit", "select"]);
-    assert_eq!(spec.stimuli["quit"], line(&["ctl", "quit", "{port}"]));
+    assert_eq!(spec.stimuli.keys().copied().collect::<Vec<_>>(), ["open", "quit", "select"]);
+    assert_eq!(spec.stimuli["quit"], StimulusWay::Command(line(&["ctl", "quit", "{port}"])));
+    assert_eq!(spec.stimuli["open"], StimulusWay::Socket("{run_dir}/control.sock".to_owned()));
     assert_eq!(spec.missing, ["diagnostics", "prompts"]);
     let [expect, silence, stimulus] = [2, 3, 60].map(Duration::from_secs);
     assert_eq!(spec.timeouts, Timeouts { expect, stimulus, silence, longest: Some(Duration::from_secs(4)) });
@@ -273,6 +275,17 @@ fn a_subject_that_cannot_be_reached_has_its_other_faults_told_too() {
     for expected in ["this is no name of a variable", "both `signal` and `command`", "only a client can be observed"] {
         assert!(launched.contains(expected), "{expected}: {launched}");
     }
+}
+
+#[test]
+fn faults_of_a_control_socket_are_told() {
+    let text = "role: amp-server\nlaunch: [x]\nstimuli: { open: [x] }\ncontrol: { socket: '{rundir}/c', stimuli: [opne, open] }\n";
+    let reported = faults(text, &Flags::default());
+    for expected in ["did you mean `{run_dir}`?", "did you mean `open`?", "the stimulus `open` is described twice"] {
+        assert!(reported.contains(expected), "{expected}: {reported}");
+    }
+    let reported = faults("role: amp-server\nlaunch: [x]\ncontrol: { stimuli: [open] }\n", &Flags::default());
+    assert!(reported.contains("`socket`"), "{reported}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A [`RunDir`] is the place where a subject lives; a [`Running`] is a subject that responds. Whatever
 //! a subject does, [`Running::stop`] and dropping it end its whole process tree within a bound.
 
+mod control;
 mod driver;
 mod error;
 mod lockfile;

@@ -75,6 +75,11 @@ impl Surroundings {
         template.fill(&|name| self.placeholders.get(name).cloned())
     }
 
+    /// The path of the control socket.
+    pub(super) fn control_socket(&self, template: &str) -> PathBuf {
+        self.folder.join(fill(template, &|name| self.placeholders.get(name).cloned()))
+    }
+
     /// Where a server that we start is to be reached by URL.
     pub(super) fn url(&self, template: Option<&str>) -> String {
         let own = || self.placeholders.get("url").cloned().unwrap_or_default();

@@ -245,9 +245,9 @@ pub struct Stimulus {
     pub name: String,
     /// Its parameters.
     pub params: Map<String, Value>,
-    /// What was run for it.
+    /// What was run for it; or the path of the socket, where it was sent to one.
     pub command: Vec<String>,
-    /// How that ended: an exit code, or what stopped it.
+    /// How that ended: an exit code, or what stopped it; `ok`, or what was wrong with the answer, on a socket.
     pub outcome: String,
 }
 

@@ -56,16 +56,11 @@ impl Project {
     pub fn known(&self, role: &Role) -> Known {
         match self {
             Self::NeovimPlugin(_) => {
-                let stimuli = (role.stimuli)();
-                let own = stimuli.iter().filter(|verb| !OWN_STIMULI.contains(&verb.name));
-                let line = |name: &str| {
-                    format!(
-                        "{name}: [nvim, --server, \"{{run_dir}}/nvim.sock\", --remote-expr, \"v:lua.stimulus('{name}', {{params}})\"]"
-                    )
-                };
+                let names = (role.stimuli)().iter().map(|verb| verb.name);
+                let stimuli = names.filter(|name| !OWN_STIMULI.contains(name)).collect();
                 let launch = "launch:\n  - nvim\n  - --headless\n  - --clean\n  - --cmd\n  \
                     - let &runtimepath .= ',{config_dir}'\n  - -S\n  - \"{config_dir}/wirecert.lua\"\n";
-                Known { launch: launch.to_owned(), stimuli: own.map(|verb| (verb.name, line(verb.name))).collect() }
+                Known { launch: launch.to_owned(), stimuli }
             }
             Self::JavaScriptProvider(file) => Known { launch: format!("module: {file}\n"), stimuli: vec![] },
             Self::PythonServer { launch, .. } => Known { launch: format!("{launch}\n"), stimuli: vec![] },
@@ -76,14 +71,14 @@ impl Project {
     pub fn neovim_script(&self) -> Option<String> {
         let Self::NeovimPlugin(module) = self else { return None };
         let (before, rest) = NEOVIM.split_once("function stimuli.message")?;
-        let (_, after) = rest.split_once("-- Once whoever asked")?;
+        let (_, after) = rest.split_once("-- Once the answer is out")?;
         let own = OWN_STIMULI.map(|name| {
             format!(
                 "-- What your plugin does where its user sends a {name} to the agent. Then uncomment `{name}` in wirecert.yaml.\n\
                  -- function stimuli.{name}(p)\n--   require(\"{module}\").send(p.message)\n-- end\n\n"
             )
         });
-        let script = format!("{before}{}-- Once whoever asked{after}", own.concat());
+        let script = format!("{before}{}-- Once the answer is out{after}", own.concat());
         let script = script.replace("amp.nvim.yaml", "wirecert.yaml");
         Some(script.replace("require(\"amp\").setup({})", &format!("require(\"{module}\").setup({{}})")))
     }

@@ -7,8 +7,8 @@ use crate::protocol::{Protocol, Reach, Role, Verb};
 pub struct Known {
     /// How it is started, as lines of the file.
     pub launch: String,
-    /// Stimuli that work already, as lines of the file; the others are comments.
-    pub stimuli: Vec<(&'static str, String)>,
+    /// The stimuli that it takes on its control socket already.
+    pub stimuli: Vec<&'static str>,
 }
 
 impl Known {
@@ -45,17 +45,12 @@ pub fn template(protocol: &Protocol, role: &Role, name: &str, known: &Known) -> 
              ready: {{ within: 10s }}\n"
         ),
         Reach::Lockfile { .. } => {
-            let stimuli: String = (role.stimuli)().iter().map(|verb| stimulus(verb, known)).collect();
-            let key = if known.stimuli.is_empty() { "# stimuli:" } else { "stimuli:" };
             format!(
                 "# When it is ready: it is reached through the lockfile it writes.\n\
                  ready: {{ lockfile: true, within: 10s }}\n\
                  \n\
-                 # Commands that make it do something from outside (exit code 0 within a bound). Scenarios that need one\n\
-                 # that is not here are skipped, and say so. Each parameter has its name; {{params}} are all of them, as one\n\
-                 # JSON object.\n\
-                 {key}\n\
-                 {stimuli}"
+                 {}",
+                stimuli((role.stimuli)(), known)
             )
         }
     };
@@ -90,18 +85,53 @@ pub fn template(protocol: &Protocol, role: &Role, name: &str, known: &Known) -> 
     )
 }
 
-/// A stimulus: its line, or one to be uncommented, with each parameter in its place and what that is.
-fn stimulus(verb: &Verb, known: &Known) -> String {
+/// What makes it do something from outside: on a socket where it is known to have one, else by commands as comments.
+fn stimuli(verbs: &[Verb], known: &Known) -> String {
+    if known.stimuli.is_empty() {
+        let commands: String = verbs.iter().map(command).collect();
+        let names: Vec<&str> = verbs.iter().map(|verb| verb.name).collect();
+        return format!(
+            "# Commands that make it do something from outside (exit code 0 within a bound). Scenarios that need one\n\
+             # that is not here are skipped, and say so. Each parameter has its name; {{params}} are all of them, as one\n\
+             # JSON object.\n\
+             # stimuli:\n\
+             {commands}\
+             # Faster than commands: a Unix socket on which it takes each as a JSON line, {{\"open\":{{\"path\":\"/a.txt\"}}}}, and\n\
+             # answers once it is done, by a line {{\"ok\":null}} or {{\"error\":\"why not\"}}.\n\
+             # control:\n\
+             #   socket: \"{{run_dir}}/control.sock\"\n\
+             #   stimuli: [{}]\n",
+            names.join(", ")
+        );
+    }
+    let lines: String = verbs.iter().map(|verb| on_socket(verb, known.stimuli.contains(&verb.name))).collect();
+    format!(
+        "# The socket on which it takes what makes it do something from outside: a JSON line for each, answered by a\n\
+         # line once it is done. Scenarios that need one that is not here are skipped, and say so.\n\
+         control:\n  \
+           socket: \"{{run_dir}}/control.sock\"\n  \
+           stimuli:\n\
+         {lines}"
+    )
+}
+
+/// A stimulus as a command, commented out, with each parameter in its place and what that is.
+fn command(verb: &Verb) -> String {
+    let params = verb.shape.fields().iter().map(|f| format!(", \"{{{}}}\"", f.name)).collect::<String>();
+    let about = parameters(verb, "#   #   ", |name| format!("{{{name}}}"));
+    format!("#   # {}\n{about}#   {name}: [my-subject-ctl, {name}{params}]\n", verb.doc, name = verb.name)
+}
+
+/// A stimulus of a control socket, with what its parameters are; commented out where the subject does not take it yet.
+fn on_socket(verb: &Verb, taken: bool) -> String {
+    let about = parameters(verb, "    #   ", |name| format!("`{name}`"));
+    format!("    # {}\n{about}    {}- {}\n", verb.doc, if taken { "" } else { "# " }, verb.name)
+}
+
+fn parameters(verb: &Verb, before: &str, name: impl Fn(&str) -> String) -> String {
     let fields = verb.shape.fields();
     let documented = fields.iter().filter(|field| !field.doc.is_empty());
-    let about: String =
-        documented.map(|field| format!("  #   {{{}}}: {}{}\n", field.name, field.doc, items(&field.shape))).collect();
-    if let Some((_, line)) = known.stimuli.iter().find(|(name, _)| *name == verb.name) {
-        return format!("  # {}\n{about}  {line}\n", verb.doc);
-    }
-    let params = fields.iter().map(|f| format!(", \"{{{}}}\"", f.name)).collect::<String>();
-    let about = about.replace("  #   ", "#   #   ");
-    format!("#   # {}\n{about}#   {name}: [my-subject-ctl, {name}{params}]\n", verb.doc, name = verb.name)
+    documented.map(|field| format!("{before}{}: {}{}\n", name(field.name), field.doc, items(&field.shape))).collect()
 }
 
 /// What a list has in it, where that are objects.

@@ -6,9 +6,9 @@ use rustix::process::Signal;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use crate::config::StopHow;
-use crate::subject::process::{self, SubjectProcess, one_line, signal_named};
-use crate::subject::{SubjectError, lockfile};
+use crate::config::{StimulusWay, StopHow};
+use crate::subject::process::{self, CommandOutcome, SubjectProcess, one_line, signal_named};
+use crate::subject::{SubjectError, control, lockfile};
 use crate::trace::{EventKind, Exited, Stimulus};
 
 use super::Running;
@@ -51,13 +51,22 @@ impl Running {
     /// [`SubjectError::Unable`] where it has no such stimulus, [`SubjectError::Stimulus`] where the command failed or
     /// took too long.
     pub async fn stimulate(&self, name: &str, params: &Map<String, Value>) -> Result<(), SubjectError> {
-        let Some(template) = self.spec.stimuli.get(name) else {
+        let Some(way) = self.spec.stimuli.get(name) else {
             return Err(SubjectError::Unable(format!(
                 "the subject has no stimulus `{name}`; add it to `stimuli:` of its subject file"
             )));
         };
-        let command = self.surroundings.stimulus(template, params);
-        self.run(name, params, command, self.spec.timeouts.stimulus).await
+        let within = self.spec.timeouts.stimulus;
+        match way {
+            StimulusWay::Command(template) => {
+                self.run(name, params, self.surroundings.stimulus(template, params), within).await
+            }
+            StimulusWay::Socket(template) => {
+                let socket = self.surroundings.control_socket(template);
+                let outcome = control::send(&socket, name, params, within).await;
+                self.stimulated(name, params, vec![socket.display().to_string()], outcome)
+            }
+        }
     }
 
     /// Asks it to stop, waits, and kills whatever is left of its process tree. Takes at most the configured time
@@ -121,6 +130,17 @@ impl Running {
         within: Duration,
     ) -> Result<(), SubjectError> {
         let outcome = process::run_command(&command, &self.surroundings, within).await;
+        self.stimulated(name, params, command, outcome)
+    }
+
+    /// Records what became of a stimulus, by a command or over a socket.
+    fn stimulated(
+        &self,
+        name: &str,
+        params: &Map<String, Value>,
+        command: Vec<String>,
+        outcome: CommandOutcome,
+    ) -> Result<(), SubjectError> {
         let line = one_line(&command);
         let (name, params) = (name.to_owned(), params.clone());
         self.tap.record(EventKind::Stimulus(Stimulus { name: name.clone(), params, command, outcome: outcome.short }));

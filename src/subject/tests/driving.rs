@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::config::{CommandLine, StopHow, SubjectSpec};
+use crate::config::{CommandLine, StimulusWay, StopHow, SubjectSpec};
 use crate::subject::testing::{TestTrace, client_spec};
 use crate::subject::{RunDir, Running, Start, SubjectError, tree};
 use crate::trace::EventKind;
@@ -70,7 +70,7 @@ async fn one_that_was_requested_to_end_does_not_live_again() {
 
 fn stimulus(spec: SubjectSpec, command: &[&str]) -> SubjectSpec {
     let line = CommandLine(command.iter().map(|s| (*s).to_owned()).collect());
-    SubjectSpec { stimuli: BTreeMap::from([("poke", line)]), ..spec }
+    SubjectSpec { stimuli: BTreeMap::from([("poke", StimulusWay::Command(line))]), ..spec }
 }
 
 async fn poked(spec: &SubjectSpec, params: Value) -> (Result<(), SubjectError>, TestTrace, RunDir) {
