@@ -66,6 +66,8 @@ fn what_a_case_proves_is_in_the_catalogue() {
 /// The walks that the suite has of each model: the name of their files, how many, and whether they need more of a subject than
 /// that it serves.
 const SUITE: [(&str, u64, bool); 2] = [("plain", 2, false), ("walk", 10, true)];
+/// The same of a client, which does all that it offers when it is told to.
+const SUITE_OF_CLIENTS: [(&str, u64, bool); 1] = [("walk", 6, true)];
 
 /// Written anew with `UPDATE_WALKS=1`.
 #[test]
@@ -78,7 +80,8 @@ fn the_walks_of_the_suite_are_those_of_the_models() {
             folder.push(edition.id());
         }
         folder.push("walk");
-        for (name, walks, more) in SUITE {
+        let suite = if role.is_client() { &SUITE_OF_CLIENTS[..] } else { &SUITE[..] };
+        for &(name, walks, more) in suite {
             let can = move |need: &str| more || !["stimulus:", "described:"].iter().any(|kind| need.starts_with(kind));
             let Some(source) = Walks::with(role, edition, can) else { continue };
             let generator = Generator::of_walks(source, 1);
@@ -99,7 +102,11 @@ fn the_walks_of_the_suite_are_those_of_the_models() {
             }
         }
     }
-    assert_eq!(models, 4, "the models of amp-server and amplifier-server, each plain and whole");
+    assert_eq!(
+        models,
+        2 * 2 + 4,
+        "those of two servers, each plain and whole, and of the clients, one in both editions"
+    );
 }
 
 #[test]

@@ -57,7 +57,8 @@ impl Walks {
                 scenario.insert("workspace".to_owned(), files.into());
             }
             let acts = ACTS.0 + random.below(ACTS.1 - ACTS.0 + 1);
-            let steps: Vec<Value> = (0..acts).flat_map(|_| model.act(random)).collect();
+            let mut steps = model.opening();
+            steps.extend((0..acts).flat_map(|_| model.act(random)));
             scenario.insert("steps".to_owned(), steps.into());
         }
         scenario.into()

@@ -16,6 +16,11 @@ pub trait Model {
     /// Files that are in the workspace at the beginning: path and text.
     fn files(&self) -> Map<String, Value>;
 
+    /// The steps that every walk begins with.
+    fn opening(&self) -> Vec<Value> {
+        vec![]
+    }
+
     /// Draws what is done next, and takes it into the state. Gives the steps of a scenario: the act, and what must be seen.
     fn act(&mut self, draw: &mut dyn Draw) -> Vec<Value>;
 }
@@ -40,6 +45,11 @@ impl<A: Copy> Acts<A> {
     pub fn possible(table: &[(usize, A, &[&str])], can: &dyn Fn(&str) -> bool) -> Self {
         let possible = table.iter().filter(|(_, _, needs)| needs.iter().all(|need| can(need)));
         Self(possible.map(|(weight, act, _)| (*weight, *act)).collect())
+    }
+
+    /// Whether the subject can be asked for none of them.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Draws acts, by their weights, until one of them gives steps.

@@ -2,6 +2,7 @@
 //!
 //! [`editions`] has what differs between the editions, [`PROTOCOL`] is the descriptor of all.
 
+mod agent_model;
 mod attribution;
 mod client_attribution;
 pub mod editions;

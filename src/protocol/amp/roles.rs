@@ -172,7 +172,7 @@ pub const AMP_CLIENT: Role = Role {
     patience: PATIENCE,
     attribution: &super::client_attribution::CLIENT,
     traffic: include_str!("traffic/amp-client.yaml"),
-    model: None,
+    model: Some(super::agent_model::begin),
 };
 
 const CLIENT_OBSERVATIONS: &[ObservationKind] = &[

@@ -5,6 +5,7 @@
 mod attribution;
 mod bodies;
 mod client_attribution;
+mod client_model;
 mod endpoints;
 mod events;
 mod members;

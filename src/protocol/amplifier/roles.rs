@@ -197,7 +197,7 @@ pub const AMPLIFIER_CLIENT: Role = Role {
     patience: PATIENCE,
     attribution: &super::client_attribution::CLIENT,
     traffic: include_str!("traffic/amplifier-client.yaml"),
-    model: None,
+    model: Some(super::client_model::begin),
 };
 
 const CLIENT_EXCHANGE: Field =

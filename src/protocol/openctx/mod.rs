@@ -3,6 +3,7 @@
 //! One edition, [`V0_1`]. [`PROTOCOL`] is the descriptor.
 
 mod attribution;
+mod model;
 mod observer;
 mod requirements;
 pub mod roles;

@@ -129,7 +129,7 @@ pub const OPENCTX_CLIENT: Role = Role {
     patience: PATIENCE,
     attribution: &super::attribution::CLIENT,
     traffic: include_str!("traffic/openctx-client.yaml"),
-    model: None,
+    model: Some(super::model::begin),
 };
 
 const EXCHANGE: Field = Field::optional("exchange", Shape::Pattern, "The name of the exchange, for `to`.");
