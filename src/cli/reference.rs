@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::peer::{self, Flaw};
 use crate::protocol::{Level, Protocol, Requirement, Role, protocols, role};
 use crate::scenario::filter::FilterCandidate;
-use crate::scenario::{Filter, Plan};
+use crate::scenario::{Dimension, Filter, Plan, varied};
 use crate::trace::End;
 
 use super::{CliError, Exit, Terminal, embedded};
@@ -157,6 +157,8 @@ fn explain(protocol: &Protocol, requirement: &Requirement, plans: &[Plan]) -> St
         true => fact("scenarios", "none: rules judge it by whatever traffic there is".to_owned()),
         false => fact("scenarios", scenarios.join(&format!("\n{:14}", ""))),
     }
+    let dimensions: Vec<&str> = varied_in(requirement, plans).into_iter().map(Dimension::about).collect();
+    fact("varied", dimensions.join(", "));
     let flaws: Vec<String> = breaking(protocol, requirement).map(|f| format!("{}: {}", f.name, f.about)).collect();
     fact("flaws", flaws.join(&format!("\n{:14}", "")));
     text
@@ -172,6 +174,12 @@ fn breaking<'a>(protocol: &Protocol, requirement: &'a Requirement) -> impl Itera
 /// The scenarios whose expectations prove a requirement.
 fn proving<'a>(requirement: &Requirement, plans: &'a [Plan]) -> Vec<&'a str> {
     plans.iter().filter(|p| p.requirements.contains(&requirement.id)).map(|p| p.id.as_str()).collect()
+}
+
+/// In which respects they vary what it is tried with.
+fn varied_in(requirement: &Requirement, plans: &[Plan]) -> Vec<Dimension> {
+    let proving = plans.iter().filter(|plan| plan.requirements.contains(&requirement.id));
+    varied(proving).remove(requirement.id).into_iter().flatten().collect()
 }
 
 fn binds(protocol: &Protocol, end: End) -> String {
@@ -208,6 +216,7 @@ struct RequirementEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     capability: Option<&'static str>,
     scenarios: Vec<String>,
+    varied: Vec<Dimension>,
     flaws: Vec<&'static str>,
 }
 
@@ -215,6 +224,7 @@ impl RequirementEntry {
     fn of(protocol: &Protocol, requirement: &Requirement, plans: &[Plan]) -> Self {
         Self {
             flaws: breaking(protocol, requirement).map(|flaw| flaw.name).collect(),
+            varied: varied_in(requirement, plans),
             scenarios: proving(requirement, plans).into_iter().map(str::to_owned).collect(),
             id: requirement.id,
             level: requirement.level,

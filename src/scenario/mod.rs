@@ -11,6 +11,7 @@ mod load;
 mod plan;
 mod schema;
 pub mod text;
+mod variety;
 
 pub use filter::{Filter, glob};
 pub use load::{Loaded, files_below, load, load_str, load_texts};
@@ -19,3 +20,4 @@ pub use plan::{
     Until,
 };
 pub use schema::schema;
+pub use variety::{Dimension, varied};
