@@ -132,7 +132,19 @@ pub const SERVER: Attribution = Attribution {
         ("envelope/answered", &["envelope/id", "envelope/id-string"]),
         ("connection/token-right", &["envelope/id", "envelope/id-string"]),
         ("discovery/port-accepting", &["envelope/id", "envelope/id-string"]),
-        ("envelope/wrong-param", &["ping/timely"]),
+        ("envelope/wrong-param", &["ping/timely", "envelope/id", "envelope/id-string"]),
+        ("envelope/unknown-method", &["envelope/id", "envelope/id-string"]),
+        ("envelope/missing-param", &["envelope/id", "envelope/id-string"]),
+        // The folders of a lockfile with other faults are not seen.
+        (
+            "discovery/workspace-folder",
+            &[
+                "discovery/lockfile-pid",
+                "discovery/lockfile-port",
+                "discovery/lockfile-token",
+                "discovery/lockfile-ide-name",
+            ],
+        ),
         ("ping/timely", &["framing/joined-segments"]),
         ("ping/any-text", &["envelope/unicode"]),
         (

@@ -19,10 +19,10 @@ const SESSIONS: [&str; 3] = [
 const TEXTS: [&str; 7] = [
     "a piece #",
     "Grüße, 文本 😀 #",
-    "line #\n\tline\n\n",
+    "line #\n\tline",
     "\"#\" \\ 'b' {} <b>&amp;</b> %41",
     "data: #",
-    "  # in blanks  ",
+    "& <b>&amp;</b> #",
     "[DONE] #",
 ];
 
@@ -170,6 +170,11 @@ impl ClientModel {
                 let error = json!({"$somewhere": {"$contains": code}});
                 let returned = json!({"to": self.label(), "error": error});
                 steps.push(json!({"expect": {"returned": returned, "proves": "errors/client-code"}}));
+                // What was refused takes nothing from the next call.
+                self.number += 1;
+                let returned = json!({"to": self.label(), "result": {"$somewhere": "healthy"}});
+                steps.push(json!({"call": {"as": self.label(), "method": "health"}}));
+                steps.push(json!({"expect": {"returned": returned, "proves": "robustness/client-after-error"}}));
                 Some(steps)
             }
         }

@@ -181,6 +181,8 @@ pub const SERVER: Attribution = Attribution {
         },
         Base { of: "robustness/bad-chunks", needs: &["robustness/half-request"], failing: true },
         Base { of: "robustness/connection-flood", needs: &["robustness/reset"], failing: true },
+        // What is another one's.
+        Base { of: "annotations/uri-same", needs: &["robustness/concurrent"], failing: true },
     ],
 };
 
@@ -228,6 +230,7 @@ pub const CLIENT: Attribution = Attribution {
         Base { of: "http/client-chunked", needs: &["http/client-segments"], failing: false },
         // What an error is taken for.
         Base { of: "envelope/client-error-reported", needs: &["envelope/client-error"], failing: false },
+        Base { of: "envelope/client-error-reported", needs: &["envelope/client-error-code"], failing: true },
         Base { of: "envelope/client-error-code", needs: &["envelope/client-error"], failing: false },
         Base { of: "envelope/client-error-data", needs: &["envelope/client-error"], failing: false },
         Base { of: "envelope/client-error-first", needs: &["envelope/client-error"], failing: false },
@@ -247,7 +250,12 @@ pub const CLIENT: Attribution = Attribution {
         // What a provider is asked about.
         Base { of: "items/client-message", needs: &["items/client-message-selector-matches"], failing: true },
         Base { of: "meta/client-extra-members", needs: &["selectors/client-path"], failing: true },
-        Base { of: "selectors/client-current", needs: &["selectors/client-path"], failing: true },
+        Base {
+            of: "envelope/client-settings-changed",
+            needs: &["robustness/client-concurrent", "envelope/client-settings"],
+            failing: true,
+        },
+        Base { of: "selectors/client-current", needs: &["selectors/client-path", "http/client-close"], failing: true },
         Base { of: "selectors/client-any-parent", needs: &["selectors/client-path"], failing: true },
         Base { of: "selectors/client-any-below", needs: &["selectors/client-path"], failing: true },
         Base { of: "selectors/client-leading-slash", needs: &["selectors/client-path"], failing: true },

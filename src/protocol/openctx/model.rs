@@ -32,6 +32,10 @@ pub struct ClientModel {
     call: usize,
     /// The settings of the call before, as JSON; none where that had none.
     settings: Option<&'static str>,
+    /// Whether they were other ones before.
+    changed: bool,
+    /// Whether the document was sent with another content.
+    sent: bool,
     /// The last text that a provider gave, which is no part of what comes after it.
     former: Option<String>,
 }
@@ -65,10 +69,10 @@ const ACTS: [(usize, Act, &[&str]); 14] = [
     (1, Act::Nothing(Method::Items), ITEMS),
     (1, Act::Nothing(Method::Annotations), ANNOTATIONS),
     (1, Act::Fail(Method::Mentions), MENTIONS),
-    (1, Act::Fail(Method::Items), ITEMS),
-    (1, Act::Fail(Method::Annotations), ANNOTATIONS),
+    (1, Act::Fail(Method::Items), &["capability:mentions", "capability:items"]),
+    (1, Act::Fail(Method::Annotations), &["capability:mentions", "capability:annotations"]),
     (1, Act::Status(Method::Mentions), MENTIONS),
-    (1, Act::Status(Method::Items), ITEMS),
+    (1, Act::Status(Method::Items), &["capability:mentions", "capability:items"]),
     (2, Act::Settings, &["capability:settings", "capability:mentions"]),
     (2, Act::Two, MENTIONS),
 ];
@@ -83,7 +87,15 @@ pub fn begin(_: &'static dyn Edition, can: &dyn Fn(&str) -> bool) -> Option<Box<
     if acts.is_empty() {
         return None;
     }
-    Some(Box::new(ClientModel { acts: Rc::new(acts), number: 0, call: 0, settings: None, former: None }))
+    Some(Box::new(ClientModel {
+        acts: Rc::new(acts),
+        number: 0,
+        call: 0,
+        settings: None,
+        changed: false,
+        sent: false,
+        former: None,
+    }))
 }
 
 impl Model for ClientModel {
@@ -126,6 +138,7 @@ impl ClientModel {
                 let error = json!({"code": draw.below(100), "message": format!("no luck with {}", self.call)});
                 steps.push(json!({"answer": {"to": self.exchange(), "error": error}}));
                 steps.push(self.fails("envelope/client-error"));
+                steps.extend(self.goes_on());
                 Some(steps)
             }
             Act::Status(method) => {
@@ -136,6 +149,7 @@ impl ClientModel {
                 steps.push(json!({"respond": {"to": self.exchange(), "repeats": true, "status": status, "text": text,
                     "deliberate": "the provider fails"}}));
                 steps.push(self.fails("http/client-status-failed"));
+                steps.extend(self.goes_on());
                 Some(steps)
             }
             Act::Settings => self.change_settings(draw),
@@ -149,32 +163,53 @@ impl ClientModel {
         self.call = self.number;
         let params = method.params(&text);
         let mut call = json!({"as": self.label(), "method": method.name(), "params": params});
+        let exchange = json!({"$capture": format!("x{}", self.call)});
+        let request = json!({"method": method.name(), "params": params, "exchange": exchange});
+        let proves = match method {
+            Method::Annotations if self.sent => "annotations/client-changed",
+            _ => method.sends(),
+        };
+        self.sent |= method == Method::Annotations;
+        let mut steps = vec![json!({"expect": {"request": request, "proves": proves}})];
         if let Some(settings) = self.settings {
-            call["settings"] = serde_json::from_str(settings).ok()?;
+            let settings: Value = serde_json::from_str(settings).ok()?;
+            let message = json!({"exchange": self.exchange(), "json": {"settings": settings}});
+            let proves = if self.changed { "envelope/client-settings-changed" } else { "envelope/client-settings" };
+            steps.push(json!({"expect": {"message": message, "proves": proves}}));
+            call["settings"] = settings;
         }
-        let mut request =
-            json!({"method": method.name(), "params": params, "exchange": {"$capture": format!("x{}", self.call)}});
-        let mut proves = vec![method.sends()];
-        if let Some(settings) = call.get("settings") {
-            request["settings"] = settings.clone();
-            proves.push("envelope/client-settings");
+        steps.insert(0, json!({"call": call}));
+        Some(steps)
+    }
+
+    /// That the next call is made, and gets its answer.
+    fn goes_on(&mut self) -> Vec<Value> {
+        self.number += 1;
+        self.call = self.number;
+        let mut call =
+            json!({"as": self.label(), "method": "mentions", "params": {"query": format!("after {}", self.call)}});
+        if let Some(settings) = self.settings.and_then(|settings| serde_json::from_str::<Value>(settings).ok()) {
+            call["settings"] = settings;
         }
-        Some(vec![json!({"call": call}), json!({"expect": {"request": request, "proves": proves}})])
+        let request = json!({"method": "mentions", "exchange": {"$capture": format!("x{}", self.call)}});
+        let proves = "robustness/client-after-error";
+        vec![
+            json!({ "call": call }),
+            json!({"expect": {"request": request, "proves": proves}}),
+            json!({"answer": {"to": self.exchange(), "result": []}}),
+            json!({"expect": {"returned": {"to": self.label(), "error": {"$absent": true}}, "proves": proves}}),
+        ]
     }
 
     /// The user changes the settings: what is asked for from then on is asked for with the new ones.
     fn change_settings(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         let others: Vec<&str> = SETTINGS.iter().copied().filter(|settings| Some(*settings) != self.settings).collect();
-        let before = self.settings;
+        self.changed = self.call > 0;
         self.settings = Some(*pick(draw, &others)?);
         let mut steps = self.call(Method::Mentions, draw)?;
-        if before.is_some() {
-            steps[1]["expect"]["proves"] = json!(["mentions/client-query", "envelope/client-settings-changed"]);
-        }
         let text = self.text(draw);
-        steps.push(
-            json!({"answer": {"to": self.exchange(), "result": Method::Mentions.result(std::slice::from_ref(&text))}}),
-        );
+        let result = Method::Mentions.result(std::slice::from_ref(&text));
+        steps.push(json!({"answer": {"to": self.exchange(), "result": result}}));
         steps.push(self.shows(std::slice::from_ref(&text), "mentions/client-result"));
         self.former = Some(text);
         Some(steps)
@@ -185,7 +220,7 @@ impl ClientModel {
         let mut steps = self.call(Method::Mentions, draw)?;
         let (first, first_label) = (self.exchange(), self.label());
         let mut later = self.call(Method::Mentions, draw)?;
-        later[1]["expect"]["proves"] = json!(["mentions/client-query", "robustness/client-slow-others"]);
+        later[1]["expect"]["proves"] = "robustness/client-slow-others".into();
         steps.extend(later);
         let texts = [self.text(draw), self.text(draw)];
         let answer = |to: &str, text: &String| json!({"answer": {"to": to, "result": Method::Mentions.result(std::slice::from_ref(text))}});

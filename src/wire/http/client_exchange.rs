@@ -1,6 +1,7 @@
 //! [`ClientExchange`]: one exchange of a client, which sends the request and reads the response at the same time,
 //! within bounds.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::io::AsyncReadExt;
@@ -36,6 +37,8 @@ struct Reading {
     reused: bool,
     limits: Limits,
     queue: mpsc::Sender<Incoming>,
+    /// What is recorded, and has no room in the queue yet.
+    undelivered: VecDeque<Incoming>,
     commands: watch::Receiver<ExchangeCommand>,
     /// The head of the response.
     head: Option<Head>,
@@ -70,6 +73,7 @@ impl ClientExchange {
             reused,
             limits,
             queue,
+            undelivered: VecDeque::new(),
             commands: commands.clone(),
             head: None,
             continue_received: Arc::new(Notify::new()),
@@ -144,9 +148,22 @@ impl ClientExchange {
                 end_connection(reading.half, write, Closed::Eof).await;
             }
         }
-        if let (Err(broken), Some(error_slot)) = (outcome, error_slot) {
-            error_slot.send(Incoming::Broken(broken));
+        let Reading { queue, undelivered, .. } = reading;
+        let broken = outcome.err().zip(error_slot);
+        let report = move || broken.into_iter().for_each(|(broken, slot)| drop(slot.send(Incoming::Broken(broken))));
+        if undelivered.is_empty() {
+            report();
+            return None;
         }
+        // What was recorded is delivered, also where the receiver is behind when we end the exchange.
+        tokio::spawn(async move {
+            for item in undelivered {
+                if queue.send(item).await.is_err() {
+                    return;
+                }
+            }
+            report();
+        });
         None
     }
 }
@@ -235,8 +252,17 @@ impl Reading {
                     self.head = Some(head.clone());
                     body_started = Some(Instant::now());
                 }
+                self.undelivered.push_back(incoming(item));
+            }
+            while !self.undelivered.is_empty() {
                 // Fails only where the receiver is gone; the rest is still read and recorded.
-                let _ = self.queue.send(incoming(item)).await;
+                let Ok(room) = self.queue.reserve().await else {
+                    self.undelivered.clear();
+                    break;
+                };
+                if let Some(item) = self.undelivered.pop_front() {
+                    room.send(item);
+                }
             }
             if self.transcript.is_complete() {
                 return Ok(());

@@ -246,6 +246,31 @@ async fn a_client_may_cut_a_stream_and_the_server_notices() {
 }
 
 #[tokio::test]
+async fn what_is_recorded_is_delivered_also_after_the_client_has_left() {
+    /// More events than wait for a receiver that is behind.
+    fn many(_: &Received) -> Response {
+        let events: String = (0..200).map(|n| format!("data: {n}\n\n")).collect();
+        let pieces = vec![Piece::now(events), Piece::after(Duration::from_secs(60), "")];
+        Response { content: Content::Chunked { pieces, trailers: vec![] }, ..Response::event_stream() }
+    }
+    let (listener, address) = listen().await;
+    let (client_trace, server_trace) = (MemoryTrace::default(), MemoryTrace::default());
+    let exchanges = server_trace.exchanges(End::Server);
+    let _server = Server::start(listener, Arc::new(many), exchanges, Limits::default()).expect("it starts");
+    let client = Client::new(address, client_trace.exchanges(End::Client), Limits::default());
+    let mut exchange = client.send(Some("sub"), &Request::new("GET", "/")).await.expect("it listens");
+    until(|| client_trace.words_of("sub").contains(&"← event message 199".to_owned())).await;
+    exchange.control.close(Some("leaves")).await;
+    let (mut events, mut last) = (0, None);
+    while let Some(incoming) = exchange.recv().await {
+        events += u32::from(matches!(incoming, Incoming::Event(_)));
+        last = Some(incoming);
+    }
+    assert_eq!(events, 200);
+    assert!(matches!(last, Some(Incoming::Broken(Broken::Ours))), "{last:?}");
+}
+
+#[tokio::test]
 async fn dropping_an_exchange_closes_its_connection() {
     let both = both().await;
     let exchange = both.client.send(None, &Request::new("GET", "/never")).await.expect("it listens");
