@@ -86,6 +86,7 @@ pub const CLIENT: Attribution = Attribution {
             "approval/client-result",
             &["approval/client-decision", "approval/client-offered", "approval/client-as-asked"],
         ),
+        ("errors/client-error", &["errors/client-no-blind-retry"]),
         ("errors/client-code", &["errors/client-error", "errors/client-codes"]),
         ("errors/client-codes", &["errors/client-error"]),
         ("errors/client-message", &["errors/client-error"]),
@@ -156,7 +157,12 @@ pub const CLIENT: Attribution = Attribution {
         ("events/client-every", &EVENTS),
         (
             "events/client-every",
-            &["prompt/client-session", "stream/client-several-at-once", "robustness/client-stream-others"],
+            &[
+                "prompt/client-session",
+                "stream/client-several-at-once",
+                "robustness/client-stream-others",
+                "events/client-own-session",
+            ],
         ),
         // The same over WebSockets.
         ("websocket/client-fragmented", &EVENTS),
