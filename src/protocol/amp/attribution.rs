@@ -170,7 +170,7 @@ pub const SERVER: Attribution = Attribution {
         ("diagnostics/project", &["framing/one-frame", "framing/fragments"]),
         ("diagnostics/several", &["framing/one-frame", "framing/fragments"]),
         ("open-uri/invalid", &["envelope/result-key"]),
-        ("visible-files/every-client", &["visible-files/path"]),
+        ("visible-files/every-client", &["visible-files/path", "robustness/reset"]),
         ("visible-files/latest", &["visible-files/path"]),
         // The result for a file that is read.
         ("envelope/result-key", &["read-file/not-open"]),
