@@ -9,8 +9,10 @@ use crate::scenario::{Plan, ProcessSharing, Step, StepKind};
 /// Why a plan cannot be played with this subject; none if it can.
 pub fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
     let by_steps = stimuli(&plan.steps);
-    let requires = plan.requires.iter().map(String::as_str);
-    for need in requires {
+    // What a subject does not claim excuses it, whatever else is not known of it.
+    let (claims, others): (Vec<&str>, Vec<&str>) =
+        plan.requires.iter().map(String::as_str).partition(|need| need.starts_with("capability:"));
+    for need in claims.into_iter().chain(others) {
         let (what, name) = need.split_once(':').unwrap_or((need, ""));
         let reason = match what {
             "observed" if spec.observe.is_none() => Some("the subject is driven, not only watched".into()),
