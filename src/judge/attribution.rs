@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::protocol::{Attribution, LaterContact, Level, Part, Requirement, RequirementId, is_at_or_above};
-use crate::trace::End;
+use crate::trace::{AwaitedPart, End};
 
 use super::{Absence, BlockedRequirement, FaultOwner, MissKind, MissedExpectation, RawFinding};
 
@@ -269,15 +269,17 @@ impl AttributionContext<'_> {
             };
             // Findings of rules about a head come before the body.
             let exchange = missed.exchange().filter(|exchange| missed.conn.as_deref() == Some(exchange));
+            let of_exchange = |other: &RawFinding| exchange.is_some() && other.conn.as_deref() == exchange;
+            let since = |other: &RawFinding| other.index.is_some_and(|index| index >= missed.since);
+            // What another outcome awaited may have come, and nobody could read it.
+            let of_outcome = |other: &RawFinding| {
+                let on = |part: &AwaitedPart| part.on.is_some() && part.on == other.conn;
+                since(other) && missed.outcomes.iter().flatten().any(on)
+            };
             let here = |other: &&RawFinding| match missed.way {
                 _ if spoilt(other) => true,
-                MissKind::Different => {
-                    other.index == found.index || exchange.is_some() && other.conn.as_deref() == exchange
-                }
-                _ => {
-                    other.index.is_some_and(|index| index >= missed.since)
-                        && (missed.conn.is_none() || other.conn.is_none() || other.conn == missed.conn)
-                }
+                MissKind::Different => other.index == found.index || of_exchange(other) || of_outcome(other),
+                _ => since(other) && (missed.conn.is_none() || other.conn.is_none() || other.conn == missed.conn),
             };
             ours().filter(unusable).find(here)
         })
@@ -290,12 +292,29 @@ impl AttributionContext<'_> {
         missed: &MissedExpectation,
         seen: impl Iterator<Item = &'f RawFinding>,
     ) -> Option<&'f RawFinding> {
-        let on_message: Vec<&RawFinding> =
-            seen.filter(|other| other.index.is_some() && other.index == found.index).collect();
+        let on_message: Vec<&RawFinding> = seen
+            .filter(|other| other.index.is_some() && other.index == found.index)
+            .filter(|other| !self.is_only_beside(other, found, missed))
+            .collect();
         explained_by(self.attribution, missed.kind, &missed.places, &on_message, |other| {
             (other.part, other.path.clone())
         })
         .copied()
+    }
+
+    /// Whether a finding of a lower level lies only within what differs from what a `must` asks for: more differs than
+    /// what it is about, and it does not explain the rest.
+    fn is_only_beside(&self, other: &RawFinding, found: &RawFinding, missed: &MissedExpectation) -> bool {
+        let level = |found: &RawFinding| self.requirement(found.requirement).map(|r| r.level);
+        let lower = level(found) == Some(Level::Must) && level(other) != Some(Level::Must);
+        let is_whole = |path: &str| {
+            let covers = |place: &String| {
+                let body = self.attribution.in_body(missed.kind, place);
+                body.is_some_and(|body| is_at_or_above(path, &body))
+            };
+            missed.places.iter().all(covers)
+        };
+        lower && other.part == Part::Body && other.path.as_deref().is_some_and(|path| !is_whole(path))
     }
 
     /// The finding of a rule on this message at, above or below a place.

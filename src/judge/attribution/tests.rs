@@ -27,7 +27,10 @@ const DIED: RequirementId = "p/1/robustness/alive";
 const FIRST: RequirementId = "p/1/connection/token-right";
 const AGAIN: RequirementId = "p/1/connection/again";
 
-static CATALOGUE: [Requirement; 7] = [
+const TITLE: RequirementId = "p/1/ping/title";
+
+static CATALOGUE: [Requirement; 8] = [
+    Requirement { level: Level::Should, ..requirement(TITLE) },
     requirement(ECHO),
     requirement(SHAPE),
     requirement(ANSWERED),
@@ -140,6 +143,35 @@ fn a_rule_about_another_place_or_message_explains_nothing() {
         let found = found.into_iter().chain([missed]).collect();
         assert_eq!(charged_and_blocked(found), (vec![STREAM, ECHO], vec![]));
     }
+}
+
+#[test]
+fn what_should_be_explains_what_must_be_only_where_nothing_else_differs() {
+    let found = |places: &[&str]| {
+        vec![seen_at(TITLE, 5, "/result/text/title"), missed(ECHO, MissKind::Different, Some(5), places)]
+    };
+    assert_eq!(charged_and_blocked(found(&["/result/text/title"])), (vec![TITLE], vec![(ECHO, TITLE)]));
+    assert_eq!(charged_and_blocked(found(&["/result/text"])), (vec![TITLE, ECHO], vec![]));
+    let must = vec![seen_at(SHAPE, 5, "/result/text/title"), missed(ECHO, MissKind::Different, Some(5), &["/result"])];
+    assert_eq!(charged_and_blocked(must).0, [SHAPE]);
+}
+
+#[test]
+fn what_nobody_could_read_explains_that_no_outcome_was_met_that_would_have_come_with_it() {
+    let found = |since| {
+        let mut missed = missed(ECHO, MissKind::Different, Some(4), &["/status"]);
+        let event = AwaitedPart {
+            observation: "event".to_owned(),
+            on: Some("events".to_owned()),
+            selectors: Map::new(),
+            pattern: Map::new(),
+        };
+        missed.missed.as_mut().unwrap().outcomes = vec![vec![event]];
+        missed.missed.as_mut().unwrap().since = since;
+        vec![RawFinding { conn: Some("events".to_owned()), ..seen(STREAM, 6) }, missed]
+    };
+    assert_eq!(charged_and_blocked(found(3)), (vec![STREAM], vec![(ECHO, STREAM)]));
+    assert_eq!(charged_and_blocked(found(7)), (vec![STREAM, ECHO], vec![]), "it came before");
 }
 
 #[test]

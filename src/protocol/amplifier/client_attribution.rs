@@ -50,8 +50,10 @@ pub const CLIENT: Attribution = Attribution {
         ("stream/client-split", &["stream/client-silence"]),
         // Whoever gives up early has no result of what takes long.
         ("prompt/client-result", &["robustness/client-slow"]),
-        ("websocket/client-submit-prompt", &["events/client-at-once"]),
-        ("list/client-status", &["list/client-status-known"]),
+        ("websocket/client-submit-prompt", &["events/client-at-once", "events/client-every"]),
+        ("websocket/client-submit-approval", &["events/client-every"]),
+        ("prompt/client-session", &["http/client-path"]),
+        ("list/client-status-known", &["list/client-status"]),
         ("approval/client-as-asked", &["approval/client-asked-only", "approval/client-once"]),
         // Whoever decides what was not offered decides something else than the caller wants.
         ("approval/client-as-asked", &["approval/client-offered"]),

@@ -81,7 +81,8 @@ pub struct Exchanges<T> {
     open: HashMap<String, Exchange<T>>,
     /// The TCP connections over which nothing has come yet, by the names of their first exchanges.
     fresh: HashSet<String>,
-    finished: HashSet<String>,
+    /// The connections that have had a response, and what bytes that follow it break.
+    finished: HashMap<String, Option<&'static str>>,
     finished_order: VecDeque<String>,
     /// How many requests went over each TCP connection.
     carried: HashMap<u64, u64>,
@@ -95,7 +96,7 @@ impl<T: Default> Exchanges<T> {
             answered,
             open: HashMap::new(),
             fresh: HashSet::new(),
-            finished: HashSet::new(),
+            finished: HashMap::new(),
             finished_order: VecDeque::new(),
             carried: HashMap::new(),
             now: 0,
@@ -170,7 +171,7 @@ impl<T: Default> Exchanges<T> {
     /// A response is whole, and with it the exchange.
     pub fn answered(&mut self, conn: &str, event: &Event) -> Option<Exchange<T>> {
         let mut exchange = self.open.remove(conn)?;
-        self.remember(conn);
+        self.remember(conn, &exchange);
         exchange.answered = event.t;
         Some(exchange)
     }
@@ -191,7 +192,7 @@ impl<T: Default> Exchanges<T> {
     /// this kind may end.
     pub fn cut(&mut self, conn: &str, how: Closed, ctx: &mut RuleContext<'_>, may: impl Fn(&Exchange<T>) -> bool) {
         let Some(exchange) = self.open.remove(conn) else { return };
-        self.remember(conn);
+        self.remember(conn, &exchange);
         if !exchange.counts_for_http() || exchange.left.is_some() || exchange.sent.is_none() {
             return;
         }
@@ -234,7 +235,7 @@ impl<T: Default> Exchanges<T> {
             (Some(Direction::ToServer), None) => {
                 // Of a connection whose beginning is not in the trace, it may be the rest of anything.
                 let begins = self.fresh.remove(conn) || is_head(bytes);
-                if begins && !self.finished.contains(conn) && event.deliberate.is_none() {
+                if begins && !self.finished.contains_key(conn) && event.deliberate.is_none() {
                     ctx.check("http/client-valid-head", Some(ViolationDetail::new("this is no request of HTTP")));
                 }
                 self.open.entry(conn.to_owned()).or_default().client_is_odd = true;
@@ -243,7 +244,11 @@ impl<T: Default> Exchanges<T> {
                 exchange.half_head = true;
             }
             (Some(Direction::ToClient), Some(exchange))
-                if exchange.response.as_ref().is_some_and(is_chunked) && is_incomplete_size(bytes) => {}
+                if exchange
+                    .response
+                    .as_ref()
+                    .is_some_and(|response| is_chunked(response.header("transfer-encoding")))
+                    && is_incomplete_size(bytes) => {}
             (Some(Direction::ToClient), Some(exchange)) => {
                 // Of a head without a status nobody knows how long its body is.
                 if exchange.counts_for_http() && exchange.status().is_some() {
@@ -257,10 +262,10 @@ impl<T: Default> Exchanges<T> {
                 exchange.server_is_odd = true;
             }
             // A server may say that it has waited too long, and close.
-            (Some(Direction::ToClient), None)
-                if self.finished.contains(conn) && !head && event.deliberate.is_none() =>
-            {
-                ctx.check("http/length", Some(ViolationDetail::new("bytes follow a response that was whole")));
+            (Some(Direction::ToClient), None) if !head && event.deliberate.is_none() => {
+                if let Some(breaks) = self.finished.get(conn).copied().flatten() {
+                    ctx.check(breaks, Some(ViolationDetail::new("bytes follow a response that was whole")));
+                }
             }
             _ => {}
         }
@@ -296,13 +301,18 @@ impl<T: Default> Exchanges<T> {
         }
     }
 
-    fn remember(&mut self, conn: &str) {
+    /// Remembers that a connection has had a response, and what bytes that follow it would break. A server that does not know
+    /// chunks takes those of a request for further requests.
+    fn remember(&mut self, conn: &str, exchange: &Exchange<T>) {
+        let chunked = exchange.request.as_ref().is_some_and(|request| is_chunked(request.header("transfer-encoding")));
+        let breaks = if chunked { "http/chunked-request" } else { "http/length" };
+        let breaks = exchange.counts_for_http().then_some(breaks);
         if self.finished_order.len() == REMEMBERED
             && let Some(oldest) = self.finished_order.pop_front()
         {
             self.finished.remove(&oldest);
         }
-        if self.finished.insert(conn.to_owned()) {
+        if self.finished.insert(conn.to_owned(), breaks).is_none() {
             self.finished_order.push_back(conn.to_owned());
         }
     }
@@ -325,9 +335,9 @@ fn is_head(bytes: &[u8]) -> bool {
     line.first().is_some_and(u8::is_ascii_alphabetic) && line.windows(8).any(|window| window == b" HTTP/1.")
 }
 
-/// Whether the body of this response comes in chunks.
-fn is_chunked(response: &HttpResponse) -> bool {
-    response.header("transfer-encoding").any(|coding| coding.eq_ignore_ascii_case("chunked"))
+/// Whether a body with these transfer codings comes in chunks.
+fn is_chunked<'h>(mut codings: impl Iterator<Item = &'h str>) -> bool {
+    codings.any(|coding| coding.eq_ignore_ascii_case("chunked"))
 }
 
 /// Whether bytes are the beginning of the line before a chunk, which was left while it came, as with [`is_incomplete_head`].

@@ -212,7 +212,8 @@ pub const CLIENT: Attribution = Attribution {
     unusable: &UNREAD_REQUESTS,
     spoils: &[],
     unseen: &[("", &UNREAD_REQUESTS)],
-    follows: &[],
+    // A text that is taken for a pattern is found in other content.
+    follows: &[("selectors/client-content-other", &["selectors/client-content-literal"])],
     rests_on: &[],
     astray: &[],
     timely: &[],

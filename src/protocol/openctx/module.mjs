@@ -167,6 +167,9 @@ async function bounded(promise) {
 
 function encoded(answered) {
   try {
+    if (answered.result !== undefined && JSON.stringify(answered.result) === undefined) {
+      throw new TypeError(`a ${typeof answered.result}`);
+    }
     return Buffer.from(JSON.stringify(answered));
   } catch (error) {
     tell("what the module gave is no JSON", error);

@@ -128,6 +128,7 @@ export default {
     if (query === "text") throw "a text";
     if (query === "unreadable") throw { get message() { throw 1 }, get code() { throw 2 } };
     if (query === "big") return [10n];
+    if (query === "method") return () => [];
     if (query === "nothing") return undefined;
     return [];
   },
@@ -146,6 +147,7 @@ async fn what_a_module_throws_or_prints_is_evidence_and_no_crash() {
     assert_eq!(ask(&running, mentions("unreadable")).await, error(-32000, "what cannot be read"));
     let no_json = "the result is no JSON: Do not know how to serialize a BigInt";
     assert_eq!(ask(&running, mentions("big")).await, error(-32000, no_json));
+    assert_eq!(ask(&running, mentions("method")).await, error(-32000, "the result is no JSON: a function"));
     assert_eq!(ask(&running, mentions("nothing")).await, json!({"result": null}));
     assert_eq!(ask(&running, mentions("later")).await, json!({"result": []}));
     assert_eq!(ask(&running, mentions("")).await, json!({"result": []}));

@@ -72,7 +72,7 @@ const MENTIONS: Table = table! { "mentions", Server, Some("mentions");
         "A mention has a string as its `uri`."
         "";
     "uri-syntax": Must uri("3") =>
-        "The `uri` of a mention is a URI: it has a scheme, and its percent signs encode something."
+        "The `uri` of a mention is a URI: it has a scheme, its percent signs encode something, and it has no character that has to be encoded."
         "";
     "description": Must doc("Mentions") =>
         "The `description` of a mention is a string where it is there."
@@ -105,7 +105,7 @@ const ITEMS: Table = table! { "items", Server, Some("items");
         "The `url` of an item is a string where it is there."
         "";
     "url-syntax": Should uri("3") =>
-        "The `url` of an item is a URI with a scheme."
+        "The `url` of an item is a URI with a scheme, and has no character that has to be encoded."
         "";
     "ui": Must doc("Items") =>
         "The `ui` of an item is an object where it is there."
@@ -141,7 +141,7 @@ const ANNOTATIONS: Table = table! { "annotations", Server, Some("annotations");
         "An annotation has a string as its `uri`."
         "";
     "uri-syntax": Must uri("3") =>
-        "The `uri` of an annotation is a URI: it has a scheme, and its percent signs encode something."
+        "The `uri` of an annotation is a URI: it has a scheme, its percent signs encode something, and it has no character that has to be encoded."
         "";
     "uri-same": Should doc("Annotations") =>
         "The `uri` of an annotation is that of the resource in the request."
@@ -281,7 +281,7 @@ const CLIENT_ANNOTATIONS: Table = table! { "annotations", Client, Some("annotati
         "A request for `annotations` has strings as `uri` and `content`."
         "";
     "client-uri-syntax": Must uri("3") =>
-        "The `uri` in a request for `annotations` is a URI: it has a scheme, and its percent signs encode something."
+        "The `uri` in a request for `annotations` is a URI: it has a scheme, its percent signs encode something, and it has no character that has to be encoded."
         "";
     "client-extra-params": Should own("Unknown members") =>
         "A request for `annotations` has no parameters but those of the document."

@@ -20,13 +20,15 @@ fn is_integer(value: &Value) -> bool {
     value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
 }
 
-/// Whether a text is a URI: it has a scheme (RFC 3986 section 3.1), and each percent sign begins an encoded byte
-/// (section 2.1).
+/// Whether a text is a URI: it has a scheme (RFC 3986 section 3.1), each percent sign begins an encoded byte
+/// (section 2.1), and it has none of the ASCII characters that a URI never has (section 2). Characters beyond ASCII are taken
+/// for those of an IRI.
 pub fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let scheme_is_sound = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b));
-    scheme_is_sound && is_well_encoded(rest)
+    let never = |c: char| c == ' ' || c.is_ascii_control() || "\"<>\\^`{|}".contains(c);
+    scheme_is_sound && is_well_encoded(rest) && !rest.contains(never)
 }
 
 /// Checks that a text is a URI.
@@ -34,8 +36,9 @@ pub fn uri(ctx: &mut RuleContext<'_>, value: &Value, pointer: &str, short: &str)
     // What stands for bytes that are no UTF-8 says nothing of the URI.
     let Some(text) = value.as_str().filter(|text| !text.contains(char::REPLACEMENT_CHARACTER)) else { return };
     let sound = is_uri(text);
-    let fault =
-        ViolationDetail::new("this is no URI").at(pointer).expected("a scheme, and percent signs that encode bytes");
+    let fault = ViolationDetail::new("this is no URI")
+        .at(pointer)
+        .expected("a scheme, percent signs that encode bytes, and no space");
     ctx.check(short, (!sound).then(|| fault.actual(value.clone())));
 }
 
@@ -121,10 +124,26 @@ mod tests {
 
     #[test]
     fn a_uri_has_a_scheme_and_percent_signs_that_encode_something() {
-        for sound in ["file:///a", "untitled:1", "https://a/b%20c", "a+b.c-d:", "urn:x%E2%82%AC"] {
+        for sound in
+            ["file:///a", "untitled:1", "https://a/b%20c", "a+b.c-d:", "urn:x%E2%82%AC", "https://a/é?b=[c]#d'"]
+        {
             assert!(is_uri(sound), "{sound}");
         }
-        for wrong in ["", "/a", "a b", "1a:b", ":b", "file:///100%", "file:///%zz", "file:///%a", "a%20:b"] {
+        for wrong in [
+            "",
+            "/a",
+            "a b",
+            "1a:b",
+            ":b",
+            "file:///100%",
+            "file:///%zz",
+            "file:///%a",
+            "a%20:b",
+            "a:b c",
+            "a:b\n",
+            "a:<b>",
+            "a:\\b",
+        ] {
             assert!(!is_uri(wrong), "{wrong}");
         }
     }

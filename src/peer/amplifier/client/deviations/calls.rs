@@ -108,8 +108,10 @@ pub const REQUESTS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("status-lost" "list/client-status" "Sessions are asked for whatever their status is."
         AmplifierClientEffect::Params("listSessions", |params| without(params, "", "status"))),
     flaw!("status-active" "list/client-status-known"
-        "Sessions are asked for by a status that does not exist."
-        AmplifierClientEffect::Params("listSessions", |params| params["status"] = "active".into())),
+    "Where nobody gives a status, sessions are asked for by one that does not exist."
+    AmplifierClientEffect::Params("listSessions", |params| if params.get("status").is_none() {
+        params["status"] = "active".into();
+    })),
     flaw!("limit-float" "list/client-limit" "A limit is sent as a number with a point."
     AmplifierClientEffect::Params("listSessions", |params| {
         params["limit"] = format!("{}.0", params.get("limit").and_then(Value::as_i64).unwrap_or(50)).into();

@@ -112,6 +112,8 @@ pub const MENTIONS: &[FlawRow<ProviderEffect>] = &[
     flaw!("mention-uri-as-path" "mentions/uri-syntax" "The URIs of mentions are paths." mentions(|m| set_each(m, "uri", "/docs/a b"))),
     flaw!("mention-uri-bad-percent" "mentions/uri-syntax" "The URIs of mentions have a percent sign that encodes nothing."
         mentions(|m| set_each(m, "uri", "https://tickets.example/100%"))),
+    flaw!("mention-uri-space" "mentions/uri-syntax" "The URIs of mentions have a space that is not encoded."
+        mentions(|m| set_each(m, "uri", "https://tickets.example/WIRE 1"))),
     flaw!("mention-description-as-list" "mentions/description" "The descriptions of mentions are lists."
         mentions(|m| set_each(m, "description", json!(["one", "two"])))),
     flaw!("mention-description-null" "mentions/description" "The descriptions of mentions are null."
@@ -176,6 +178,8 @@ pub const ITEMS: &[FlawRow<ProviderEffect>] = &[
     flaw!("item-title-as-number" "items/title" "The titles of items are numbers." items(|i| set_each(i, "title", 5))),
     flaw!("item-url-null" "items/url" "The URLs of items are null." items(|i| set_each(i, "url", json!(null)))),
     flaw!("item-url-as-object" "items/url" "The URLs of items are objects." items(|i| set_each(i, "url", json!({"href": "https://a.example/"})))),
+    flaw!("item-url-space" "items/url-syntax" "The URLs of items have a space that is not encoded."
+        items(|i| set_each(i, "url", "https://tickets.example/WIRE 1"))),
     flaw!("item-url-relative" "items/url-syntax" "The URLs of items have no scheme." items(|i| set_each(i, "url", "/tickets/WIRE-1"))),
     flaw!("item-ui-as-text" "items/ui" "`ui` of items is a text." items(|i| set_each(i, "ui", "hover here"))),
     flaw!("item-hover-as-text" "items/hover" "`hover` of items is a text." items(|i| set_each(i, "ui", json!({"hover": "text"})))),
@@ -269,6 +273,8 @@ pub const ANNOTATIONS: &[FlawRow<ProviderEffect>] = &[
     flaw!("annotation-uri-bad-percent" "annotations/uri-syntax"
         "The URIs of annotations have a percent sign that encodes nothing."
         annotations(|a| set_each(a, "uri", "file:///a%zz.ts"))),
+    flaw!("annotation-uri-unencoded" "annotations/uri-syntax" "The URIs of annotations are not encoded where they have to be."
+        annotations(|a| set_each(a, "uri", "file:///src/{id} <main>.ts"))),
     flaw!("annotation-of-elsewhere" "annotations/uri-same" "Annotations are those of another document."
         annotations(|a| set_each(a, "uri", "file:///elsewhere.ts"))),
     flaw!("range-as-list" "annotations/range" "Ranges are lists of two positions."

@@ -91,6 +91,16 @@ fn a_response_that_ends_early_or_does_not_end_in_time_is_shorter_than_its_head_s
 }
 
 #[test]
+fn bytes_after_the_response_to_a_chunked_request_show_that_chunks_are_unknown() {
+    let head = [("Host", "a"), ("Content-Type", "application/json"), ("Transfer-Encoding", "chunked")];
+    let asked =
+        || Play::new().request_head("POST / HTTP/1.1", &head).body(Direction::ToServer, br#"{"method":"meta"}"#);
+    assert_eq!(asked().gives(json!({"name": "n"})).server(junk()).broken(), ["http/chunked-request"]);
+    let odd = asked().client(junk()).deliberate();
+    assert!(odd.gives(json!({"name": "n"})).server(junk()).broken().is_empty(), "the chunks were wrong on purpose");
+}
+
+#[test]
 fn what_is_no_http_is_told_of_the_end_that_sent_it() {
     assert_eq!(asked().server(junk()).server_closes().broken(), ["http/valid-head"]);
     let connected = || Play::new().client(EventKind::Connected { address: "127.0.0.1:1".to_owned() });
