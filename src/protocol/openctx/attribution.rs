@@ -86,6 +86,11 @@ pub const SERVER: Attribution = Attribution {
     follows: &[
         // What a provider gave comes back to it as it is.
         ("envelope/bad-params", &["mentions/"]),
+        // Whoever mixes up what is asked at once gives what is no result of the method.
+        ("meta/result", &["robustness/concurrent"]),
+        ("mentions/result", &["robustness/concurrent"]),
+        ("items/result", &["robustness/concurrent"]),
+        ("annotations/result", &["robustness/concurrent"]),
         ("http/encoding", &["http/length"]),
         ("http/utf-8", &["http/length"]),
         ("envelope/json", &["http/length"]),
