@@ -104,8 +104,8 @@ fn the_walks_of_the_suite_are_those_of_the_models() {
     }
     assert_eq!(
         models,
-        2 * 2 + 4,
-        "those of two servers, each plain and whole, and of the clients, one in both editions"
+        3 * 2 + 4,
+        "those of two servers, each plain and whole, one in both editions, and of the clients, one in both editions"
     );
 }
 

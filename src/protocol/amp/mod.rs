@@ -7,6 +7,7 @@ mod attribution;
 mod client_attribution;
 pub mod editions;
 pub mod envelope;
+mod guide_model;
 pub mod lockfile;
 mod model;
 mod observer;

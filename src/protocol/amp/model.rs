@@ -1,4 +1,4 @@
-//! The model of an editor: [`EditorModel`]. Users open, close, select, type and mark; clients come, go, read and edit.
+//! The model of an editor of the edition `cli`: [`EditorModel`]. Users open, close, select, type and mark; clients come, go, read and edit.
 //!
 //! It only asks for what holds of every editor. Which other files stay visible beside the one shown last is the editor's own
 //! business, and so is what becomes of a selection or a diagnostic when the text around it changes: the model then knows
@@ -16,7 +16,7 @@ use crate::protocol::model::{Acts, Draw, Model, pick};
 const MAX_CLIENTS: usize = 3;
 
 /// The files of a walk. Names that URIs encode are tried by themselves.
-const FILES: [&str; 3] = ["a.txt", "b.txt", "inner/a.txt"];
+pub(super) const FILES: [&str; 3] = ["a.txt", "b.txt", "inner/a.txt"];
 
 /// Words that texts are made of, all of the same length in every unit of text.
 const WORDS: [&str; 8] = ["amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heath"];
@@ -97,10 +97,10 @@ const ACTS: [(usize, Act, &[&str]); 16] = [
     (1, Act::UnknownMethod, &[]),
 ];
 
-/// Begins a walk in the edition `cli`, whose methods replace whole files.
+/// Begins a walk. What follows here is the edition `cli`, whose methods replace whole files.
 pub fn begin(edition: &'static dyn Edition, can: &dyn Fn(&str) -> bool) -> Option<Box<dyn Model>> {
     if edition.id() != "cli" {
-        return None;
+        return Some(super::guide_model::begin(can));
     }
     let disk = |name: &str| format!("{name}: amber\nbirch cedar\ndelta\n");
     let files = FILES.iter().map(|name| (*name, File { disk: disk(name), ..File::default() })).collect();
@@ -145,7 +145,7 @@ impl EditorModel {
             Act::ChangeOnDisk => self.change_on_disk(draw),
             Act::GetDiagnostics => self.get_diagnostics(draw),
             Act::Ping => {
-                let message = self.words(draw);
+                let message = words(draw, self.number);
                 let (request, to) = self.request(draw, "ping", &json!({ "message": message }));
                 let response = with(to, "result", json!({"message": {"$equals": message}}));
                 Some(vec![request, json!({"expect": {"response": response, "proves": "ping/echo"}})])
@@ -314,7 +314,7 @@ impl EditorModel {
     }
 
     fn say(&mut self, draw: &mut dyn Draw, stimulus: &str, notification: &str, proves: &str) -> Vec<Value> {
-        let message = self.words(draw);
+        let message = words(draw, self.number);
         let told = self.told(notification, &json!({"message": {"$equals": message}}), proves);
         vec![json!({"stimulate": {stimulus: {"message": message}}}), told]
     }
@@ -412,25 +412,26 @@ impl EditorModel {
         self.files.iter().filter(|(_, file)| !file.open && !file.edited).map(|(name, _)| *name)
     }
 
-    fn words(&self, draw: &mut dyn Draw) -> String {
-        let word = |draw: &mut dyn Draw| pick(draw, &WORDS).copied().unwrap_or_default();
-        format!("{} {} {}", word(draw), word(draw), self.number)
-    }
-
     fn text(&self, draw: &mut dyn Draw) -> String {
-        (0..=draw.below(3)).map(|_| self.words(draw) + "\n").collect()
+        (0..=draw.below(3)).map(|_| words(draw, self.number) + "\n").collect()
     }
 }
 
-fn path(name: &str) -> String {
+/// Some words and a number.
+pub(super) fn words(draw: &mut dyn Draw, number: usize) -> String {
+    let word = |draw: &mut dyn Draw| pick(draw, &WORDS).copied().unwrap_or_default();
+    format!("{} {} {number}", word(draw), word(draw))
+}
+
+pub(super) fn path(name: &str) -> String {
     format!("${{workspace}}/{name}")
 }
 
-fn uri(name: &str) -> Value {
+pub(super) fn uri(name: &str) -> Value {
     json!({"$uri": {"path": path(name)}})
 }
 
-fn with(mut map: Value, key: &str, value: Value) -> Value {
+pub(super) fn with(mut map: Value, key: &str, value: Value) -> Value {
     map[key] = value;
     map
 }

@@ -278,6 +278,8 @@ pub const SERVER: Attribution = Attribution {
         ("safety/empty", &["safety/denied"]),
         ("safety/other-session", &["safety/denied"]),
         ("safety/unknown-decision", &["safety/denied"]),
+        ("stop/gone", &["stream/not-found", "websocket/not-found"]),
+        ("life/completed", &["stream/own-session"]),
         ("stop/prompt-refused", &["stop/gone"]),
         ("stop/others", &["status/idle"]),
         ("prompt/context-update", &["prompt/next"]),

@@ -235,8 +235,11 @@ pub const CLIENT: Attribution = Attribution {
         Base { of: "http/client-compressed", needs: &["robustness/client-slow"], failing: true },
         Base { of: "http/client-chunked", needs: &["http/client-segments"], failing: false },
         // What an error is taken for.
-        Base { of: "envelope/client-error-reported", needs: &["envelope/client-error"], failing: false },
-        Base { of: "envelope/client-error-reported", needs: &["envelope/client-error-code"], failing: true },
+        Base {
+            of: "envelope/client-error-reported",
+            needs: &["envelope/client-error", "envelope/client-error-code"],
+            failing: false,
+        },
         Base { of: "envelope/client-error-code", needs: &["envelope/client-error"], failing: false },
         Base { of: "envelope/client-error-data", needs: &["envelope/client-error"], failing: false },
         Base { of: "envelope/client-error-first", needs: &["envelope/client-error"], failing: false },
@@ -248,9 +251,18 @@ pub const CLIENT: Attribution = Attribution {
             failing: true,
         },
         Base { of: "robustness/", needs: &["mentions/client-query"], failing: false },
+        Base {
+            of: "robustness/client-after-error",
+            needs: &["meta/client-result", "mentions/client-empty"],
+            failing: false,
+        },
+        Base { of: "robustness/client-slow-others", needs: &["robustness/client-concurrent"], failing: false },
         // What reaches the caller.
         Base { of: "meta/", needs: &["meta/client-result"], failing: false },
         Base { of: "annotations/", needs: &["annotations/client-result"], failing: false },
+        Base { of: "mentions/client-result", needs: &["envelope/client-unicode"], failing: false },
+        Base { of: "items/client-result", needs: &["envelope/client-unicode"], failing: false },
+        Base { of: "annotations/client-result", needs: &["envelope/client-unicode"], failing: false },
         Base { of: "items/client-huge", needs: &["items/client-result"], failing: false },
         Base { of: "items/client-huge", needs: &["robustness/client-huge"], failing: true },
         // What a provider is asked about.
