@@ -5,6 +5,7 @@
 mod attribution;
 mod model;
 mod observer;
+mod provider_model;
 mod requirements;
 pub mod roles;
 mod rules;

@@ -34,7 +34,7 @@ pub const OPENCTX_PROVIDER: Role = Role {
     patience: exchanges::PATIENCE,
     attribution: &super::attribution::SERVER,
     traffic: include_str!("traffic/openctx-provider.yaml"),
-    model: None,
+    model: Some(super::provider_model::begin),
 };
 
 const PROVIDER_OBSERVATIONS: &[ObservationKind] = &[

@@ -1,0 +1,271 @@
+//! The model of a provider: [`ProviderModel`]. It has no state: what was asked before, with which settings, and what was no
+//! request at all, shows in nothing that comes after it.
+//!
+//! What a provider shows is its own business. So the walk asks twice for the same at its first occasion, and only where both times
+//! something was shown it has to be shown again later.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde_json::{Map, Value, json};
+
+use crate::protocol::Edition;
+use crate::protocol::model::{Acts, Draw, Model, pick};
+
+/// Texts of the kinds that programs treat in some way of their own. `#` stands for a number.
+const TEXTS: [&str; 8] =
+    ["wirecert #", "", "Grüße, 世界 😀 #", "100 % of #, a&b=c?d", "\"#\" \\ back\\slash", "(#", "__proto__", "null"];
+
+/// Settings that nobody knows.
+const SETTINGS: [&str; 4] =
+    ["{}", r#"{"wirecert":{"a":[1]}}"#, r#"{"name":"wirecert","label":null}"#, r#"{"limit":0}"#];
+
+/// The state of a walk: see [`begin`].
+pub struct ProviderModel {
+    acts: Rc<Acts<Act>>,
+    number: usize,
+    shown: BTreeMap<Method, Shown>,
+    /// Of each act that has to have no effect the requirement that says so.
+    effects: Vec<&'static str>,
+}
+
+/// Where something was asked for that a provider may show.
+#[derive(Clone, Copy)]
+struct Shown {
+    /// The number of the first occasion.
+    first: usize,
+    /// How many acts that have to have no effect there had been at the last one.
+    effects: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Show(Method),
+    Ask(Method),
+    Settings(Method),
+    Together(Method),
+    BadParams(Method),
+    BadJson,
+    BadEnvelope,
+    UnknownMethod,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Method {
+    Meta,
+    Mentions,
+    Items,
+    Annotations,
+}
+
+const MENTIONS: &[&str] = &["capability:mentions"];
+const ITEMS: &[&str] = &["capability:items"];
+const ANNOTATIONS: &[&str] = &["capability:annotations"];
+
+/// Acts with how often they are drawn, and what they need.
+const ACTS: [(usize, Act, &[&str]); 22] = [
+    (1, Act::Show(Method::Meta), &[]),
+    (4, Act::Show(Method::Mentions), MENTIONS),
+    (4, Act::Show(Method::Items), ITEMS),
+    (4, Act::Show(Method::Annotations), ANNOTATIONS),
+    (2, Act::Ask(Method::Mentions), MENTIONS),
+    (2, Act::Ask(Method::Items), ITEMS),
+    (2, Act::Ask(Method::Annotations), ANNOTATIONS),
+    (1, Act::Settings(Method::Meta), &[]),
+    (2, Act::Settings(Method::Mentions), MENTIONS),
+    (2, Act::Settings(Method::Items), ITEMS),
+    (2, Act::Settings(Method::Annotations), ANNOTATIONS),
+    (1, Act::Together(Method::Meta), &[]),
+    (1, Act::Together(Method::Mentions), MENTIONS),
+    (1, Act::Together(Method::Items), ITEMS),
+    (1, Act::Together(Method::Annotations), ANNOTATIONS),
+    (1, Act::BadParams(Method::Meta), &[]),
+    (1, Act::BadParams(Method::Mentions), MENTIONS),
+    (1, Act::BadParams(Method::Items), ITEMS),
+    (1, Act::BadParams(Method::Annotations), ANNOTATIONS),
+    (1, Act::BadJson, &[]),
+    (1, Act::BadEnvelope, &[]),
+    (1, Act::UnknownMethod, &[]),
+];
+
+/// Begins a walk of a provider.
+pub fn begin(_: &'static dyn Edition, can: &dyn Fn(&str) -> bool) -> Option<Box<dyn Model>> {
+    let acts = Rc::new(Acts::possible(&ACTS, can));
+    Some(Box::new(ProviderModel { acts, number: 0, shown: BTreeMap::new(), effects: vec![] }))
+}
+
+impl Model for ProviderModel {
+    fn files(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    fn act(&mut self, draw: &mut dyn Draw) -> Vec<Value> {
+        let acts = self.acts.clone();
+        acts.draw(draw, |act, draw| self.perform(act, draw)).unwrap_or_default()
+    }
+}
+
+impl ProviderModel {
+    /// The steps of an act.
+    fn perform(&mut self, act: Act, draw: &mut dyn Draw) -> Option<Vec<Value>> {
+        self.number += 1;
+        match act {
+            Act::Show(method) => Some(self.show(method)),
+            Act::Ask(method) => {
+                let params = method.params(&self.text(draw));
+                let request = json!({"request": {"method": method.name(), "params": params}});
+                Some(self.without_effect("state/params-per-request", request))
+            }
+            Act::Settings(method) => {
+                let settings: Value = serde_json::from_str(pick(draw, &SETTINGS)?).ok()?;
+                let request = json!({"request": {"method": method.name(), "params": method.described(),
+                    "settings": settings, "deliberate": "settings that nobody knows"}});
+                Some(self.without_effect("state/settings-per-request", request))
+            }
+            Act::Together(method) => self.together(method, draw),
+            Act::BadParams(method) => {
+                let request = json!({"request": {"method": method.name(), "params": [],
+                    "deliberate": "these parameters are wrong"}});
+                Some(self.without_effect("robustness/bad-params", request))
+            }
+            Act::BadJson => {
+                let http = json!({"http": {"headers": {"Content-Type": "application/json"},
+                    "text": "{\"method\": ", "deliberate": "this is no JSON"}});
+                Some(self.without_effect("robustness/bad-json", http))
+            }
+            Act::BadEnvelope => {
+                let http = json!({"http": {"headers": {"Content-Type": "application/json"},
+                    "json": {"params": {}}, "deliberate": "this is no request"}});
+                Some(self.without_effect("robustness/bad-envelope", http))
+            }
+            Act::UnknownMethod => {
+                let request = json!({"request": {"method": "wirecert", "deliberate": "there is no such method"}});
+                Some(self.without_effect("robustness/unknown-method", request))
+            }
+        }
+    }
+
+    /// A request that has to have no effect on what is shown later. Where one of another kind came before, its effects are looked
+    /// for first, so that it is plain which of the two has one.
+    fn without_effect(&mut self, no_effect: &'static str, mut request: Value) -> Vec<Value> {
+        let mut steps = vec![];
+        for (method, before) in self.shown.clone() {
+            if self.effects[before.effects..].iter().any(|other| *other != no_effect) {
+                steps.extend(self.show(method));
+                self.number += 1;
+            }
+        }
+        self.effects.push(no_effect);
+        let label = format!("r{}", self.number);
+        let expected = if no_effect.starts_with("state/") {
+            json!({"message": {"to": label}, "proves": "envelope/answered"})
+        } else {
+            let outcomes = json!([
+                {"response": {"to": label}},
+                {"closed": {"to": label}, "note": "a request that is none ends the connection"},
+            ]);
+            json!({"any_of": outcomes, "proves": no_effect})
+        };
+        if let Some(Value::Object(asked)) = request.as_object_mut().and_then(|verb| verb.values_mut().next()) {
+            asked.insert("as".to_owned(), label.into());
+        }
+        steps.extend([request, json!({ "expect": expected })]);
+        steps
+    }
+
+    /// Asks for what is described, twice at its first occasion.
+    fn show(&mut self, method: Method) -> Vec<Value> {
+        let ask = |label: &str| [asked(label, method), answered(label)];
+        let label = format!("r{}", self.number);
+        let mut steps = ask(&label).to_vec();
+        match self.shown.get(&method) {
+            Some(before) => {
+                let no_effect = self.effects[before.effects..].first().copied().unwrap_or("state/no-order");
+                steps.push(shown(before.first, &label, no_effect));
+            }
+            None => steps.extend(ask(&format!("{label}-again"))),
+        }
+        let first = self.shown.get(&method).map_or(self.number, |before| before.first);
+        self.shown.insert(method, Shown { first, effects: self.effects.len() });
+        steps
+    }
+
+    /// What is described, together with a request of another kind: on two connections.
+    fn together(&self, method: Method, draw: &mut dyn Draw) -> Option<Vec<Value>> {
+        let before = *self.shown.get(&method)?;
+        if self.effects.len() > before.effects {
+            return None;
+        }
+        let others: Vec<Method> = self.shown.keys().copied().filter(|other| *other != method).collect();
+        let label = format!("r{}", self.number);
+        let other = format!("{label}-other");
+        let both = json!([{"message": {"to": label}}, {"message": {"to": other}}]);
+        Some(vec![
+            asked(&label, method),
+            asked(&other, *pick(draw, &others)?),
+            json!({"expect": {"all_of": both, "proves": "envelope/answered"}}),
+            shown(before.first, &label, "robustness/concurrent"),
+        ])
+    }
+
+    fn text(&self, draw: &mut dyn Draw) -> String {
+        let like = pick(draw, &TEXTS).copied().unwrap_or("#");
+        like.replace('#', &self.number.to_string())
+    }
+}
+
+impl Method {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Meta => "meta",
+            Self::Mentions => "mentions",
+            Self::Items => "items",
+            Self::Annotations => "annotations",
+        }
+    }
+
+    /// The parameters that wirecert.yaml describes.
+    fn described(self) -> Value {
+        match self {
+            Self::Annotations => {
+                json!({"uri": "${described.document.uri}", "content": "${described.document.content}"})
+            }
+            Self::Mentions => self.params("${described.query}"),
+            Self::Items => self.params("${described.message}"),
+            Self::Meta => json!({}),
+        }
+    }
+
+    /// Parameters with this text.
+    fn params(self, text: &str) -> Value {
+        match self {
+            Self::Meta => json!({}),
+            Self::Mentions => json!({ "query": text }),
+            Self::Items => json!({ "message": text }),
+            Self::Annotations => json!({"uri": "file:///home/me/main.ts", "content": text}),
+        }
+    }
+}
+
+/// That something is shown where it was at the first occasion.
+fn shown(first: usize, label: &str, proves: &str) -> Value {
+    let some = json!({"result": {"$length": {"min": 1}}});
+    let mut response = some.clone();
+    response["to"] = label.into();
+    let mut outcomes = vec![json!({ "response": response })];
+    for of in [format!("r{first}"), format!("r{first}-again")] {
+        for not in [json!({"$absent": true}), json!({ "$not": some })] {
+            outcomes.push(json!({"response": {"to": of, "json": not},
+                "note": "nothing is shown for what wirecert.yaml describes"}));
+        }
+    }
+    json!({"expect": {"any_of": outcomes, "proves": proves}})
+}
+
+fn asked(label: &str, method: Method) -> Value {
+    json!({"request": {"as": label, "method": method.name(), "params": method.described()}})
+}
+
+fn answered(label: &str) -> Value {
+    json!({"expect": {"message": {"to": label}, "proves": "envelope/answered"}})
+}
