@@ -278,6 +278,7 @@ pub const SERVER: Attribution = Attribution {
         ("safety/empty", &["safety/denied"]),
         ("safety/other-session", &["safety/denied"]),
         ("safety/unknown-decision", &["safety/denied"]),
+        ("http/chunked-request", &["http/length"]),
         ("stop/gone", &["stream/not-found", "websocket/not-found"]),
         ("life/completed", &["stream/own-session"]),
         ("stop/prompt-refused", &["stop/gone"]),
