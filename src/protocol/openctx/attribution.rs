@@ -221,7 +221,8 @@ pub const CLIENT: Attribution = Attribution {
     unseen: &[("", &UNREAD_REQUESTS)],
     // A text that is taken for a pattern is found in other content.
     follows: &[("selectors/client-content-other", &["selectors/client-content-literal"])],
-    rests_on: &[],
+    // Calls that share a response are one request.
+    rests_on: &[("robustness/client-slow-others", &["robustness/client-concurrent"])],
     astray: &[],
     timely: &[],
     compares: &[],
@@ -258,7 +259,6 @@ pub const CLIENT: Attribution = Attribution {
             needs: &["meta/client-result", "mentions/client-empty"],
             failing: false,
         },
-        Base { of: "robustness/client-slow-others", needs: &["robustness/client-concurrent"], failing: false },
         // What reaches the caller.
         Base { of: "meta/", needs: &["meta/client-result"], failing: false },
         Base { of: "annotations/", needs: &["annotations/client-result"], failing: false },
