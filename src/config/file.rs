@@ -49,6 +49,8 @@ pub(super) struct Subject {
     pub(super) observe: Option<Wait>,
     /// How it is stopped.
     pub(super) stop: Option<Stop>,
+    /// Whether it runs in a terminal, or the size of that; 24 rows of 80 columns.
+    pub(super) pty: Option<Pty>,
     /// Environment variables for it, with the last word; null removes one.
     pub(super) env: Option<BTreeMap<String, Option<String>>>,
     /// Files to be in its home folder before it starts: path and content.
@@ -82,6 +84,27 @@ pub(super) struct Ready {
     pub(super) lockfile: Option<bool>,
     /// How long that may take; 10s.
     pub(super) within: Option<Wait>,
+}
+
+/// The terminal that a subject runs in.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Pty {
+    /// Whether there is one, of the usual size.
+    Has(bool),
+    /// Its size.
+    Size(PtySize),
+}
+
+/// The size of a terminal, in characters.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct PtySize {
+    /// How many lines it has; 24.
+    #[schemars(range(min = 1))]
+    pub(super) rows: Option<u16>,
+    /// How many characters a line has; 80.
+    #[schemars(range(min = 1))]
+    pub(super) columns: Option<u16>,
 }
 
 /// A Unix socket on which a subject takes stimuli: a JSON line for each, answered by one.

@@ -19,6 +19,6 @@ pub use file::schema;
 pub use resolve::{Environment, FILE, Flags, SubjectFile, resolve};
 pub use spec::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Module, RUN_DIR_VARIABLE, Ready, SeedFile,
-    StimulusWay, Stop, StopHow, SubjectSpec, Target, Timeouts, own,
+    StimulusWay, Stop, StopHow, SubjectSpec, Target, TerminalSize, Timeouts, own,
 };
 pub use subject::users_data_home;

@@ -169,6 +169,8 @@ pub struct Launch {
     pub module: Option<Box<Module>>,
     /// Where it is to be reached, of a server that is reached by URL; may hold placeholders. Its role's own where none.
     pub url: Option<String>,
+    /// The terminal that it runs in; it has none by default.
+    pub pty: Option<TerminalSize>,
     /// Environment variables with the last word; none removes a variable. Values may hold placeholders.
     pub env: BTreeMap<String, Option<String>>,
     /// Files to be in its home folder before it starts.
@@ -183,6 +185,21 @@ pub struct Launch {
     pub run_dir: Option<PathBuf>,
     /// Whether run directories are left for inspection.
     pub keep_run_dir: bool,
+}
+
+/// The size of a terminal, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TerminalSize {
+    /// How many lines it has.
+    pub rows: u16,
+    /// How many characters a line has.
+    pub columns: u16,
+}
+
+impl Default for TerminalSize {
+    fn default() -> Self {
+        Self { rows: 24, columns: 80 }
+    }
 }
 
 /// A JavaScript module as a subject.
@@ -288,6 +305,7 @@ impl Launch {
             command,
             module: None,
             url: None,
+            pty: None,
             env: BTreeMap::new(),
             home: vec![],
             files: vec![],

@@ -11,11 +11,11 @@ use crate::format::types::Wait;
 use crate::protocol::{Protocol, Reach, Role, Verb, role};
 use crate::trace::{End, Strength};
 
-use super::file::{self, Signal, SnapshotStrength, Subject, roles};
+use super::file::{self, Pty, PtySize, Signal, SnapshotStrength, Subject, roles};
 use super::resolve::{Environment, Flags};
 use super::{
     Access, CommandLine, EditionChoice, Isolation, Launch, Limits, Ready, StimulusWay, Stop, StopHow, SubjectSpec,
-    Target, Timeouts, command, described, module,
+    Target, TerminalSize, Timeouts, command, described, module,
 };
 
 /// The context in which a subject is read.
@@ -226,6 +226,7 @@ impl<'r> SubjectReading<'r, '_> {
             command,
             module: None,
             url: None,
+            pty: self.pty(),
             env,
             home: self.seeds("home", self.subject.home.as_ref()),
             files: self.seeds("files", self.subject.files.as_ref()),
@@ -233,6 +234,16 @@ impl<'r> SubjectReading<'r, '_> {
             stop,
             run_dir: self.path(None, self.context.flags.run_dir.as_ref()),
             keep_run_dir: self.context.flags.keep_run_dir,
+        }
+    }
+
+    fn pty(&self) -> Option<TerminalSize> {
+        let usual = TerminalSize::default();
+        match self.subject.pty.as_ref()? {
+            Pty::Has(has) => has.then_some(usual),
+            Pty::Size(PtySize { rows, columns }) => {
+                Some(TerminalSize { rows: rows.unwrap_or(usual.rows), columns: columns.unwrap_or(usual.columns) })
+            }
         }
     }
 

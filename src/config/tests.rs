@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::file::{Subject, role_keys};
 use super::{
     Access, CommandLine, EditionChoice, Environment, Flags, Isolation, Limits, SeedFile, StimulusWay, StopHow,
-    SubjectFile, SubjectSpec, Target, Timeouts, resolve, schema,
+    SubjectFile, SubjectSpec, Target, TerminalSize, Timeouts, resolve, schema,
 };
 use crate::diagnostic::{Diagnostic, Source, Style, render_all, yaml};
 use crate::format::fields_of;
@@ -62,6 +62,7 @@ launch: [./bin/my-editor, --headless, "{workspace}/hello.txt", "{{literal}}"]
 ready: { lockfile: true, within: 20s }
 isolation: scenario
 stop: { command: [my-editor-ctl, quit], within: 500ms }
+pty: { rows: 40 }
 env: { NVIM_LOG: "{run_dir}/log", DISPLAY: null }
 home:
   .config/my/init.lua: "print('hi')\n"
@@ -95,6 +96,7 @@ fn every_key_is_understood() {
     assert_eq!(launch.ready.within, Duration::from_secs(20));
     assert_eq!(launch.stop.how, StopHow::Command(line(&["my-editor-ctl", "quit"])));
     assert_eq!(launch.stop.within, Duration::from_millis(500));
+    assert_eq!(launch.pty, Some(TerminalSize { rows: 40, columns: 80 }));
     let env: Vec<_> = launch.env.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
     assert_eq!(env, [("DISPLAY", None), ("NVIM_LOG", Some("{run_dir}/log"))]);
     let seed = |path: &str, content: &[u8]| SeedFile { path: path.to_owned(), content: content.to_vec() };

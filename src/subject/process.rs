@@ -7,12 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use pty_process::Pty;
 use rustix::process::{Signal, kill_process_group};
 use tokio::process::Child;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::config::TerminalSize;
 use crate::trace::{EventKind, Exited, Launched, Recorder};
 
 use super::SubjectError;
@@ -43,21 +45,17 @@ pub(super) struct SubjectProcess {
 
 impl SubjectProcess {
     /// Starts a command and records that. A process that is `driven` is spoken to through its stdin, and its stdout is
-    /// read for lines of the driver contract.
+    /// read for lines of the driver contract. One with a terminal has that for everything else.
     pub(super) fn start(
         command: Vec<String>,
         surroundings: &Surroundings,
         tap: ProcessTap,
         driven: bool,
+        terminal: Option<TerminalSize>,
     ) -> Result<Self, SubjectError> {
         Tree::prepare();
-        let mut child = surroundings
-            .prepare(&command)
-            .stdin(if driven { Stdio::piped() } else { Stdio::null() })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|e| not_started(&command, e))?;
+        let (mut child, terminal) =
+            spawn(&command, surroundings, driven, terminal).map_err(|e| not_started(&command, e))?;
         let pid = child.id().unwrap_or_default();
         let awaited = WaitedChild::new(pid);
         let tree = Arc::new(Tree::of_subject(pid, surroundings.marker()));
@@ -65,7 +63,8 @@ impl SubjectProcess {
         let (tell_reset, resets) = watch::channel(0);
         let driver = child.stdin.take().filter(|_| driven).map(Driver::new);
         let (stdout, out_tap) = (child.stdout.take(), tap.clone());
-        let stderr = child.stderr.take().map(|pipe| tap.clone().drain(Stream::Stderr, pipe));
+        let stderr = child.stderr.take();
+        let err_tap = tap.clone();
         let (out_done, err_done) = (watch::channel(false), watch::channel(false));
         let readers = [
             tokio::spawn(async move {
@@ -77,8 +76,12 @@ impl SubjectProcess {
                 let _ = out_done.0.send(true);
             }),
             tokio::spawn(async move {
-                if let Some(drain) = stderr {
-                    drain.await;
+                match (stderr, terminal) {
+                    (Some(pipe), _) => err_tap.drain(Stream::Stderr, pipe).await,
+                    // What a terminal shows comes from both, but for the stdout of a driven one.
+                    (None, Some(terminal)) if driven => err_tap.drain(Stream::Stderr, terminal).await,
+                    (None, Some(terminal)) => err_tap.drain(Stream::Stdout, terminal).await,
+                    (None, None) => {}
                 }
                 let _ = err_done.0.send(true);
             }),
@@ -227,6 +230,40 @@ pub(super) fn one_line(command: &[String]) -> String {
         }
     };
     command.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// Starts a command, in a terminal where it is to have one. A driven one is spoken to over pipes all the same.
+fn spawn(
+    command: &[String],
+    surroundings: &Surroundings,
+    driven: bool,
+    terminal: Option<TerminalSize>,
+) -> io::Result<(Child, Option<Pty>)> {
+    let Some(TerminalSize { rows, columns }) = terminal else {
+        let mut prepared = surroundings.prepare(command);
+        prepared
+            .stdin(if driven { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        return Ok((prepared.spawn()?, None));
+    };
+    let (pty, its_end) = pty_process::open().map_err(of_terminal)?;
+    pty.resize(pty_process::Size::new(rows, columns)).map_err(of_terminal)?;
+    // It leads a session, and so a process group.
+    let mut prepared = pty_process::Command::from(surroundings.prepare_in_group(command));
+    if driven {
+        prepared = prepared.stdin(Stdio::piped()).stdout(Stdio::piped());
+    }
+    let child = prepared.spawn(its_end).map_err(of_terminal)?;
+    Ok((child, Some(pty)))
+}
+
+fn of_terminal(error: pty_process::Error) -> io::Error {
+    match error {
+        pty_process::Error::Io(error) => error,
+        pty_process::Error::Rustix(error) => error.into(),
+        other => io::Error::other(other),
+    }
 }
 
 fn not_started(command: &[String], source: io::Error) -> SubjectError {

@@ -79,7 +79,7 @@ impl Running {
             &start.spec.config_dir,
             &surroundings.folder,
         );
-        let process = SubjectProcess::start(command, &surroundings, tap.clone(), false)?;
+        let process = SubjectProcess::start(command, &surroundings, tap.clone(), false, launch.pty)?;
         let found = match ready::wait_for_lockfile(&mut watcher, &process, launch.ready.within, &misplaced).await {
             Ok(found) => found,
             Err(error) => {
@@ -115,7 +115,7 @@ impl Running {
         tap: ProcessTap,
     ) -> Result<Self, SubjectError> {
         let command = surroundings.command(&launch.command);
-        let process = SubjectProcess::start(command, &surroundings, tap.clone(), start.spec.is_driven())?;
+        let process = SubjectProcess::start(command, &surroundings, tap.clone(), start.spec.is_driven(), launch.pty)?;
         Ok(Self {
             spec: start.spec.clone(),
             surroundings,
@@ -162,7 +162,7 @@ impl Running {
             &start.spec.config_dir,
             &surroundings.folder,
         );
-        let process = SubjectProcess::start(command, &surroundings, tap.clone(), false)?;
+        let process = SubjectProcess::start(command, &surroundings, tap.clone(), false, launch.pty)?;
         if let Err(error) = ready::wait_for_port(lock.port, &process, launch.ready.within, &misplaced).await {
             process.finish().await;
             return Err(error);

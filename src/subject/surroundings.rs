@@ -21,6 +21,9 @@ use super::{RunDir, Start, SubjectError};
 /// The variable that marks every process of a subject.
 const MARKER: &str = RUN_DIR_VARIABLE;
 
+/// What a subject is told of the terminal that it runs in.
+const TERMINAL: &str = "xterm-256color";
+
 /// Surroundings of one launch, or of one subject that was there before.
 #[derive(Clone, Debug)]
 pub(super) struct Surroundings {
@@ -45,6 +48,9 @@ impl Surroundings {
         let placeholders = placeholders(spec, run_dir, port, &url);
         let mut variables = variables(spec, run_dir, port, &url, start.scenario);
         if let Some(launch) = spec.launch() {
+            if launch.pty.is_some() {
+                variables.insert("TERM".to_owned(), Some(TERMINAL.to_owned()));
+            }
             for (name, value) in &launch.env {
                 let filled = value.as_ref().map(|v| fill(v, &|name| placeholders.get(name).cloned()));
                 variables.insert(name.clone(), filled);
@@ -112,9 +118,16 @@ impl Surroundings {
 
     /// A command ready to be started: environment, working directory, a process group of its own.
     pub(super) fn prepare(&self, command: &[String]) -> tokio::process::Command {
+        let mut prepared = self.prepare_in_group(command);
+        prepared.process_group(0);
+        prepared
+    }
+
+    /// The same in our process group, for what begins a group of its own as it starts.
+    pub(super) fn prepare_in_group(&self, command: &[String]) -> tokio::process::Command {
         let (program, arguments) = command.split_first().map_or(("", &[][..]), |(p, a)| (p.as_str(), a));
         let mut prepared = tokio::process::Command::new(program);
-        prepared.args(arguments).current_dir(&self.folder).process_group(0);
+        prepared.args(arguments).current_dir(&self.folder);
         for (name, value) in &self.variables {
             match value {
                 Some(value) => prepared.env(name, value),

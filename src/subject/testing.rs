@@ -204,6 +204,7 @@ pub(crate) fn launch(command: &[&str]) -> Launch {
         command: CommandLine(command.iter().map(|s| (*s).to_owned()).collect()),
         module: None,
         url: None,
+        pty: None,
         env: BTreeMap::new(),
         home: vec![],
         files: vec![],

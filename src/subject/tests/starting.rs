@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::config::{Access, EditionChoice, Launch, SeedFile, SubjectSpec, Target};
+use crate::config::{Access, EditionChoice, Launch, SeedFile, SubjectSpec, Target, TerminalSize};
 use crate::subject::testing::{TestTrace, launch, spec};
 use crate::subject::{RunDir, Running, Start, SubjectError, tree};
 use crate::trace::{EventKind, Exited};
@@ -30,6 +30,25 @@ async fn a_server_is_started_found_and_stopped_as_it_wishes() {
     let root = run_dir.root().to_owned();
     run_dir.remove().unwrap();
     assert!(!root.exists());
+}
+
+#[tokio::test]
+async fn a_server_may_have_a_terminal_which_closes_with_it() {
+    let look = "exec 3> seen; stty size >&3; echo $TERM >&3
+        test -t 0 && test -t 1 && test -t 2 && : > /dev/tty && echo all >&3; exec 3>&-; echo shown; exec \"$@\"";
+    let spec = with(spec(&["sh", "-c", look, "sh", "python3", "-c", super::SERVER]), |launch| {
+        launch.pty = Some(TerminalSize { rows: 40, columns: 100 });
+    });
+    let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
+    let running = start(&spec, &run_dir, &trace).await.unwrap();
+    let seen = std::fs::read_to_string(run_dir.workspace().join("seen")).unwrap();
+    assert_eq!(seen, "40 100\nxterm-256color\nall\n");
+    let pid = running.pid().unwrap();
+    let stopped = running.stop().await;
+    assert_eq!(stopped.exited, Some(Exited { pid, code: Some(0), signal: None, asked: true }));
+    assert_eq!((stopped.graceful, stopped.left, stopped.clean), (true, 0, true));
+    let shown: String = trace.output().into_iter().map(|(_, text)| text).collect();
+    assert!(shown.contains("shown\r\n"), "{shown:?}");
 }
 
 #[tokio::test]
