@@ -92,7 +92,9 @@ impl ProcessTap {
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         state.recorder.iter().for_each(|recorder| recorder.hide_text(&mut text));
         drop(state);
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        // Colours and movements of the cursor mean nothing here.
+        let text = anstream::adapter::strip_str(&text).to_string();
+        let lines: Vec<&str> = text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()).collect();
         let skip = lines.len().saturating_sub(RECENT_LINES);
         lines[skip..].iter().map(|line| line.chars().take(300).collect()).collect()
     }
@@ -208,6 +210,13 @@ mod tests {
         let expected = [("stdout", "one\n"), ("stdout", "two\n"), ("stderr", "\u{fffd}\n"), ("stdout", "unfinished")];
         assert_eq!(output, expected.map(|(s, t)| (s.to_owned(), t.to_owned())));
         assert_eq!(tap.recent(), ["one", "two", "unfinished\u{fffd}"]);
+    }
+
+    #[tokio::test]
+    async fn what_was_written_last_to_a_terminal_is_told_without_its_control_sequences() {
+        let tap = ProcessTap::new(TestTrace::new().recorder(), 1000);
+        tap.clone().drain(Stream::Stdout, &b"\x1b[?25l\x1b[5;1H\x1b[1mno\x1b[0m port\r\n\x1b[24dq\ruit"[..]).await;
+        assert_eq!(tap.recent(), ["no port", "q", "uit"]);
     }
 
     #[tokio::test]
