@@ -54,7 +54,7 @@ const OF_DATA: [&str; 12] = [
 ];
 
 /// Crates that do.
-const OF_THE_WORLD: [&str; 4] = ["tokio", "tokio_tungstenite", "rustix", "futures_util"];
+const OF_THE_WORLD: [&str; 5] = ["tokio", "tokio_tungstenite", "rustix", "pty_process", "futures_util"];
 
 /// What of them computes a value and reaches nothing, and the file that may use it.
 const PURE_FUNCTIONS: [(&str, &str); 1] =

@@ -6,6 +6,7 @@ mod certificates;
 mod check;
 mod clients;
 mod command_line;
+mod dependencies;
 mod descriptions;
 mod doctor;
 mod expectations;
