@@ -61,6 +61,14 @@ pub struct ShownRow {
     /// Whether the event after it tells the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
+    /// How many notifications of the same name follow it on its connection, and are not shown for themselves.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub more: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A connection, or an exchange of HTTP.

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use crate::export::{Bits, EventRow, TONES};
 use crate::trace::{Event, KINDS};
 
+use super::runs::Runs;
+
 /// How many bytes of rows are kept in memory before they are written.
 const BUFFER: usize = 64 << 10;
 
@@ -55,6 +57,7 @@ pub struct Index {
     written: u64,
     /// Events whose rows are pieces of others.
     pieces: Bits,
+    runs: Runs,
 }
 
 /// Lines of a file that is read without the lock of the index.
@@ -96,6 +99,7 @@ impl Index {
             buffer: Vec::with_capacity(BUFFER),
             written: 0,
             pieces: Bits::default(),
+            runs: Runs::default(),
         })
     }
 
@@ -117,6 +121,7 @@ impl Index {
         if TONES.get(usize::from(entry.tone)) == Some(&"piece") {
             self.pieces.set(event.i);
         }
+        self.runs.add(row);
         self.entries.push(entry);
         // A row is made of texts and numbers, which always serialise.
         let _ = serde_json::to_writer(&mut self.buffer, row);
@@ -142,6 +147,11 @@ impl Index {
     /// The events that are pieces of others.
     pub fn pieces(&self) -> &Bits {
         &self.pieces
+    }
+
+    /// The notifications that continue others of their name.
+    pub fn runs(&self) -> &Runs {
+        &self.runs
     }
 
     /// The lines of these events in the trace; `end`: where the file ends now.

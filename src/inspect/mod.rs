@@ -21,6 +21,7 @@ mod page;
 mod peer_controls;
 mod query;
 mod routes;
+mod runs;
 mod samples;
 
 pub use controls::{Controls, NoControls};

@@ -183,6 +183,11 @@ fn filters() -> Value {
             "Also frames and pieces that the event after them tells again.",
             json!({ "type": "boolean" })
         ),
+        parameter(
+            "runs",
+            "Each of several notifications of one name that follow one another on a connection, not only the first. With `q` this is always so.",
+            json!({ "type": "boolean" })
+        ),
     ])
 }
 

@@ -25,6 +25,8 @@ pub struct Query {
     pub findings: bool,
     /// Whether frames and pieces are shown that the event after them tells again.
     pub pieces: bool,
+    /// Whether each notification of a run is shown. Where a text is looked for, each is.
+    pub runs: bool,
 }
 
 impl Query {
@@ -46,6 +48,7 @@ impl Query {
                 "kind" => query.kinds.push(known("kind", value, KINDS)?),
                 "findings" => query.findings = is_on(value),
                 "pieces" => query.pieces = is_on(value),
+                "runs" => query.runs = is_on(value),
                 _ => {}
             }
         }
@@ -57,6 +60,11 @@ impl Query {
         self.text.is_empty() && self.connections.is_empty() && self.tones.is_empty() && self.kinds.is_empty()
     }
 
+    /// Whether runs are shown by their first events.
+    pub fn folds(&self) -> bool {
+        !self.runs && self.text.is_empty()
+    }
+
     /// Whether the lines of the events have to be read.
     pub fn needs_lines(&self) -> bool {
         !self.text.is_empty()
@@ -65,6 +73,19 @@ impl Query {
 
 fn is_on(value: &str) -> bool {
     !matches!(value, "" | "0" | "false")
+}
+
+/// What is known of 64 events: a bit for each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventWords {
+    /// Whether the event after it tells the same.
+    pub repeated: u64,
+    /// Whether it is a piece of another.
+    pub pieces: u64,
+    /// Whether it continues a run.
+    pub folded: u64,
+    /// Whether something was found at it.
+    pub found: u64,
 }
 
 /// The events of a feed that fit a query, as far as they have been looked at.
@@ -117,15 +138,18 @@ impl View {
         self.scanned += entries.len();
     }
 
-    /// Which of the 64 events from `64 * at` are shown; `events` is how many there are.
-    pub fn word(&self, at: usize, events: usize, repeated: u64, pieces: u64, found: u64) -> u64 {
+    /// Which of the 64 events from `64 * at` are shown; `events` is how many there are. The words say of the same events which
+    /// are told again by others, pieces, continuations of a run, or have findings.
+    pub fn word(&self, at: usize, events: usize, words: EventWords) -> u64 {
+        let EventWords { repeated, pieces, folded, found } = words;
         let fits = match self.query.is_plain() {
             true => first_bits(events.saturating_sub(64 * at)),
             false => self.matches.word(at),
         };
         let whole = if self.query.pieces { u64::MAX } else { !(repeated | pieces) | found };
+        let first = if self.query.folds() { !folded | found } else { u64::MAX };
         let found = if self.query.findings { found } else { u64::MAX };
-        fits & whole & found
+        fits & whole & first & found
     }
 }
 
@@ -189,13 +213,17 @@ mod tests {
 
     #[test]
     fn what_others_tell_is_shown_where_something_was_found_or_it_is_asked_for() {
+        let words = EventWords { repeated: 0b0001, pieces: 0b0010, ..EventWords::default() };
         let plain = View::new(Query::default());
-        assert_eq!(plain.word(0, 4, 0b0001, 0b0010, 0b0000), 0b1100);
-        assert_eq!(plain.word(0, 4, 0b0001, 0b0010, 0b0010), 0b1110);
+        assert_eq!(plain.word(0, 4, words), 0b1100);
+        assert_eq!(plain.word(0, 4, EventWords { found: 0b0010, ..words }), 0b1110);
         let all = View::new(Query { pieces: true, ..Query::default() });
-        assert_eq!(all.word(0, 4, 0b0001, 0b0010, 0b0000), 0b1111);
+        assert_eq!(all.word(0, 4, words), 0b1111);
         let found = View::new(Query { findings: true, ..Query::default() });
-        assert_eq!(found.word(0, 4, 0b0001, 0b0010, 0b0101), 0b0101);
+        assert_eq!(found.word(0, 4, EventWords { found: 0b0101, ..words }), 0b0101);
+        let run = EventWords { folded: 0b1110, found: 0b0100, ..EventWords::default() };
+        assert_eq!(plain.word(0, 4, run), 0b0101);
+        assert_eq!(View::new(Query { runs: true, ..Query::default() }).word(0, 4, run), 0b1111);
         assert_eq!((first_bits(0), first_bits(64), first_bits(200)), (0, u64::MAX, u64::MAX));
     }
 }

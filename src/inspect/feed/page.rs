@@ -9,7 +9,7 @@ use crate::diagnostic::clean;
 use crate::export::{EventRow, TraceSurvey};
 use crate::inspect::api::{Connection, EventPage, ShownRow};
 use crate::inspect::index::{Entry, Lines};
-use crate::inspect::query::{Query, View};
+use crate::inspect::query::{EventWords, Query, View};
 
 use super::{Feed, FeedState, MAX_READ};
 
@@ -89,8 +89,13 @@ impl Feed {
             let mut state = self.state();
             let events = state.index.len();
             let word = |at: usize, state: &FeedState| {
-                let repeated = state.rows.survey().repeated().word(at);
-                view.word(at, events, repeated, state.index.pieces().word(at), state.found.word(at))
+                let words = EventWords {
+                    repeated: state.rows.survey().repeated().word(at),
+                    pieces: state.index.pieces().word(at),
+                    folded: state.index.runs().folded().word(at),
+                    found: state.found.word(at),
+                };
+                view.word(at, events, words)
             };
             let words = events.div_ceil(64);
             let before = around.map(|i| {
@@ -125,21 +130,30 @@ impl Feed {
                 rows: vec![],
                 connections: connections(survey, &chosen),
             };
-            let rows: Vec<_> = chosen.into_iter().map(|at| self.unread_row(&mut state, at)).collect();
+            let rows: Vec<_> =
+                chosen.into_iter().map(|at| self.unread_row(&mut state, at, view.query().folds())).collect();
             (page, rows)
         };
-        for (lines, level, repeated) in rows {
-            let row: EventRow = serde_json::from_slice(&lines.read()?).map_err(io::Error::from)?;
-            page.rows.push(ShownRow { row, level, repeated });
+        for (lines, row) in rows {
+            let event: EventRow = serde_json::from_slice(&lines.read()?).map_err(io::Error::from)?;
+            page.rows.push(row(event));
         }
         Ok(page)
     }
 
-    fn unread_row(&self, state: &mut FeedState, at: usize) -> (Lines, Option<String>, bool) {
+    /// Where the row of an event is read, and what it becomes.
+    fn unread_row(
+        &self,
+        state: &mut FeedState,
+        at: usize,
+        folds: bool,
+    ) -> (Lines, impl FnOnce(EventRow) -> ShownRow + use<>) {
         let i = at as u64;
         let level = state.findings.at(i).iter().map(|remark| remark.level).min();
+        let level = level.map(|level| level.as_str().to_owned());
         let repeated = state.rows.survey().is_repeated(i);
-        (state.index.row(at), level.map(|level| level.as_str().to_owned()), repeated)
+        let more = if folds { state.index.runs().length(i) } else { 0 };
+        (state.index.row(at), move |row| ShownRow { row, level, repeated, more })
     }
 }
 

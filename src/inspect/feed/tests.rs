@@ -68,6 +68,25 @@ fn what_is_recorded_is_in_the_file_and_in_the_list_and_frames_are_folded() {
 }
 
 #[test]
+fn notifications_of_one_name_in_a_row_are_folded_into_the_first_unless_each_is_asked_for() {
+    let (feed, recorder) = recording(None);
+    for n in 0..5 {
+        let told =
+            json!({"serverNotification": {"selectionDidChange": {"uri": "file:///a", "selections": [], "n": n}}});
+        message(&recorder, "c1", Direction::ToClient, &told);
+    }
+    ping(&recorder, "c1", "1", json!("1"));
+    let more = |page: &EventPage| page.rows.iter().map(|row| row.more).collect::<Vec<_>>();
+    let clean = page(&feed, &Query { tones: vec!["notification".to_owned()], ..Query::default() }, 0, 10);
+    let found = (0..10).filter(|i| !feed.findings_at(*i).is_empty()).count();
+    assert_eq!((clean.rows[0].row.i, clean.rows.len(), clean.rows[0].more), (1, 1 + found.saturating_sub(1), 4));
+    let each = page(&feed, &Query { runs: true, ..Query::default() }, 0, 10);
+    assert_eq!((numbers(&each), more(&each)), (vec![1, 3, 5, 7, 9, 11, 13], vec![0; 7]));
+    let searched = page(&feed, &Query { text: "\"n\":3".to_owned(), ..Query::default() }, 0, 10);
+    assert_eq!(numbers(&searched), [7]);
+}
+
+#[test]
 fn a_finding_stands_at_the_event_that_shows_it_as_soon_as_it_has_come() {
     let (feed, recorder) = recording(None);
     ping(&recorder, "c1", "1", json!("1"));

@@ -184,13 +184,14 @@ export const list = {
     element.className = `row t-${row.tone}${row.level ? ` bad-${row.level}` : ""}${picked ? " picked" : ""}`;
     element.id = `row-${row.i}`;
     const { i, t, conn: connection, dir: way, what, text, level } = row;
-    describeRow(element, { place, of: this.total, picked, label: spokenRow({ i, t, connection, way, what, text, level }) });
-    const key = `${row.i} ${row.level ?? ""} ${this.turn}`;
+    describeRow(element, { place, of: this.total, picked, label: spokenRow({ i, t, connection, way, what, text, level, more: row.more ? `, and ${row.more} more` : "" }) });
+    const key = `${row.i} ${row.level ?? ""} ${row.more ?? ""} ${this.turn}`;
     if (element.dataset.shown === key) return;
     element.dataset.shown = key;
     const tag = make("span", "conn");
     if (row.place !== undefined) tag.append(make("i", laneColour(row.place)), make("span", "", shown(row.conn)));
     const marks = make("span", "marks");
+    if (row.more) marks.append(make("span", "more", `+${row.more.toLocaleString("en")}`));
     if (level) marks.append(levelMark(level));
     const words = { what, purpose: row.deliberate, text, after: row.after, way: row.place === undefined ? undefined : way };
     element.replaceChildren(

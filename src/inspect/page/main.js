@@ -63,7 +63,7 @@ async function goTo(i) {
     $("filter").reset();
     await list.ask(query());
     if (!(await list.goTo(i))) {
-      $("pieces").checked = true;
+      $("pieces").checked = $("runs").checked = true;
       await list.ask(query());
       await list.goTo(i);
     }
@@ -87,7 +87,7 @@ function otherTheme() {
 function query() {
   return {
     q: $("text").value, conn: $("conn").value.trim(), tone: $("tone").value, findings: $("only-findings").checked,
-    pieces: $("pieces").checked,
+    pieces: $("pieces").checked, runs: $("runs").checked,
   };
 }
 
@@ -157,7 +157,7 @@ function listen() {
     clearTimeout(soon);
     soon = setTimeout(() => list.ask(query()).catch((error) => alertOf(error.message)), 120);
   };
-  for (const id of ["text", "conn", "tone", "only-findings", "pieces"]) $(id).addEventListener("input", asked);
+  for (const id of ["text", "conn", "tone", "only-findings", "pieces", "runs"]) $(id).addEventListener("input", asked);
   $("filter").addEventListener("submit", (event) => event.preventDefault());
   $("pause").addEventListener("click", () => list.pause(!list.paused));
   $("follow").addEventListener("click", () => list.follow(!list.following));
