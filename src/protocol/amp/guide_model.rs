@@ -11,10 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::protocol::model::{Acts, Draw, Model, pick};
 
-use super::model::{FILES, path, uri, with, words};
-
-/// The most clients at a time.
-const MAX_CLIENTS: usize = 3;
+use super::walk_clients::{Clients, FILES, first_text, path, uri, with};
 
 /// The most bytes that an edit replaces.
 const MAX_REPLACED: usize = 12;
@@ -64,14 +61,12 @@ impl File {
 /// The state of a walk: see [`begin`].
 pub struct GuideEditorModel {
     files: BTreeMap<&'static str, File>,
-    /// The names of the clients that are connected.
-    clients: Vec<String>,
+    clients: Clients,
     /// The file that was shown last, while that is known.
     shown: Option<&'static str>,
     /// The file and lines of the selection, while they are known.
     selected: Option<(&'static str, [usize; 4])>,
     acts: Rc<Acts<Act>>,
-    number: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,10 +107,10 @@ const ACTS: [(usize, Act, &[&str]); 14] = [
 
 /// Begins a walk in the edition `guide`.
 pub fn begin(can: &dyn Fn(&str) -> bool) -> Box<dyn Model> {
-    let file = |name: &&'static str| (*name, File::new(format!("{name}: amber\nbirch cedar\ndelta\n")));
+    let file = |name: &&'static str| (*name, File::new(first_text(name)));
     let files = FILES.iter().map(file).collect();
     let acts = Rc::new(Acts::possible(&ACTS, can));
-    Box::new(GuideEditorModel { files, clients: vec![], shown: None, selected: None, acts, number: 0 })
+    Box::new(GuideEditorModel { files, clients: Clients::default(), shown: None, selected: None, acts })
 }
 
 impl Model for GuideEditorModel {
@@ -124,9 +119,8 @@ impl Model for GuideEditorModel {
     }
 
     fn act(&mut self, draw: &mut dyn Draw) -> Vec<Value> {
-        self.number += 1;
-        if self.clients.is_empty() {
-            return self.connect();
+        if !self.clients.begin_act() {
+            return self.connect().unwrap_or_default();
         }
         let acts = self.acts.clone();
         acts.draw(draw, |act, draw| self.perform(act, draw)).unwrap_or_default()
@@ -137,8 +131,8 @@ impl GuideEditorModel {
     /// The steps of an act; none where it is not possible now.
     fn perform(&mut self, act: Act, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         match act {
-            Act::Connect => (self.clients.len() < MAX_CLIENTS).then(|| self.connect()),
-            Act::Disconnect => self.disconnect(draw),
+            Act::Connect => self.connect(),
+            Act::Disconnect => self.clients.disconnect(draw),
             Act::Open => self.open(draw),
             Act::Close => self.close(draw),
             Act::Select => self.select(draw),
@@ -148,18 +142,13 @@ impl GuideEditorModel {
                 let name = *pick(draw, &FILES)?;
                 Some(self.read_of(name, None, draw))
             }
-            Act::ReadMissing => {
-                let (request, to) = self.request(draw, "readFile", &json!({"path": "${workspace}/none.txt"}));
-                Some(vec![request, json!({"expect": {"response": to}})])
-            }
+            Act::ReadMissing => Some(self.clients.read_missing(draw)),
             Act::Edit => self.edit(draw),
             Act::OpenUri => self.open_uri(draw),
             Act::ChangeOnDisk => self.change_on_disk(draw),
             Act::GetDiagnostics => self.get_diagnostics(draw),
             Act::UnknownMethod => {
-                let (mut request, to) = self.request(draw, "wirecertNoSuchMethod", &json!({}));
-                request["request"]["deliberate"] = "there is no such method".into();
-                let mut steps = vec![request, json!({"barrier": {"on": to["on"]}})];
+                let mut steps = self.clients.unknown_method(draw);
                 let name = *pick(draw, &FILES)?;
                 steps.extend(self.read_of(name, None, draw));
                 Some(steps)
@@ -167,24 +156,8 @@ impl GuideEditorModel {
         }
     }
 
-    fn connect(&mut self) -> Vec<Value> {
-        let name = format!("c{}", self.number);
-        self.clients.push(name.clone());
-        vec![json!({"connect": {"as": name}})]
-    }
-
-    fn disconnect(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
-        if self.clients.len() < 2 {
-            return None;
-        }
-        let name = self.clients.remove(draw.below(self.clients.len()));
-        Some(match draw.below(3) {
-            0 => vec![json!({"drop": {"on": name}})],
-            _ => vec![
-                json!({"close": {"on": name}}),
-                json!({"expect": {"close": {"on": name}, "proves": "framing/close-answered"}}),
-            ],
-        })
+    fn connect(&mut self) -> Option<Vec<Value>> {
+        self.clients.connect().map(|(_, step)| vec![step])
     }
 
     fn open(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
@@ -195,11 +168,11 @@ impl GuideEditorModel {
         // One that is open, or that a client had shown, may have been visible all the time.
         if !std::mem::replace(&mut file.open, true) && !file.shown_by_client {
             let data = json!({"files": {"$contains": either(name)}});
-            let proves = match self.clients.len() {
+            let proves = match self.clients.count() {
                 1 => "visible-files/opened",
                 _ => "visible-files/every-client",
             };
-            steps.push(self.told("visibleFilesChanged", &data, proves));
+            steps.push(self.clients.told("visibleFilesChanged", &data, proves));
             self.selected = None;
         }
         self.shown = Some(name);
@@ -216,7 +189,7 @@ impl GuideEditorModel {
         let mut steps = vec![json!({"stimulate": {"close": {"path": path(name)}}})];
         if self.shown == Some(name) {
             let data = json!({"files": {"$not": {"$contains": either(name)}}});
-            steps.push(self.told("visibleFilesChanged", &data, "visible-files/closed"));
+            steps.push(self.clients.told("visibleFilesChanged", &data, "visible-files/closed"));
             self.shown = None;
         }
         self.selected = None;
@@ -245,13 +218,13 @@ impl GuideEditorModel {
         let line = |line: usize| json!({"line": {"$one_of": [line, line + 1]}});
         let data = json!({"path": either(name), "start": line(first), "end": line(last)});
         let proves = if first == last { "selection/range" } else { "selection/multi-line" };
-        Some(vec![json!({"stimulate": {"select": params}}), self.told("selectionChanged", &data, proves)])
+        Some(vec![json!({"stimulate": {"select": params}}), self.clients.told("selectionChanged", &data, proves)])
     }
 
     fn type_text(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         let open = self.names(|file| file.open);
         let name = *pick(draw, &open)?;
-        let text = words(draw, self.number) + "\n" + &words(draw, self.number) + "\n";
+        let text = self.clients.words(draw) + "\n" + &self.clients.words(draw) + "\n";
         let file = self.files.get_mut(name)?;
         (file.texts, file.typed) = ([text.clone(), text.clone()], true);
         file.diagnostics.clear();
@@ -265,9 +238,10 @@ impl GuideEditorModel {
         let open = self.names(|file| file.open && !file.typed && file.text().is_some());
         let name = *pick(draw, &open)?;
         let lines = self.files[name].text()?.lines().count();
-        let messages: Vec<String> = (0..=draw.below(2)).map(|n| format!("fault {}-{n}", self.number)).collect();
+        let messages: Vec<String> =
+            (0..=draw.below(2)).map(|n| format!("fault {}-{n}", self.clients.number())).collect();
         let item = |(n, message): (usize, &String)| {
-            let severity = ["error", "warning"][(self.number + n) % 2];
+            let severity = ["error", "warning"][(self.clients.number() + n) % 2];
             let line = n % lines;
             json!({"start_line": line, "start_col": 0, "end_line": line, "end_col": 1, "severity": severity, "message": message})
         };
@@ -290,14 +264,14 @@ impl GuideEditorModel {
         };
         let messages = self.files.values().flat_map(|file| &file.diagnostics);
         let each: Vec<Value> = messages.map(|message| json!({"$somewhere": {"$contains": message}})).collect();
-        let (request, to) = self.request(draw, "getDiagnostics", &json!({}));
+        let (request, to) = self.clients.request(draw, "getDiagnostics", &json!({}));
         let response = with(to, "result", json!({ "$all": each }));
         Some(vec![request, json!({"expect": {"response": response, "proves": proves}})])
     }
 
     /// Reads a file by one of the clients. `proves`: what that shows, where it is not plain from the state of the file.
     fn read_of(&mut self, name: &'static str, proves: Option<&str>, draw: &mut dyn Draw) -> Vec<Value> {
-        let (request, to) = self.request(draw, "readFile", &json!({"path": path(name)}));
+        let (request, to) = self.clients.request(draw, "readFile", &json!({"path": path(name)}));
         let file = &self.files[name];
         let proves = proves.unwrap_or(match (file.typed, file.open) {
             (true, _) => "read-file/unsaved",
@@ -314,7 +288,7 @@ impl GuideEditorModel {
         let name = *pick(draw, &editable)?;
         let new_text = match draw.below(3) {
             0 => String::new(),
-            _ => words(draw, self.number),
+            _ => self.clients.words(draw),
         };
         let file = self.files.get_mut(name)?;
         // The last line end stays, also where the byte at the end is replaced.
@@ -336,7 +310,7 @@ impl GuideEditorModel {
         self.shown = self.shown.filter(|shown| *shown == name);
         self.selected = None;
         let params = json!({"path": path(name), "start": start, "end": end, "newText": new_text});
-        let (request, to) = self.request(draw, "editFile", &params);
+        let (request, to) = self.clients.request(draw, "editFile", &params);
         let response = with(to, "result", json!({"success": true}));
         let mut steps = vec![request, json!({"expect": {"response": response, "proves": "edit-file/succeeds"}})];
         steps.extend(self.read_of(name, Some(read), draw));
@@ -351,7 +325,8 @@ impl GuideEditorModel {
         (file.touched, file.shown_by_client) = (true, true);
         self.shown = self.shown.filter(|shown| *shown == name);
         self.selected = None;
-        let (request, to) = self.request(draw, "openURI", &json!({"uri": format!("${{workspace_uri}}/{name}")}));
+        let (request, to) =
+            self.clients.request(draw, "openURI", &json!({"uri": format!("${{workspace_uri}}/{name}")}));
         let response = with(to, "result", json!({"success": true}));
         let mut steps = vec![request, json!({"expect": {"response": response, "proves": "open-uri/opens"}})];
         steps.extend(self.read_of(name, None, draw));
@@ -362,27 +337,11 @@ impl GuideEditorModel {
         // One that an editor has loaded is reloaded when the editor sees fit.
         let unknown = self.names(|file| !file.touched);
         let name = *pick(draw, &unknown)?;
-        let text = words(draw, self.number) + "\n" + &words(draw, self.number) + "\n";
+        let text = self.clients.words(draw) + "\n" + &self.clients.words(draw) + "\n";
         self.files.get_mut(name)?.texts = [text.clone(), text.clone()];
         let mut steps = vec![json!({"write_file": {"path": name, "content": text}})];
         steps.extend(self.read_of(name, None, draw));
         Some(steps)
-    }
-
-    /// A request of one of the clients, under an id that no other request of the walk has; and the selectors of its response.
-    fn request(&mut self, draw: &mut dyn Draw, method: &str, params: &Value) -> (Value, Value) {
-        self.number += 1;
-        let on = pick(draw, &self.clients).cloned().unwrap_or_default();
-        let id = format!("r{}", self.number);
-        let request = json!({"on": on, "as": id, "id": format!("walk-{id}"), "method": method, "params": params});
-        (json!({ "request": request }), json!({"on": on, "to": id}))
-    }
-
-    /// That every client is sent a notification.
-    fn told(&self, name: &str, data: &Value, proves: &str) -> Value {
-        let of = |client: &String| json!({"notification": {"on": client, "name": name, "data": data}});
-        let all: Vec<Value> = self.clients.iter().map(of).collect();
-        json!({"expect": {"all_of": all, "proves": proves}})
     }
 
     fn names(&self, is: impl Fn(&File) -> bool) -> Vec<&'static str> {

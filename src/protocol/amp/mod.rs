@@ -19,6 +19,7 @@ mod samples;
 mod testing;
 mod to_scenario;
 pub mod verbs;
+mod walk_clients;
 
 pub use envelope::{PROBE, is_probe};
 

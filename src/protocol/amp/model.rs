@@ -12,14 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::protocol::Edition;
 use crate::protocol::model::{Acts, Draw, Model, pick};
 
-/// The most clients at a time.
-const MAX_CLIENTS: usize = 3;
-
-/// The files of a walk. Names that URIs encode are tried by themselves.
-pub(super) const FILES: [&str; 3] = ["a.txt", "b.txt", "inner/a.txt"];
-
-/// Words that texts are made of, all of the same length in every unit of text.
-const WORDS: [&str; 8] = ["amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heath"];
+use super::walk_clients::{Clients, FILES, first_text, path, uri, with};
 
 /// What stands in a file, on the disk and in the editor.
 #[derive(Default)]
@@ -47,14 +40,12 @@ impl File {
 /// The state of a walk: see [`begin`].
 pub struct EditorModel {
     files: BTreeMap<&'static str, File>,
-    /// The names of the clients that are connected.
-    clients: Vec<String>,
+    clients: Clients,
     /// The file that was shown last, while that is known.
     shown: Option<&'static str>,
     /// The file and text of the selection, while it is known.
     selected: Option<(&'static str, [usize; 4])>,
     acts: Rc<Acts<Act>>,
-    number: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,10 +93,9 @@ pub fn begin(edition: &'static dyn Edition, can: &dyn Fn(&str) -> bool) -> Optio
     if edition.id() != "cli" {
         return Some(super::guide_model::begin(can));
     }
-    let disk = |name: &str| format!("{name}: amber\nbirch cedar\ndelta\n");
-    let files = FILES.iter().map(|name| (*name, File { disk: disk(name), ..File::default() })).collect();
+    let files = FILES.iter().map(|name| (*name, File { disk: first_text(name), ..File::default() })).collect();
     let acts = Rc::new(Acts::possible(&ACTS, can));
-    Some(Box::new(EditorModel { files, clients: vec![], shown: None, selected: None, acts, number: 0 }))
+    Some(Box::new(EditorModel { files, clients: Clients::default(), shown: None, selected: None, acts }))
 }
 
 impl Model for EditorModel {
@@ -114,9 +104,8 @@ impl Model for EditorModel {
     }
 
     fn act(&mut self, draw: &mut dyn Draw) -> Vec<Value> {
-        self.number += 1;
-        if self.clients.is_empty() {
-            return self.connect();
+        if !self.clients.begin_act() {
+            return self.connect().unwrap_or_default();
         }
         let acts = self.acts.clone();
         acts.draw(draw, |act, draw| self.perform(act, draw)).unwrap_or_default()
@@ -127,7 +116,7 @@ impl EditorModel {
     /// The steps of an act; none where it is not possible now.
     fn perform(&mut self, act: Act, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         match act {
-            Act::Connect => (self.clients.len() < MAX_CLIENTS).then(|| self.connect()),
+            Act::Connect => self.connect(),
             Act::Disconnect => self.disconnect(draw),
             Act::Open => self.open(draw),
             Act::Close => self.close(draw),
@@ -137,40 +126,34 @@ impl EditorModel {
             Act::Message => Some(self.say(draw, "message", "userSentMessage", "message/every-client")),
             Act::Prompt => Some(self.say(draw, "prompt", "appendToPrompt", "prompt/every-client")),
             Act::Read => self.read(draw),
-            Act::ReadMissing => {
-                let (request, to) = self.request(draw, "readFile", &json!({"path": "${workspace}/none.txt"}));
-                Some(vec![request, json!({"expect": {"response": to}})])
-            }
+            Act::ReadMissing => Some(self.clients.read_missing(draw)),
             Act::Edit => self.edit(draw),
             Act::ChangeOnDisk => self.change_on_disk(draw),
             Act::GetDiagnostics => self.get_diagnostics(draw),
             Act::Ping => {
-                let message = words(draw, self.number);
-                let (request, to) = self.request(draw, "ping", &json!({ "message": message }));
+                let message = self.clients.words(draw);
+                let (request, to) = self.clients.request(draw, "ping", &json!({ "message": message }));
                 let response = with(to, "result", json!({"message": {"$equals": message}}));
                 Some(vec![request, json!({"expect": {"response": response, "proves": "ping/echo"}})])
             }
             Act::UnknownMethod => {
-                let (mut request, to) = self.request(draw, "wirecertNoSuchMethod", &json!({}));
-                request["request"]["deliberate"] = "there is no such method".into();
-                let mut steps = vec![request, json!({"barrier": {"on": to["on"]}})];
+                let mut steps = self.clients.unknown_method(draw);
                 steps.extend(self.read_typed(draw));
                 Some(steps)
             }
         }
     }
 
-    fn connect(&mut self) -> Vec<Value> {
-        let name = format!("c{}", self.number);
-        let mut steps = vec![json!({"connect": {"as": name}})];
+    fn connect(&mut self) -> Option<Vec<Value>> {
+        let (name, step) = self.clients.connect()?;
+        let mut steps = vec![step];
         if let Some(shown) = self.shown {
             let mut lists = vec![json!({"$contains": uri(shown)})];
             lists.extend(self.closed().map(|closed| json!({"$not": {"$contains": uri(closed)}})));
             let notification = json!({"on": name, "name": "visibleFilesDidChange", "data": {"uris": {"$all": lists}}});
             steps.push(json!({"expect": {"notification": notification, "proves": "visible-files/initial"}}));
         }
-        self.clients.push(name);
-        steps
+        Some(steps)
     }
 
     /// Reads text that is not saved, where there is any: it outlives whoever leaves, and what fails.
@@ -180,17 +163,7 @@ impl EditorModel {
     }
 
     fn disconnect(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
-        if self.clients.len() < 2 {
-            return None;
-        }
-        let name = self.clients.remove(draw.below(self.clients.len()));
-        let mut steps = match draw.below(3) {
-            0 => vec![json!({"drop": {"on": name}})],
-            _ => vec![
-                json!({"close": {"on": name}}),
-                json!({"expect": {"close": {"on": name}, "proves": "framing/close-answered"}}),
-            ],
-        };
+        let mut steps = self.clients.disconnect(draw)?;
         steps.extend(self.read_typed(draw));
         Some(steps)
     }
@@ -202,7 +175,7 @@ impl EditorModel {
         file.touched = true;
         // One that is open, or that a client edited, may have been visible all the time.
         if !std::mem::replace(&mut file.open, true) && !file.edited {
-            steps.push(self.told(
+            steps.push(self.clients.told(
                 "visibleFilesDidChange",
                 &json!({"uris": {"$contains": uri(name)}}),
                 "visible-files/every-client",
@@ -222,7 +195,7 @@ impl EditorModel {
         let mut steps = vec![json!({"stimulate": {"close": {"path": path(name)}}})];
         if self.shown == Some(name) {
             let data = json!({"uris": {"$not": {"$contains": uri(name)}}});
-            steps.push(self.told("visibleFilesDidChange", &data, "visible-files/closed"));
+            steps.push(self.clients.told("visibleFilesDidChange", &data, "visible-files/closed"));
             self.shown = None;
         }
         self.selected = None;
@@ -256,7 +229,7 @@ impl EditorModel {
         let data = json!({"uri": uri(name), "selections": {"$contains": {"content": content}}});
         Some(vec![
             json!({"stimulate": {"select": params}}),
-            self.told("selectionDidChange", &data, "selection/every-client"),
+            self.clients.told("selectionDidChange", &data, "selection/every-client"),
         ])
     }
 
@@ -277,9 +250,10 @@ impl EditorModel {
         let open = self.names(|file| file.open && file.typed.is_none());
         let name = *pick(draw, &open)?;
         let lines = self.files[name].text().lines().count();
-        let messages: Vec<String> = (0..draw.below(3)).map(|n| format!("fault {}-{n}", self.number)).collect();
+        let messages: Vec<String> =
+            (0..draw.below(3)).map(|n| format!("fault {}-{n}", self.clients.number())).collect();
         let item = |(n, message): (usize, &String)| {
-            let severity = ["error", "warning"][(self.number + n) % 2];
+            let severity = ["error", "warning"][(self.clients.number() + n) % 2];
             let line = n % lines;
             json!({"start_line": line, "start_col": 0, "end_line": line, "end_col": 3, "severity": severity, "message": message})
         };
@@ -298,7 +272,7 @@ impl EditorModel {
 
     fn get_diagnostics_of(&mut self, name: &'static str, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         let messages = self.files[name].diagnostics.clone()?;
-        let (request, to) = self.request(draw, "getDiagnostics", &json!({"path": path(name)}));
+        let (request, to) = self.clients.request(draw, "getDiagnostics", &json!({"path": path(name)}));
         let expect = if messages.is_empty() {
             json!({"any_of": [
                 {"response": with(to.clone(), "result", json!({"entries": []}))},
@@ -314,8 +288,8 @@ impl EditorModel {
     }
 
     fn say(&mut self, draw: &mut dyn Draw, stimulus: &str, notification: &str, proves: &str) -> Vec<Value> {
-        let message = words(draw, self.number);
-        let told = self.told(notification, &json!({"message": {"$equals": message}}), proves);
+        let message = self.clients.words(draw);
+        let told = self.clients.told(notification, &json!({"message": {"$equals": message}}), proves);
         vec![json!({"stimulate": {stimulus: {"message": message}}}), told]
     }
 
@@ -326,7 +300,7 @@ impl EditorModel {
 
     /// Reads a file by one of the clients.
     fn read_of(&mut self, name: &'static str, draw: &mut dyn Draw) -> Vec<Value> {
-        let (request, to) = self.request(draw, "readFile", &json!({"path": path(name)}));
+        let (request, to) = self.clients.request(draw, "readFile", &json!({"path": path(name)}));
         let file = &self.files[name];
         let proves = match (&file.typed, file.open) {
             (Some(_), _) => "read-file/unsaved",
@@ -343,7 +317,7 @@ impl EditorModel {
     fn edit(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         let name = *pick(draw, &FILES)?;
         let text = self.text(draw);
-        let (request, to) = self.request(draw, "editFile", &json!({"path": path(name), "fullContent": text}));
+        let (request, to) = self.clients.request(draw, "editFile", &json!({"path": path(name), "fullContent": text}));
         let file = self.files.get_mut(name)?;
         let response = with(to, "result", json!({"success": true}));
         let mut steps = vec![request, json!({"expect": {"response": response, "proves": "edit-file/succeeds"}})];
@@ -382,22 +356,6 @@ impl EditorModel {
         Some(steps)
     }
 
-    /// A request of one of the clients, under an id that no other request of the walk has; and the selectors of its response.
-    fn request(&mut self, draw: &mut dyn Draw, method: &str, params: &Value) -> (Value, Value) {
-        self.number += 1;
-        let on = pick(draw, &self.clients).cloned().unwrap_or_default();
-        let id = format!("r{}", self.number);
-        let request = json!({"on": on, "as": id, "id": format!("walk-{id}"), "method": method, "params": params});
-        (json!({ "request": request }), json!({"on": on, "to": id}))
-    }
-
-    /// That every client is sent a notification.
-    fn told(&self, name: &str, data: &Value, proves: &str) -> Value {
-        let of = |client: &String| json!({"notification": {"on": client, "name": name, "data": data}});
-        let all: Vec<Value> = self.clients.iter().map(of).collect();
-        json!({"expect": {"all_of": all, "proves": proves}})
-    }
-
     /// That a file has its text on the disk.
     fn on_disk(&self, name: &'static str, proves: &str) -> Value {
         json!({"expect": {"file": {"path": name, "content": self.files[name].disk}, "proves": proves}})
@@ -413,25 +371,6 @@ impl EditorModel {
     }
 
     fn text(&self, draw: &mut dyn Draw) -> String {
-        (0..=draw.below(3)).map(|_| words(draw, self.number) + "\n").collect()
+        (0..=draw.below(3)).map(|_| self.clients.words(draw) + "\n").collect()
     }
-}
-
-/// Some words and a number.
-pub(super) fn words(draw: &mut dyn Draw, number: usize) -> String {
-    let word = |draw: &mut dyn Draw| pick(draw, &WORDS).copied().unwrap_or_default();
-    format!("{} {} {number}", word(draw), word(draw))
-}
-
-pub(super) fn path(name: &str) -> String {
-    format!("${{workspace}}/{name}")
-}
-
-pub(super) fn uri(name: &str) -> Value {
-    json!({"$uri": {"path": path(name)}})
-}
-
-pub(super) fn with(mut map: Value, key: &str, value: Value) -> Value {
-    map[key] = value;
-    map
 }
