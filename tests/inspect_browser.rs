@@ -137,6 +137,32 @@ fn a_person_sees_messages_acts_switches_a_flaw_on_sees_its_finding_and_saves_a_s
 }
 
 #[test]
+fn notifications_in_a_row_are_one_row_until_each_is_asked_for() {
+    let mock = Inspected::editor(&[]);
+    let _client = client(&mock);
+    let mut page = Page::open(&mock.url);
+    let seen = page.does(
+        "at('tab-act').click(); choose(at('act-name'), 'message');
+         const say = async (text) => {
+           type(document.querySelector('#act textarea[name=message]'), text); at('act-go').click();
+           await until('the outcome', () => at('act-result').textContent === 'message: done');
+         };
+         for (const text of ['first look', 'second look', 'third look']) await say(text);
+         const looks = () => rows().filter((row) => row.includes(' look'));
+         await until('one row', () => looks().length === 1 && looks()[0].includes('+2'));
+         const spoken = [...document.querySelectorAll('.row')].map((row) => row.getAttribute('aria-label')).find((label) => label?.includes('first look'));
+         at('runs').click();
+         await until('each', () => looks().length === 3);
+         at('runs').click();
+         type(at('text'), 'third look');
+         await until('the one that is searched', () => looks().length === 1 && looks()[0].includes('third'));
+         return spoken;",
+    );
+    assert!(seen.as_str().is_some_and(|label| label.ends_with(", and 2 more")), "{seen}");
+    assert_eq!(page.problems(), json!([]));
+}
+
+#[test]
 fn a_long_list_is_searched_filtered_paused_and_walked_through_by_keys() {
     let mock = Inspected::editor(&[]);
     let mut client = client(&mock);
