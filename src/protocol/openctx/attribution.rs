@@ -220,7 +220,11 @@ pub const CLIENT: Attribution = Attribution {
     spoils: &[],
     unseen: &[("", &UNREAD_REQUESTS)],
     // A text that is taken for a pattern is found in other content.
-    follows: &[("selectors/client-content-other", &["selectors/client-content-literal"])],
+    follows: &[
+        ("selectors/client-content-other", &["selectors/client-content-literal"]),
+        // What was sent is another text.
+        ("selectors/client-content-other", &["annotations/client-sent"]),
+    ],
     // Calls that share a response are one request.
     rests_on: &[("robustness/client-slow-others", &["robustness/client-concurrent"])],
     astray: &[],
@@ -272,7 +276,7 @@ pub const CLIENT: Attribution = Attribution {
         Base { of: "meta/client-extra-members", needs: &["selectors/client-path"], failing: true },
         Base {
             of: "envelope/client-settings-changed",
-            needs: &["robustness/client-concurrent", "envelope/client-settings"],
+            needs: &["robustness/client-concurrent", "envelope/client-settings", "envelope/client-settings-always"],
             failing: true,
         },
         Base { of: "selectors/client-current", needs: &["selectors/client-path", "http/client-close"], failing: true },

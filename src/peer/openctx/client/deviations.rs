@@ -268,6 +268,8 @@ pub const SELECTORS: &[FlawRow<OpenctxClientEffect>] = &[
         SelectorSwitch::NeverByPath.on()),
     flaw!("ignores-path" "selectors/client-path-other"
         "The path of selectors is not looked at." SelectorSwitch::IgnoresPath.on()),
+    flaw!("port-in-host" "selectors/client-path-other"
+        "The port is taken for a part of the host." SelectorSwitch::PortInHost.on()),
     flaw!("needs-parent" "selectors/client-any-parent" "A glob that begins with `**/` matches nothing at the top."
         SelectorSwitch::ParentNeeded.on()),
     flaw!("one-below" "selectors/client-any-below" "A glob that ends with `/**` matches one level."

@@ -16,6 +16,8 @@ pub enum SelectorSwitch {
     NeverByPath,
     /// The path of selectors is not looked at.
     IgnoresPath,
+    /// The port is taken for a part of the host.
+    PortInHost,
     /// A glob that begins with `**/` matches nothing at the top.
     ParentNeeded,
     /// A glob that ends with `/**` matches one level.
@@ -94,22 +96,32 @@ fn path_matches(glob: &str, uri: &str, deviations: &Deviations) -> bool {
     if deviations.has(SelectorSwitch::IgnoresPath) || deviations.has(SelectorSwitch::NeverByPath) {
         return deviations.has(SelectorSwitch::IgnoresPath);
     }
-    let (host, path) = host_and_path(uri);
+    let (authority, path) = authority_and_path(uri);
+    let host = if deviations.has(SelectorSwitch::PortInHost) { authority } else { host(authority) };
     // Two stars at the beginning match the slash as well.
     let slash = if deviations.has(SelectorSwitch::KeepsSlash) && !glob.starts_with("**") { "/" } else { "" };
     let Ok(expression) = Regex::new(&expression(glob.trim_start_matches('/'), deviations)) else { return false };
     expression.is_match(&format!("{slash}{path}")) || !host.is_empty() && expression.is_match(&format!("{host}/{path}"))
 }
 
-/// The host of a URI, and its path without the slash at its beginning.
-fn host_and_path(uri: &str) -> (&str, &str) {
+/// The host of an authority (RFC 3986, section 3.2), without user and port.
+fn host(authority: &str) -> &str {
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+/// The authority of a URI, and its path without the slash at its beginning.
+fn authority_and_path(uri: &str) -> (&str, &str) {
     let rest = uri.split_once(':').map_or(uri, |(_, rest)| rest);
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let (host, path) = match rest.strip_prefix("//") {
+    let (authority, path) = match rest.strip_prefix("//") {
         Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
         None => ("", rest),
     };
-    (host, path.trim_start_matches('/'))
+    (authority, path.trim_start_matches('/'))
 }
 
 /// A glob as a regular expression.
@@ -182,6 +194,7 @@ mod tests {
             ("a/b.js", "file:///a/b.js"),
             ("a/**", "file:///a/b/c"),
             ("example.com/a/*.js", "https://example.com/a/b.js?c"),
+            ("example.com/a/*.js", "https://me@example.com:8080/a/b.js"),
             ("a/*.js", "https://example.com/a/b.js"),
             ("**/*.(story|stories).(t|j)s?(x)", "file:///a.stories.tsx"),
             ("**/*.(story|stories).(t|j)s?(x)", "file:///a/a.story.js"),
@@ -192,6 +205,7 @@ mod tests {
         }
         for (glob, uri) in [
             ("*.js", "file:///a/b.js"),
+            ("example.com:8080/a/*.js", "https://example.com:8080/a/b.js"),
             ("a/b.js", "file:///x/a/b.js"),
             ("a/b", "file:///a/b.js"),
             ("a.js", "file:///abjs"),
