@@ -46,6 +46,12 @@ pub const CLIENT: Attribution = Attribution {
     follows: &[
         ("envelope/client-request", &["framing/client-close-last"]),
         ("connection/client-token", &["connection/client-token-encoded"]),
+        // Whoever sends an id that is no string may not know it again in the response, which has it as a string.
+        ("read-file/", &["envelope/client-id-string"]),
+        ("edit-file/", &["envelope/client-id-string"]),
+        ("open-uri/", &["envelope/client-id-string"]),
+        ("diagnostics/", &["envelope/client-id-string"]),
+        ("envelope/client-error", &["envelope/client-id-string"]),
     ],
     rests_on: RESTS_ON,
     astray: &[],
@@ -152,7 +158,7 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     ),
     // A file is read only where it is named by its whole path.
     ("read-file/client-result", &["read-file/client-absolute-path"]),
-    ("envelope/client-matched", &["read-file/client-absolute-path"]),
+    ("envelope/client-matched", &["read-file/client-absolute-path", "envelope/client-id-unique"]),
     ("envelope/client-unicode", &["read-file/client-absolute-path"]),
     ("framing/client-length-16", &["read-file/client-absolute-path"]),
     ("robustness/client-after-bad-envelope", &["read-file/client-absolute-path"]),
