@@ -226,7 +226,11 @@ pub const CLIENT: Attribution = Attribution {
         ("selectors/client-content-other", &["annotations/client-sent"]),
     ],
     // Calls that share a response are one request.
-    rests_on: &[("robustness/client-slow-others", &["robustness/client-concurrent"])],
+    rests_on: &[
+        ("robustness/client-slow-others", &["robustness/client-concurrent"]),
+        // Whoever loses the metadata on a connection that was kept has no patterns.
+        ("items/client-message-selectors", &["http/client-reuse"]),
+    ],
     astray: &[],
     timely: &[],
     compares: &[],
@@ -306,6 +310,7 @@ pub const CLIENT: Attribution = Attribution {
             failing: false,
         },
         // What a provider that fails costs.
+        Base { of: "robustness/client-refused", needs: &["robustness/client-after-error"], failing: true },
         Base { of: "robustness/client-after-cut", needs: &["http/client-idle-close"], failing: true },
         Base { of: "robustness/client-after-bad-http", needs: &["http/client-idle-close"], failing: true },
         Base { of: "robustness/client-incomplete", needs: &["robustness/client-closed"], failing: true },
