@@ -230,6 +230,9 @@ pub const CLIENT: Attribution = Attribution {
         ("robustness/client-slow-others", &["robustness/client-concurrent"]),
         // Whoever loses the metadata on a connection that was kept has no patterns.
         ("items/client-message-selectors", &["http/client-reuse"]),
+        // What is never asked for has no answer later either.
+        ("robustness/client-after-cut", &["selectors/client-none", "items/client-message-selector-matches"]),
+        ("robustness/client-after-error", &["selectors/client-none", "items/client-message-selector-matches"]),
     ],
     astray: &[],
     timely: &[],
