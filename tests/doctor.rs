@@ -36,8 +36,8 @@ fn a_subject_is_started_and_each_stimulus_is_tried() {
     let steer = |name: &str, params: &str| {
         format!("  {name}: [\"{WIRECERT}\", mock, amp-server, --steer, \"{{run_dir}}/c\", {name}{params}]\n")
     };
-    let stimuli =
-        ["stimuli:\n", &steer("open", ", \"path={path}\""), &steer("message", ", \"message={message}\"")].concat();
+    let [open, close] = ["open", "close"].map(|name| steer(name, ", \"path={path}\""));
+    let stimuli = ["stimuli:\n", &open, &close, &steer("message", ", \"message={message}\"")].concat();
     describe(dir.path(), WIRECERT, &stimuli);
     let (code, stdout, stderr) = doctor(dir.path(), &[]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
@@ -45,11 +45,13 @@ fn a_subject_is_started_and_each_stimulus_is_tried() {
     assert_eq!(lines[0], "my-editor (amp-server)", "{stdout}");
     for (line, begins) in lines[1..].iter().zip([
         "ok    launch            ",
+        "ok    program of close  ",
         "ok    program of message ",
         "ok    program of open   ",
         "ok    start             edition cli, after ",
         "ok    stimulus open     done after ",
         "ok    stimulus message  done after ",
+        "ok    stimulus close    done after ",
         "ok    suite             ",
         "warn  skipped           ",
     ]) {

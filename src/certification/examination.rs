@@ -102,8 +102,8 @@ async fn stimuli(spec: &SubjectSpec, running: &Running) -> Vec<(String, CheckRes
         .and_then(|folder| folder.write("hello.txt", b"hello\n").ok().map(|()| folder.path().join("hello.txt")));
     let path = file.map(|file| file.display().to_string()).unwrap_or_default();
     let mut verbs: Vec<_> = (spec.role.stimuli)().iter().filter(|verb| spec.has_stimulus(verb.name)).collect();
-    // After that there is nothing left to try.
-    verbs.sort_by_key(|verb| verb.name == "quit");
+    // A file that was closed is not selected in, and after the subject has quit there is nothing left to try.
+    verbs.sort_by_key(|verb| ["close", "quit"].iter().position(|last| *last == verb.name));
     for verb in verbs {
         let params: Map<String, Value> =
             verb.shape.fields().iter().map(|field| (field.name.to_owned(), example(field, &path))).collect();
