@@ -1,8 +1,8 @@
 //! The model of a provider: [`ProviderModel`]. It has no state: what was asked before, with which settings, and what was no
 //! request at all, shows in nothing that comes after it.
 //!
-//! What a provider shows is its own business. So the walk asks twice for the same at its first occasion, and only where both times
-//! something was shown it has to be shown again later.
+//! What a provider shows is its own business. So the walk asks for the same several times in a row at each occasion, and only where
+//! something was shown each time it has to be shown at the next one.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -29,14 +29,17 @@ pub struct ProviderModel {
     effects: Vec<&'static str>,
 }
 
-/// Where something was asked for that a provider may show.
+/// The last occasion at which something was asked for that a provider may show.
 #[derive(Clone, Copy)]
 struct Shown {
-    /// The number of the first occasion.
-    first: usize,
-    /// How many acts that have to have no effect there had been at the last one.
+    /// Its number.
+    number: usize,
+    /// How many acts that have to have no effect there had been.
     effects: usize,
 }
+
+/// What is added to the label of a request for those that follow it with the same. Each response is looked at once.
+const AGAIN: [&str; 2] = ["again", "once-more"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
@@ -173,25 +176,27 @@ impl ProviderModel {
         steps
     }
 
-    /// Asks for what is described, twice at its first occasion.
+    /// Asks for what is described.
     fn show(&mut self, method: Method) -> Vec<Value> {
-        let ask = |label: &str| [asked(label, method), answered(label)];
         let label = format!("r{}", self.number);
-        let mut steps = ask(&label).to_vec();
-        match self.shown.get(&method) {
-            Some(before) => {
-                let no_effect = self.effects[before.effects..].first().copied().unwrap_or("state/no-order");
-                steps.push(shown(before.first, &label, no_effect));
-            }
-            None => steps.extend(ask(&format!("{label}-again"))),
+        let mut steps = vec![asked(&label, method), answered(&label)];
+        if let Some(before) = self.shown.get(&method) {
+            let no_effect = self.effects[before.effects..].first().copied().unwrap_or("state/no-order");
+            steps.push(shown(before.number, &label, no_effect));
         }
-        let first = self.shown.get(&method).map_or(self.number, |before| before.first);
-        self.shown.insert(method, Shown { first, effects: self.effects.len() });
+        steps.extend(self.ask_again(method));
         steps
     }
 
+    /// Asks for the same again, for the next occasion to be compared with.
+    fn ask_again(&mut self, method: Method) -> Vec<Value> {
+        self.shown.insert(method, Shown { number: self.number, effects: self.effects.len() });
+        let labels = AGAIN.map(|more| format!("r{}-{more}", self.number));
+        labels.iter().flat_map(|label| [asked(label, method), answered(label)]).collect()
+    }
+
     /// What is described, together with a request of another kind: on two connections.
-    fn together(&self, method: Method, draw: &mut dyn Draw) -> Option<Vec<Value>> {
+    fn together(&mut self, method: Method, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         let before = *self.shown.get(&method)?;
         if self.effects.len() > before.effects {
             return None;
@@ -200,12 +205,14 @@ impl ProviderModel {
         let label = format!("r{}", self.number);
         let other = format!("{label}-other");
         let both = json!([{"message": {"to": label}}, {"message": {"to": other}}]);
-        Some(vec![
+        let mut steps = vec![
             asked(&label, method),
             asked(&other, *pick(draw, &others)?),
             json!({"expect": {"all_of": both, "proves": "envelope/answered"}}),
-            shown(before.first, &label, "robustness/concurrent"),
-        ])
+            shown(before.number, &label, "robustness/concurrent"),
+        ];
+        steps.extend(self.ask_again(method));
+        Some(steps)
     }
 
     fn text(&self, draw: &mut dyn Draw) -> String {
@@ -247,13 +254,13 @@ impl Method {
     }
 }
 
-/// That something is shown where it was at the first occasion.
-fn shown(first: usize, label: &str, proves: &str) -> Value {
+/// That something is shown where it was at the occasion before.
+fn shown(before: usize, label: &str, proves: &str) -> Value {
     let some = json!({"result": {"$length": {"min": 1}}});
     let mut response = some.clone();
     response["to"] = label.into();
     let mut outcomes = vec![json!({ "response": response })];
-    for of in [format!("r{first}"), format!("r{first}-again")] {
+    for of in AGAIN.map(|more| format!("r{before}-{more}")) {
         for not in [json!({"$absent": true}), json!({ "$not": some })] {
             outcomes.push(json!({"response": {"to": of, "json": not},
                 "note": "nothing is shown for what wirecert.yaml describes"}));
