@@ -38,6 +38,9 @@ struct Shown {
     effects: usize,
 }
 
+/// Why annotations are asked for: metadata that were asked for before may not offer any.
+const OFFERED_OR_NOT: &str = "asked for whether it is offered or not";
+
 /// What is added to the label of a request for those that follow it with the same. Each response is looked at once.
 const AGAIN: [&str; 2] = ["again", "once-more"];
 
@@ -116,7 +119,10 @@ impl ProviderModel {
             Act::Show(method) => Some(self.show(method)),
             Act::Ask(method) => {
                 let params = method.params(&self.text(draw));
-                let request = json!({"request": {"method": method.name(), "params": params}});
+                let mut request = json!({"request": {"method": method.name(), "params": params}});
+                if method == Method::Annotations {
+                    request["request"]["deliberate"] = OFFERED_OR_NOT.into();
+                }
                 Some(self.without_effect("state/params-per-request", request))
             }
             Act::Settings(method) => {
@@ -270,7 +276,11 @@ fn shown(before: usize, label: &str, proves: &str) -> Value {
 }
 
 fn asked(label: &str, method: Method) -> Value {
-    json!({"request": {"as": label, "method": method.name(), "params": method.described()}})
+    let mut request = json!({"as": label, "method": method.name(), "params": method.described()});
+    if method == Method::Annotations {
+        request["deliberate"] = OFFERED_OR_NOT.into();
+    }
+    json!({ "request": request })
 }
 
 fn answered(label: &str) -> Value {

@@ -358,7 +358,7 @@ pub const ENVELOPE: &[FlawRow<OpenctxClientEffect>] = &[
         message["settings"] = json!({});
     })),
     flaw!("first-settings" "envelope/client-settings-changed"
-        ["envelope/client-settings": "where a call is made while the first one is under way"]
+        ["envelope/client-settings": "A call that is made while the first one is under way is sent with the settings of that one."]
         "The settings of the first call count." CallSwitch::FirstSettings.on()),
     flaw!("errors-as-results" "envelope/client-error" "An error gives the caller a result."
         ResponseSwitch::ErrorsAsResults.on()),
