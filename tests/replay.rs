@@ -361,7 +361,7 @@ fn a_driven_client_is_driven_as_it_was_and_told_the_same() {
 const CLIENTS: [(&str, &str); 4] = [
     ("amp-client", "amp-client/cli/read-file/content[plain]"),
     ("amp-client", "amp-client/guide/read-file/empty"),
-    ("openctx-client", "openctx-client/0.1/items/message-selectors"),
+    ("openctx-client", "openctx-client/0.1/items/message-selectors[words]"),
     ("amplifier-client", "amplifier-client/2025-12-09/create/life"),
 ];
 

@@ -59,6 +59,10 @@ impl Walks {
             let acts = ACTS.0 + random.below(ACTS.1 - ACTS.0 + 1);
             let mut steps = model.opening();
             steps.extend((0..acts).flat_map(|_| model.act(random)));
+            let needs = model.needs();
+            if !needs.is_empty() {
+                scenario.insert("requires".to_owned(), needs.into());
+            }
             scenario.insert("steps".to_owned(), steps.into());
         }
         scenario.into()

@@ -21,6 +21,11 @@ pub trait Model {
         vec![]
     }
 
+    /// What the walk so far needs of a subject beyond what its steps say, as in `requires` of scenarios.
+    fn needs(&self) -> Vec<&'static str> {
+        vec![]
+    }
+
     /// Draws what is done next, and takes it into the state. Gives the steps of a scenario: the act, and what must be seen.
     fn act(&mut self, draw: &mut dyn Draw) -> Vec<Value>;
 }

@@ -4,7 +4,7 @@
 //! What a provider shows is its own business. So the walk asks for the same several times in a row at each occasion, and only where
 //! something was shown each time it has to be shown at the next one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
@@ -27,6 +27,8 @@ pub struct ProviderModel {
     shown: BTreeMap<Method, Shown>,
     /// Of each act that has to have no effect the requirement that says so.
     effects: Vec<&'static str>,
+    /// The methods that were asked for.
+    methods: BTreeSet<Method>,
 }
 
 /// The last occasion at which something was asked for that a provider may show.
@@ -97,12 +99,16 @@ const ACTS: [(usize, Act, &[&str]); 22] = [
 /// Begins a walk of a provider.
 pub fn begin(_: &'static dyn Edition, can: &dyn Fn(&str) -> bool) -> Option<Box<dyn Model>> {
     let acts = Rc::new(Acts::possible(&ACTS, can));
-    Some(Box::new(ProviderModel { acts, number: 0, shown: BTreeMap::new(), effects: vec![] }))
+    Some(Box::new(ProviderModel { acts, number: 0, shown: BTreeMap::new(), effects: vec![], methods: BTreeSet::new() }))
 }
 
 impl Model for ProviderModel {
     fn files(&self) -> Map<String, Value> {
         Map::new()
+    }
+
+    fn needs(&self) -> Vec<&'static str> {
+        self.methods.iter().flat_map(|method| method.needs()).copied().collect()
     }
 
     fn act(&mut self, draw: &mut dyn Draw) -> Vec<Value> {
@@ -115,6 +121,9 @@ impl ProviderModel {
     /// The steps of an act.
     fn perform(&mut self, act: Act, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         self.number += 1;
+        if let Act::Show(method) | Act::Ask(method) | Act::Settings(method) | Act::BadParams(method) = act {
+            self.methods.insert(method);
+        }
         match act {
             Act::Show(method) => Some(self.show(method)),
             Act::Ask(method) => {
@@ -234,6 +243,16 @@ impl Method {
             Self::Mentions => "mentions",
             Self::Items => "items",
             Self::Annotations => "annotations",
+        }
+    }
+
+    /// What a provider has to have that is asked for it.
+    fn needs(self) -> &'static [&'static str] {
+        match self {
+            Self::Meta => &[],
+            Self::Mentions => MENTIONS,
+            Self::Items => ITEMS,
+            Self::Annotations => ANNOTATIONS,
         }
     }
 
