@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::protocol::{Attribution, LaterContact, Level, Part, Requirement, RequirementId, is_at_or_above};
+use crate::protocol::{Attribution, LaterContact, Level, Part, Refusal, Requirement, RequirementId, is_at_or_above};
 use crate::trace::{AwaitedPart, End};
 
 use super::{Absence, BlockedRequirement, FaultOwner, MissKind, MissedExpectation, RawFinding};
@@ -30,6 +30,8 @@ pub struct AttributionContext<'a> {
     pub assessed: &'a [RequirementId],
     /// What was awaited not to come, and did not.
     pub absences: &'a [Absence],
+    /// Responses that count against nobody.
+    pub refusals: &'a [Refusal],
     /// The position of the play among the plays at the same process, from 1.
     pub position: u64,
 }
@@ -64,6 +66,11 @@ impl AttributionContext<'_> {
                 blocked.iter().find(|b: &&BlockedRequirement| own.is_some() && b.requirement == own).cloned()
             {
                 blocked.push(before);
+                continue;
+            }
+            let conn = found.missed.as_ref().and_then(|missed| missed.conn.as_ref());
+            if let Some(refusal) = self.refusals.iter().find(|refusal| conn.is_some() && refusal.conn.as_ref() == conn) {
+                blocked.push(BlockedRequirement { requirement: own, because: None, message: refusal.message.clone() });
                 continue;
             }
             if let Some(cause) = self.explanation(&found, &findings) {
@@ -279,6 +286,8 @@ impl AttributionContext<'_> {
             let here = |other: &&RawFinding| match missed.way {
                 _ if spoilt(other) => true,
                 MissKind::Different => other.index == found.index || of_exchange(other) || of_outcome(other),
+                // The head of a response comes before what is awaited of it.
+                _ if missed.kind == "response" && of_exchange(other) => true,
                 _ => since(other) && (missed.conn.is_none() || other.conn.is_none() || other.conn == missed.conn),
             };
             ours().filter(unusable).find(here)

@@ -75,6 +75,7 @@ impl RuleRun {
             let mut out = Judgements::default();
             rule.event(event, &mut out);
             out.violations.iter_mut().for_each(|violation| violation.conn.clone_from(&event.conn));
+            out.refusals.iter_mut().for_each(|refusal| refusal.conn.clone_from(&event.conn));
             keep_violation(&self.deliberate, &mut self.found, &mut self.seen, &mut self.counts, out);
         }
         &self.found.violations[before..]
@@ -176,6 +177,8 @@ fn keep_violation(
             found.uses.push(used);
         }
     }
+    let room = MAX_NOTES.saturating_sub(found.refusals.len());
+    found.refusals.extend(out.refusals.into_iter().take(room));
     for note in out.notes {
         if found.notes.len() < MAX_NOTES && !found.notes.contains(&note) {
             found.notes.push(note);

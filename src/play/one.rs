@@ -248,6 +248,7 @@ impl Traced {
             proves: &plan.requirements,
             assessed: &play.assessed,
             absences: &outcome.absences,
+            refusals: &judged.refusals,
             position: outcome.position.map_or(1, |turn| turn.position),
         };
         let attributed = context.attribute(std::mem::take(&mut play.findings));

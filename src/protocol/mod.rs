@@ -27,7 +27,7 @@ pub use descriptor::{Lock, PATIENCE, Protocol, Reach, Role, Verb};
 pub use edition::Edition;
 pub use observation::{MessageSort, MessageSummary, Observation, ObservationKind, Observer, Pick};
 pub use requirement::{Level, Requirement, RequirementId, Section, area, level_of, short};
-pub use rule::{Judgements, Part, Rule, Use, Violation, ViolationDetail};
+pub use rule::{Judgements, Part, Refusal, Rule, Use, Violation, ViolationDetail};
 
 /// Every protocol there is.
 pub fn protocols() -> &'static [&'static Protocol] {

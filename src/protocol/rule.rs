@@ -34,6 +34,8 @@ pub struct Judgements {
     pub notes: Vec<(Option<RequirementId>, String)>,
     /// Sound requests that need a capability which a subject may declare missing, and how they were answered.
     pub uses: Vec<Use>,
+    /// Responses that count against nobody, and keep what was asked for from being judged.
+    pub refusals: Vec<Refusal>,
     /// What a rule cited that is no requirement: a fault of ours, for which nothing can be judged.
     pub unlisted: Vec<String>,
 }
@@ -47,6 +49,15 @@ pub struct Use {
     pub request: String,
     /// The error that says that there is no such method or path; none for every other response.
     pub refusal: Option<i64>,
+}
+
+/// A response that somebody else may have sent in place of the subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The exchange of the response.
+    pub conn: Option<String>,
+    /// What was refused, in one sentence.
+    pub message: String,
 }
 
 /// One breach of a requirement.

@@ -1,6 +1,6 @@
 use serde_json::{Map, json};
 
-use crate::protocol::{Due, NOTHING_KNOWN, Section};
+use crate::protocol::{Due, NOTHING_KNOWN, Refusal, Section};
 use crate::trace::End;
 
 use super::*;
@@ -23,18 +23,20 @@ const ECHO: RequirementId = "p/1/ping/echo";
 const SHAPE: RequirementId = "p/1/ping/shape";
 const ANSWERED: RequirementId = "p/1/envelope/answered";
 const STREAM: RequirementId = "p/1/stream/type";
+const HEAD: RequirementId = "p/1/http/head";
 const DIED: RequirementId = "p/1/robustness/alive";
 const FIRST: RequirementId = "p/1/connection/token-right";
 const AGAIN: RequirementId = "p/1/connection/again";
 
 const TITLE: RequirementId = "p/1/ping/title";
 
-static CATALOGUE: [Requirement; 8] = [
+static CATALOGUE: [Requirement; 9] = [
     Requirement { level: Level::Should, ..requirement(TITLE) },
     requirement(ECHO),
     requirement(SHAPE),
     requirement(ANSWERED),
     requirement(STREAM),
+    requirement(HEAD),
     requirement(DIED),
     requirement(FIRST),
     requirement(AGAIN),
@@ -45,7 +47,7 @@ const ATTRIBUTION: Attribution = Attribution {
     places: &[("response", "/result", "/result")],
     spoils: &["stream/type"],
     unseen: &[],
-    unusable: &["stream/type"],
+    unusable: &["stream/type", "http/head"],
     follows: &[("ping/echo", &["ping/shape"])],
     later: &[
         LaterContact { first: "connection/token-right", later: "connection/again", needed_only: false },
@@ -99,10 +101,14 @@ fn charged_and_blocked(found: Vec<RawFinding>) -> ChargedAndBlocked {
 }
 
 fn attributed(position: u64, found: Vec<RawFinding>) -> AttributedFindings {
-    attributed_beside(&[], position, found)
+    attributed_beside((&[], &[]), position, found)
 }
 
-fn attributed_beside(absences: &[Absence], position: u64, found: Vec<RawFinding>) -> AttributedFindings {
+fn attributed_beside(
+    (absences, refusals): (&[Absence], &[Refusal]),
+    position: u64,
+    found: Vec<RawFinding>,
+) -> AttributedFindings {
     let context = AttributionContext {
         position,
         attribution: &ATTRIBUTION,
@@ -112,6 +118,7 @@ fn attributed_beside(absences: &[Absence], position: u64, found: Vec<RawFinding>
         proves: &[ECHO],
         assessed: &[],
         absences,
+        refusals,
     };
     context.attribute(found)
 }
@@ -192,6 +199,34 @@ fn a_spoilt_connection_explains_what_did_not_come_on_it_later_and_on_no_other() 
 }
 
 #[test]
+fn an_unusable_head_explains_that_the_rest_of_its_response_did_not_come() {
+    let found = |kind, head: &str| {
+        let mut missed = missed(ECHO, MissKind::Absent, None, &[]);
+        let expectation = missed.missed.as_mut().unwrap();
+        expectation.kind = kind;
+        expectation.conn = Some("one".to_owned());
+        vec![RawFinding { conn: Some(head.to_owned()), ..seen(HEAD, 1) }, missed]
+    };
+    assert_eq!(charged_and_blocked(found("response", "one")), (vec![HEAD], vec![(ECHO, HEAD)]));
+    assert_eq!(charged_and_blocked(found("response", "two")), (vec![HEAD, ANSWERED], vec![(ECHO, ANSWERED)]));
+    assert_eq!(charged_and_blocked(found("event", "one")).0.len(), 2, "what is awaited may be another event");
+}
+
+#[test]
+fn what_somebody_else_may_have_refused_is_not_judged_and_charged_to_nobody() {
+    let refusals = [Refusal { conn: Some("main".to_owned()), message: "refused with 503".to_owned() }];
+    let attributed = |refusals| {
+        let found = vec![missed(ECHO, MissKind::Different, Some(4), &["/status"])];
+        attributed_beside((&[], refusals), 1, found)
+    };
+    let refused = attributed(&refusals);
+    assert!(refused.findings.is_empty());
+    assert_eq!(refused.blocked.first().map(|blocked| (blocked.requirement, blocked.because)), Some((Some(ECHO), None)));
+    let elsewhere = [Refusal { conn: Some("other".to_owned()), ..refusals[0].clone() }];
+    assert_eq!(attributed(&elsewhere).findings.len(), 1);
+}
+
+#[test]
 fn what_a_rule_sees_because_of_something_else_is_blocked_by_that() {
     assert_eq!(charged_and_blocked(vec![seen(ECHO, 5), seen(SHAPE, 4)]), (vec![SHAPE], vec![(ECHO, SHAPE)]));
     assert_eq!(charged_and_blocked(vec![seen(ECHO, 5), seen(STREAM, 4)]), (vec![ECHO, STREAM], vec![]));
@@ -248,7 +283,7 @@ fn what_does_not_come_after_a_refusal_is_blocked_by_that() {
 fn what_did_not_come_proves_nothing_where_what_came_cannot_be_used() {
     let beside = |conn: &str, index| {
         let absence = Absence { requirement: ECHO, conn: Some(conn.to_owned()), since: 3 };
-        charged_and_blocked_ids(&attributed_beside(&[absence], 1, vec![seen(STREAM, index)]))
+        charged_and_blocked_ids(&attributed_beside((&[absence], &[]), 1, vec![seen(STREAM, index)]))
     };
     assert_eq!(beside("main", 5), (vec![STREAM], vec![(ECHO, STREAM)]));
     assert_eq!(beside("main", 2), (vec![STREAM], vec![]), "it came before");

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::{Judgements, Requirement, RequirementId, Use, ViolationDetail};
+use crate::protocol::{Judgements, Refusal, Requirement, RequirementId, Use, ViolationDetail};
 use crate::trace::End;
 
 /// Ids, and whom they bind, by area and slug.
@@ -65,6 +65,12 @@ impl RuleContext<'_> {
     pub fn note(&mut self, short: &str, text: impl Into<String>) {
         let requirement = self.requirements.get(short, self.out).map(|(id, _)| id);
         self.out.notes.push((requirement, text.into()));
+    }
+
+    /// Notes a response that counts against nobody: what was asked for cannot be judged by it.
+    pub fn refused(&mut self, short: &str, text: &str) {
+        self.note(short, text);
+        self.out.refusals.push(Refusal { conn: None, message: text.to_owned() });
     }
 }
 

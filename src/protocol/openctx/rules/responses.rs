@@ -118,7 +118,7 @@ fn judge_unread(
     } else if has("error") {
         ctx.check("http/status-error", fault("an error"));
     } else if FROM_OTHERS.contains(&status) {
-        ctx.note("http/status-error", format!("A request was refused with the status {status}"));
+        ctx.refused("http/status-error", &format!("A request was refused with the status {status}"));
     } else {
         ctx.check("http/status-error", fault("the response to a sound request"));
     }
