@@ -95,6 +95,20 @@ fn where_there_is_no_subject_none_of_ours_is_taken_for_it() {
 }
 
 #[test]
+fn a_filter_that_leaves_one_role_is_silent_about_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let certified = |filter: &str| {
+        let output =
+            wirecert(dir.path(), &["certify", "--self", "--progress", "none", "--filter", filter]).output().unwrap();
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    let (_, one) = certified("id(openctx-client/0.1/meta/minimal)");
+    assert!(one.contains("1 passed") && !one.contains("not judged"), "{one}");
+    let (code, none) = certified("id(nothing*)");
+    assert_eq!((code, none.matches("error").count()), (Some(2), 1), "{none}");
+}
+
+#[test]
 fn where_nothing_is_judged_the_run_is_not_green_and_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let scenario = |name: &str, rest: &str| {

@@ -168,6 +168,19 @@ impl Session {
         self.subjects.iter().flat_map(of_subject).collect()
     }
 
+    /// Leaves out the subjects that none of the scenarios asked for is about, in this shard or another. Tells whether any
+    /// subject is left.
+    pub fn retain_asked_for(&mut self) -> bool {
+        let asked_for = |spec: &SubjectSpec| match spec.edition {
+            EditionChoice::Given(edition) => !SelectedPlans::of(self, spec, edition).all_shards.is_empty(),
+            EditionChoice::Auto => true,
+        };
+        let kept: Vec<bool> = self.subjects.iter().map(asked_for).collect();
+        let mut kept = kept.into_iter();
+        self.subjects.retain(|_| kept.next().unwrap_or_default());
+        !self.subjects.is_empty()
+    }
+
     async fn play_subject(
         &self,
         spec: &SubjectSpec,

@@ -63,7 +63,11 @@ fn certify_once(args: &CertifyArgs, terminal: &mut Terminal) -> Result<Exit, Cli
     // Our mocks are in nobody's way, and their clients mostly wait. What users bring is left alone with the machine.
     let side_by_side = if own && args.options.run_dir.is_none() { OWN } else { 1 };
     let options = args.options.session()?;
-    let session = Session { subjects, side_by_side, plans, is_complete_suite: true, files, options, repro };
+    let mut session = Session { subjects, side_by_side, plans, is_complete_suite: true, files, options, repro };
+    if own && !session.retain_asked_for() {
+        return Err(CliError::usage("no scenario is left by what was asked for")
+            .help("`--list` shows what there is, with the ids that `--filter` goes by"));
+    }
     run_session(&session, &args.options, terminal)
 }
 

@@ -32,8 +32,8 @@ pub struct AttributionContext<'a> {
     pub absences: &'a [Absence],
     /// Responses that count against nobody.
     pub refusals: &'a [Refusal],
-    /// The position of the play among the plays at the same process, from 1.
-    pub position: u64,
+    /// Whether another play at the same process had passed before.
+    pub after_success: bool,
 }
 
 /// What is left of the findings of a play, and what they kept from being judged.
@@ -69,7 +69,8 @@ impl AttributionContext<'_> {
                 continue;
             }
             let conn = found.missed.as_ref().and_then(|missed| missed.conn.as_ref());
-            if let Some(refusal) = self.refusals.iter().find(|refusal| conn.is_some() && refusal.conn.as_ref() == conn) {
+            if let Some(refusal) = self.refusals.iter().find(|refusal| conn.is_some() && refusal.conn.as_ref() == conn)
+            {
                 blocked.push(BlockedRequirement { requirement: own, because: None, message: refusal.message.clone() });
                 continue;
             }
@@ -346,7 +347,7 @@ impl AttributionContext<'_> {
     fn charge_later(&self, found: &mut RawFinding) {
         // Only what was refused tells of contacts: what did not come says nothing of them.
         let way = found.missed.as_ref().map(|missed| missed.way).filter(|way| *way != MissKind::Absent);
-        let own = self.requirement(found.requirement).filter(|_| self.position > 1).map(Requirement::short);
+        let own = self.requirement(found.requirement).filter(|_| self.after_success).map(Requirement::short);
         let charged = |contact: &&LaterContact| {
             Some(contact.first) == own && way.is_some_and(|way| way == MissKind::Failure || !contact.needed_only)
         };

@@ -108,6 +108,9 @@ pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &PlayOpti
     let (deliberate, draft) = (traced.deliberate.is_so(), traced.draft.clone());
     let (mut play, trace) = traced.finish(plan, &play_context, options, halt, outcome);
     play.duration = began.elapsed();
+    if let Some(subject) = play_context.subject.as_ref().filter(|_| play.status == ScenarioStatus::Passed) {
+        subject.note_passed();
+    }
     let clean = !deliberate && matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);
     PlayOutcome { play, trace: Some(trace), clean, draft }
 }
@@ -249,7 +252,7 @@ impl Traced {
             assessed: &play.assessed,
             absences: &outcome.absences,
             refusals: &judged.refusals,
-            position: outcome.position.map_or(1, |turn| turn.position),
+            after_success: outcome.after_success,
         };
         let attributed = context.attribute(std::mem::take(&mut play.findings));
         (play.findings, play.blocked) = (attributed.findings, attributed.blocked);

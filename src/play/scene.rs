@@ -127,13 +127,18 @@ pub struct PlayResult {
     pub known: NormalisationFacts,
     /// The first process that was played at.
     pub position: Option<PlayPosition>,
+    /// Whether another play at that process had passed before.
+    pub after_success: bool,
 }
 
 impl PlayResult {
     /// Notes that this process is played at. The caller fills in the job.
     pub fn plays_at(&mut self, subject: &Running) {
         let (process, position) = subject.next_play();
-        self.position.get_or_insert(PlayPosition { job: 0, process, position });
+        if self.position.is_none() {
+            self.position = Some(PlayPosition { job: 0, process, position });
+            self.after_success = subject.has_passed();
+        }
     }
 }
 

@@ -292,11 +292,12 @@ static PROCESSES: AtomicU64 = AtomicU64::new(1);
 pub(super) struct Uses {
     process: u64,
     plays: AtomicU64,
+    passed: AtomicBool,
 }
 
 impl Default for Uses {
     fn default() -> Self {
-        Self { process: PROCESSES.fetch_add(1, Ordering::Relaxed), plays: AtomicU64::new(0) }
+        Self { process: PROCESSES.fetch_add(1, Ordering::Relaxed), plays: AtomicU64::new(0), passed: AtomicBool::new(false) }
     }
 }
 
@@ -304,6 +305,16 @@ impl Uses {
     /// Counts a play. Gives the number of the process, and as how manieth play this is.
     pub(super) fn next(&self) -> (u64, u64) {
         (self.process, self.plays.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Notes that a play passed.
+    pub(super) fn note_passed(&self) {
+        self.passed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a play passed.
+    pub(super) fn has_passed(&self) -> bool {
+        self.passed.load(Ordering::Relaxed)
     }
 }
 

@@ -255,6 +255,16 @@ impl Running {
         self.uses.next()
     }
 
+    /// Notes that a play at this process passed.
+    pub fn note_passed(&self) {
+        self.uses.note_passed();
+    }
+
+    /// Whether a play at this process passed.
+    pub fn has_passed(&self) -> bool {
+        self.uses.has_passed()
+    }
+
     /// Where a client finds it; none where it is one itself.
     pub fn lock(&self) -> Option<&Lock> {
         self.lock.as_ref()

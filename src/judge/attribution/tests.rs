@@ -97,20 +97,20 @@ fn missed(requirement: RequirementId, way: MissKind, index: Option<u64>, places:
 type ChargedAndBlocked = (Vec<RequirementId>, Vec<(RequirementId, RequirementId)>);
 
 fn charged_and_blocked(found: Vec<RawFinding>) -> ChargedAndBlocked {
-    charged_and_blocked_ids(&attributed(1, found))
+    charged_and_blocked_ids(&attributed(false, found))
 }
 
-fn attributed(position: u64, found: Vec<RawFinding>) -> AttributedFindings {
-    attributed_beside((&[], &[]), position, found)
+fn attributed(after_success: bool, found: Vec<RawFinding>) -> AttributedFindings {
+    attributed_beside((&[], &[]), after_success, found)
 }
 
 fn attributed_beside(
     (absences, refusals): (&[Absence], &[Refusal]),
-    position: u64,
+    after_success: bool,
     found: Vec<RawFinding>,
 ) -> AttributedFindings {
     let context = AttributionContext {
-        position,
+        after_success,
         attribution: &ATTRIBUTION,
         catalogue: &CATALOGUE,
         edition: "1",
@@ -217,7 +217,7 @@ fn what_somebody_else_may_have_refused_is_not_judged_and_charged_to_nobody() {
     let refusals = [Refusal { conn: Some("main".to_owned()), message: "refused with 503".to_owned() }];
     let attributed = |refusals| {
         let found = vec![missed(ECHO, MissKind::Different, Some(4), &["/status"])];
-        attributed_beside((&[], refusals), 1, found)
+        attributed_beside((&[], refusals), false, found)
     };
     let refused = attributed(&refusals);
     assert!(refused.findings.is_empty());
@@ -243,15 +243,15 @@ fn what_the_other_end_did_explains_nothing() {
 fn what_is_refused_at_a_later_contact_is_charged_to_what_is_about_that() {
     let refused = || vec![missed(FIRST, MissKind::Failure, Some(5), &[])];
     assert_eq!(charged_and_blocked(refused()).0, [FIRST]);
-    assert_eq!(charged_and_blocked_ids(&attributed(2, refused())).0, [AGAIN]);
+    assert_eq!(charged_and_blocked_ids(&attributed(true, refused())).0, [AGAIN]);
     let mut absent = missed(FIRST, MissKind::Absent, None, &[]);
     absent.missed.as_mut().unwrap().kind = "opened";
-    assert_eq!(charged_and_blocked_ids(&attributed(2, vec![absent])).0, [FIRST]);
+    assert_eq!(charged_and_blocked_ids(&attributed(true, vec![absent])).0, [FIRST]);
 }
 
 #[test]
 fn what_an_expectation_is_to_prove_itself_stays_its_own_where_only_what_was_needed_is_charged_elsewhere() {
-    let charged = |way| charged_and_blocked_ids(&attributed(2, vec![missed(ECHO, way, Some(5), &[])])).0;
+    let charged = |way| charged_and_blocked_ids(&attributed(true, vec![missed(ECHO, way, Some(5), &[])])).0;
     assert_eq!(charged(MissKind::Different), [ECHO]);
     assert_eq!(charged(MissKind::Failure), [AGAIN]);
 }
@@ -260,7 +260,7 @@ fn what_an_expectation_is_to_prove_itself_stays_its_own_where_only_what_was_need
 fn a_step_that_finds_nobody_after_something_was_missed_says_nothing_of_its_own() {
     let findings = |way| {
         let step = RawFinding { requirement: None, ..missed(ECHO, way, None, &[]) };
-        attributed(1, vec![missed(ECHO, MissKind::Different, Some(5), &["/result"]), step]).findings.len()
+        attributed(false, vec![missed(ECHO, MissKind::Different, Some(5), &["/result"]), step]).findings.len()
     };
     assert_eq!((findings(MissKind::Unreachable), findings(MissKind::Unwanted)), (1, 2));
 }
@@ -283,7 +283,7 @@ fn what_does_not_come_after_a_refusal_is_blocked_by_that() {
 fn what_did_not_come_proves_nothing_where_what_came_cannot_be_used() {
     let beside = |conn: &str, index| {
         let absence = Absence { requirement: ECHO, conn: Some(conn.to_owned()), since: 3 };
-        charged_and_blocked_ids(&attributed_beside((&[absence], &[]), 1, vec![seen(STREAM, index)]))
+        charged_and_blocked_ids(&attributed_beside((&[absence], &[]), false, vec![seen(STREAM, index)]))
     };
     assert_eq!(beside("main", 5), (vec![STREAM], vec![(ECHO, STREAM)]));
     assert_eq!(beside("main", 2), (vec![STREAM], vec![]), "it came before");

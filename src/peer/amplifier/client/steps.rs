@@ -84,6 +84,9 @@ impl AmplifierClientSteps {
             self.pending_creations.extend(step.label.clone().map(String::from));
             generated.insert("profile".to_owned(), self.profile(step.sets("profile")).await.into());
         }
+        if step.endpoint == "submitPrompt" && why.is_none() {
+            self.progress.note_prompt(step.session());
+        }
         let request = step.request(&url, &self.setting, generated, why)?;
         let times = step.repeat.unwrap_or(1);
         let default = DefaultRequest::of(&step, &self.setting.described, self.odd_key);

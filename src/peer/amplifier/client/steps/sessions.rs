@@ -144,6 +144,14 @@ impl PromptProgress {
         self.0.changed.notify_waiters();
     }
 
+    /// Notes that a session is given a prompt: where an earlier one is complete, nothing is known of this one yet.
+    pub fn note_prompt(&self, session: &str) {
+        let mut sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(progress) = sessions.get_mut(session).filter(|progress| progress.complete) {
+            *progress = SessionProgress { deadline: progress.deadline, ..SessionProgress::default() };
+        }
+    }
+
     fn session(&self, session: &str) -> SessionProgress {
         let sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.get(session).copied().unwrap_or_default()
@@ -371,6 +379,19 @@ mod tests {
         let described = json!({"approval": {"allow": ["Gut", "Sure"], "deny": ["No"]}});
         assert_eq!(chosen(&["Allow", "Sure"], "allow", &described).as_deref(), Some("Sure"));
         assert_eq!(chosen(&["Allow", "Deny"], "deny", &described), None);
+    }
+
+    #[test]
+    fn a_prompt_after_a_complete_one_begins_anew() {
+        let progress = PromptProgress::default();
+        let note = |event: &str| progress.note_event("s", &json!({"event": event}));
+        note("prompt:submit");
+        progress.note_prompt("s");
+        assert!(progress.session("s").started, "the first is still worked on");
+        note("prompt:complete");
+        progress.note_prompt("s");
+        let second = progress.session("s");
+        assert!(!second.started && !second.complete);
     }
 
     #[tokio::test]
