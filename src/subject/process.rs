@@ -297,7 +297,11 @@ pub(super) struct Uses {
 
 impl Default for Uses {
     fn default() -> Self {
-        Self { process: PROCESSES.fetch_add(1, Ordering::Relaxed), plays: AtomicU64::new(0), passed: AtomicBool::new(false) }
+        Self {
+            process: PROCESSES.fetch_add(1, Ordering::Relaxed),
+            plays: AtomicU64::new(0),
+            passed: AtomicBool::new(false),
+        }
     }
 }
 

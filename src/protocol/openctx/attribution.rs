@@ -92,6 +92,7 @@ pub const SERVER: Attribution = Attribution {
         ("mentions/result", &["robustness/concurrent"]),
         ("items/result", &["robustness/concurrent"]),
         ("annotations/result", &["robustness/concurrent"]),
+        ("annotations/uri-same", &["robustness/concurrent"]),
         ("http/encoding", &["http/length"]),
         ("http/utf-8", &["http/length"]),
         ("envelope/json", &["http/length"]),

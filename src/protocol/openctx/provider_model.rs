@@ -27,6 +27,8 @@ pub struct ProviderModel {
     shown: BTreeMap<Method, Shown>,
     /// Of each act that has to have no effect the requirement that says so.
     effects: Vec<&'static str>,
+    /// What was wrong with the last request, where no sound one was responded to since: the requirement that says that one is.
+    mistake: Option<&'static str>,
     /// The methods that were asked for.
     methods: BTreeSet<Method>,
 }
@@ -42,6 +44,9 @@ struct Shown {
 
 /// Why annotations are asked for: metadata that were asked for before may not offer any.
 const OFFERED_OR_NOT: &str = "asked for whether it is offered or not";
+
+/// The requirement that each request has a response.
+const ANSWERED: &str = "envelope/answered";
 
 /// What is added to the label of a request for those that follow it with the same. Each response is looked at once.
 const AGAIN: [&str; 2] = ["again", "once-more"];
@@ -99,7 +104,14 @@ const ACTS: [(usize, Act, &[&str]); 22] = [
 /// Begins a walk of a provider.
 pub fn begin(_: &'static dyn Edition, can: &dyn Fn(&str) -> bool) -> Option<Box<dyn Model>> {
     let acts = Rc::new(Acts::possible(&ACTS, can));
-    Some(Box::new(ProviderModel { acts, number: 0, shown: BTreeMap::new(), effects: vec![], methods: BTreeSet::new() }))
+    Some(Box::new(ProviderModel {
+        acts,
+        number: 0,
+        shown: BTreeMap::new(),
+        effects: vec![],
+        mistake: None,
+        methods: BTreeSet::new(),
+    }))
 }
 
 impl Model for ProviderModel {
@@ -121,6 +133,7 @@ impl ProviderModel {
     /// The steps of an act.
     fn perform(&mut self, act: Act, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         self.number += 1;
+        let answers = if let Act::Ask(method) = act { method.any_text() } else { ANSWERED };
         if let Act::Show(method) | Act::Ask(method) | Act::Settings(method) | Act::BadParams(method) = act {
             self.methods.insert(method);
         }
@@ -132,40 +145,40 @@ impl ProviderModel {
                 if method == Method::Annotations {
                     request["request"]["deliberate"] = OFFERED_OR_NOT.into();
                 }
-                Some(self.without_effect("state/params-per-request", request))
+                Some(self.without_effect("state/params-per-request", answers, request))
             }
             Act::Settings(method) => {
                 let settings: Value = serde_json::from_str(pick(draw, &SETTINGS)?).ok()?;
                 let request = json!({"request": {"method": method.name(), "params": method.described(),
                     "settings": settings, "deliberate": "settings that nobody knows"}});
-                Some(self.without_effect("state/settings-per-request", request))
+                Some(self.without_effect("state/settings-per-request", answers, request))
             }
             Act::Together(method) => self.together(method, draw),
             Act::BadParams(method) => {
                 let request = json!({"request": {"method": method.name(), "params": [],
                     "deliberate": "these parameters are wrong"}});
-                Some(self.without_effect("robustness/bad-params", request))
+                Some(self.without_effect("robustness/bad-params", answers, request))
             }
             Act::BadJson => {
                 let http = json!({"http": {"headers": {"Content-Type": "application/json"},
                     "text": "{\"method\": ", "deliberate": "this is no JSON"}});
-                Some(self.without_effect("robustness/bad-json", http))
+                Some(self.without_effect("robustness/bad-json", answers, http))
             }
             Act::BadEnvelope => {
                 let http = json!({"http": {"headers": {"Content-Type": "application/json"},
                     "json": {"params": {}}, "deliberate": "this is no request"}});
-                Some(self.without_effect("robustness/bad-envelope", http))
+                Some(self.without_effect("robustness/bad-envelope", answers, http))
             }
             Act::UnknownMethod => {
                 let request = json!({"request": {"method": "wirecert", "deliberate": "there is no such method"}});
-                Some(self.without_effect("robustness/unknown-method", request))
+                Some(self.without_effect("robustness/unknown-method", answers, request))
             }
         }
     }
 
     /// A request that has to have no effect on what is shown later. Where one of another kind came before, its effects are looked
     /// for first, so that it is plain which of the two has one.
-    fn without_effect(&mut self, no_effect: &'static str, mut request: Value) -> Vec<Value> {
+    fn without_effect(&mut self, no_effect: &'static str, answers: &'static str, mut request: Value) -> Vec<Value> {
         let mut steps = vec![];
         for (method, before) in self.shown.clone() {
             if self.effects[before.effects..].iter().any(|other| *other != no_effect) {
@@ -176,8 +189,9 @@ impl ProviderModel {
         self.effects.push(no_effect);
         let label = format!("r{}", self.number);
         let expected = if no_effect.starts_with("state/") {
-            json!({"message": {"to": label}, "proves": "envelope/answered"})
+            json!({"message": {"to": label}, "proves": self.mistake.take().unwrap_or(answers)})
         } else {
+            self.mistake = Some(no_effect);
             let outcomes = json!([
                 {"response": {"to": label}},
                 {"closed": {"to": label}, "note": "a request that is none ends the connection"},
@@ -194,7 +208,7 @@ impl ProviderModel {
     /// Asks for what is described.
     fn show(&mut self, method: Method) -> Vec<Value> {
         let label = format!("r{}", self.number);
-        let mut steps = vec![asked(&label, method), answered(&label)];
+        let mut steps = vec![asked(&label, method), answered(&label, self.mistake.take().unwrap_or(ANSWERED))];
         if let Some(before) = self.shown.get(&method) {
             let no_effect = self.effects[before.effects..].first().copied().unwrap_or("state/no-order");
             steps.push(shown(before.number, &label, no_effect));
@@ -207,7 +221,7 @@ impl ProviderModel {
     fn ask_again(&mut self, method: Method) -> Vec<Value> {
         self.shown.insert(method, Shown { number: self.number, effects: self.effects.len() });
         let labels = AGAIN.map(|more| format!("r{}-{more}", self.number));
-        labels.iter().flat_map(|label| [asked(label, method), answered(label)]).collect()
+        labels.iter().flat_map(|label| [asked(label, method), answered(label, ANSWERED)]).collect()
     }
 
     /// What is described, together with a request of another kind: on two connections.
@@ -223,7 +237,7 @@ impl ProviderModel {
         let mut steps = vec![
             asked(&label, method),
             asked(&other, *pick(draw, &others)?),
-            json!({"expect": {"all_of": both, "proves": "envelope/answered"}}),
+            json!({"expect": {"all_of": both, "proves": self.mistake.take().unwrap_or(ANSWERED)}}),
             shown(before.number, &label, "robustness/concurrent"),
         ];
         steps.extend(self.ask_again(method));
@@ -243,6 +257,16 @@ impl Method {
             Self::Mentions => "mentions",
             Self::Items => "items",
             Self::Annotations => "annotations",
+        }
+    }
+
+    /// The requirement that a request for it has a response whatever text it has.
+    fn any_text(self) -> &'static str {
+        match self {
+            Self::Meta => ANSWERED,
+            Self::Mentions => "mentions/any-query",
+            Self::Items => "items/any-message",
+            Self::Annotations => "annotations/any-content",
         }
     }
 
@@ -302,6 +326,6 @@ fn asked(label: &str, method: Method) -> Value {
     json!({ "request": request })
 }
 
-fn answered(label: &str) -> Value {
-    json!({"expect": {"message": {"to": label}, "proves": "envelope/answered"}})
+fn answered(label: &str, proves: &str) -> Value {
+    json!({"expect": {"message": {"to": label}, "proves": proves}})
 }

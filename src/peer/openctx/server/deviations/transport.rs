@@ -141,13 +141,6 @@ pub const STATUSES: &[FlawRow<ProviderEffect>] = &[
         s.request.as_ref().is_ok_and(|request| request.method != Method::Meta)
             .then(|| Instead::status("401 Unauthorized", &body))
     })),
-    flaw!("bad-gateway" "mentions/offered"
-        "`mentions` is answered with the status 502 and a page."
-    ProviderEffect::Instead(|s| {
-        let page = Response::new("502 Bad Gateway").header("Content-Type", "text/html");
-        let page = page.content(Content::Whole(b"<html><h1>502 Bad Gateway</h1></html>".to_vec()));
-        s.is(Method::Mentions).then(|| Instead::respond(page))
-    })),
     flaw!("no-content" "envelope/json"
     "Requests are answered with the status 204 and nothing."
     ProviderEffect::Instead(|s| {
