@@ -145,6 +145,13 @@ impl<'r> SubjectReading<'r, '_> {
         }
         match self.target() {
             Some(target) => {
+                for key in ["pty", "home"] {
+                    if let Some(entry) = self.entry(key).filter(|_| !is_launched) {
+                        let message = format!("`{key}` goes with `launch`");
+                        let there = "a subject that runs already is not started";
+                        self.checker.fault("access", entry.key_span, message, there);
+                    }
+                }
                 let workspace = self.path(self.subject.workspace.as_deref(), flags.workspace.as_ref());
                 Some(Access::Attach { target, workspace })
             }

@@ -329,6 +329,7 @@ fn a_file_of_the_wrong_kind_is_told() {
         ("role: editor\n", "there is no role `editor`"),
         ("role: amp-server\n", "it is not said how to get at the subject"),
         ("role: amp-server\nlaunch: [x]\nworkspace: w\n", "`workspace` goes with `url` or `lockfile`"),
+        ("role: amp-server\nlockfile: l.json\npty: true\n", "`pty` goes with `launch`"),
         ("role: amp-server\nrole: amp-server\n", "the key `role` is given twice"),
         ("role: amp-server\nlaunch: [x\n", "not valid YAML"),
     ] {

@@ -186,6 +186,12 @@ impl ProviderModel {
                 self.number += 1;
             }
         }
+        // Of two mistakes in a row it would not be plain which one is not survived.
+        if let Some(mistake) = self.mistake.take_if(|_| !no_effect.starts_with("state/")) {
+            let label = format!("r{}", self.number);
+            steps.extend([asked(&label, Method::Meta), answered(&label, mistake)]);
+            self.number += 1;
+        }
         self.effects.push(no_effect);
         let label = format!("r{}", self.number);
         let expected = if no_effect.starts_with("state/") {
