@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::peer::deviation::Includes;
 use crate::peer::deviation::http_client::ClientSwitch;
@@ -32,6 +33,10 @@ pub enum CallSwitch {
     NeverForMessages,
     /// The settings of the first call count.
     FirstSettings,
+    /// A call without settings is sent with those of the call before.
+    LastSettings,
+    /// Equal calls that are made at the same time are one request, whatever their settings are.
+    SharesAcrossSettings,
     /// Metadata is asked for once, whatever the settings become.
     RemembersMeta,
     /// What was annotated once is not asked for again, whatever its content becomes.
@@ -78,6 +83,8 @@ struct CallMemory {
     meta: Option<Value>,
     /// The annotations of each URI.
     annotations: BTreeMap<String, Value>,
+    /// The calls under way, by method and parameters, with the result that they share.
+    shared: BTreeMap<(&'static str, String), Arc<OnceCell<Value>>>,
 }
 
 /// Runs a client to its end.
@@ -133,7 +140,12 @@ impl OpenctxClientCalls {
         } else {
             None
         };
-        let settings = call.settings.unwrap_or_else(|| json!({}));
+        let former = call.settings.is_none().then(|| self.memory().settings.clone()).flatten();
+        let former = former.filter(|_| self.has(CallSwitch::LastSettings));
+        if self.has(CallSwitch::LastSettings) && call.settings.is_some() {
+            self.memory().settings.clone_from(&call.settings);
+        }
+        let settings = call.settings.or(former).unwrap_or_else(|| json!({}));
         let settings = if self.has(CallSwitch::FirstSettings) {
             self.memory().settings.get_or_insert(settings).clone()
         } else {
@@ -183,6 +195,14 @@ impl OpenctxClientCalls {
                 }
             }
             _ => {}
+        }
+        if self.has(CallSwitch::SharesAcrossSettings) {
+            let key = (method, params.to_string());
+            let shared = self.memory().shared.entry(key.clone()).or_default().clone();
+            let request = || self.client.request_result(method, params, settings);
+            let result = shared.get_or_try_init(request).await.cloned();
+            self.memory().shared.remove(&key);
+            return result;
         }
         if !self.has(ClientSwitch::Shares) {
             return self.client.request_result(method, params, settings).await;

@@ -106,7 +106,7 @@ pub const FREEDOMS: &[FreedomRow<OpenctxClientEffect>] = &[
     })),
     freedom!("plain-content-type" "The content type has no charset."
         OpenctxClientEffect::Http(Sends(|request| set_header(request, "Content-Type", Some("application/json"))))),
-    freedom!("failures-as-nothing" ["envelope/client-error-reported"] "A call that fails gives an empty list." OpenctxClientEffect::Http(Line(|line| {
+    freedom!("failures-as-nothing" ["envelope/client-error-reported", "envelope/client-failure-told"] "A call that fails gives an empty list." OpenctxClientEffect::Http(Line(|line| {
         if let Value::Object(members) = line
             && members.remove("error").is_some()
         {
@@ -328,6 +328,10 @@ pub const HTTP: &[FlawRow<OpenctxClientEffect>] = &[
     flaw!("unasked-continue" "http/client-continue" "`100 Continue` makes a call fail that did not ask for it."
         OpenctxClientEffect::Http(Fails(|seen| seen.continued))),
     flaw!("no-redirects" "http/client-redirect" "Redirects are not followed." ResponseSwitch::NoRedirects.on()),
+    flaw!("redirect-without-settings" "http/client-redirect" "A request that is redirected loses its settings."
+        ResponseSwitch::RedirectDropsSettings.on()),
+    flaw!("redirect-remembered" "http/client-redirect-temporary" "Each redirect counts for all later calls."
+        ResponseSwitch::RemembersRedirects.on()),
     flaw!("redirects-forever" "http/client-redirect-loop" "Redirects without end are followed without end."
         ResponseSwitch::RedirectsForever.on()),
     flaw!("no-byte-order-mark" "http/client-bom" "A byte order mark before a response is not taken."
@@ -352,6 +356,18 @@ pub const ENVELOPE: &[FlawRow<OpenctxClientEffect>] = &[
     })),
     flaw!("settings-lost" "envelope/client-settings" "Settings are sent empty."
         OpenctxClientEffect::Message(|message| message["settings"] = json!({}))),
+    flaw!("settings-digits" "envelope/client-settings" "Digits in texts of the settings are sent as numbers."
+    OpenctxClientEffect::Message(|message| {
+        for value in message["settings"].as_object_mut().into_iter().flat_map(serde_json::Map::values_mut) {
+            if let Some(number) = value.as_str().and_then(|text| text.parse::<u32>().ok()) {
+                *value = number.into();
+            }
+        }
+    })),
+    flaw!("shares-across-settings" "envelope/client-settings"
+        "Equal calls that are made at the same time are one request, whatever their settings are." CallSwitch::SharesAcrossSettings.on()),
+    flaw!("settings-stay" "envelope/client-settings-changed" "A call without settings is sent with those of the call before."
+        CallSwitch::LastSettings.on()),
     flaw!("settings-not-for-meta" "envelope/client-settings-always"
         "Settings do not go with requests for metadata."
     OpenctxClientEffect::Message(|message| if message["method"] == "meta" {
@@ -362,6 +378,8 @@ pub const ENVELOPE: &[FlawRow<OpenctxClientEffect>] = &[
         "The settings of the first call count." CallSwitch::FirstSettings.on()),
     flaw!("errors-as-results" "envelope/client-error" "An error gives the caller a result."
         ResponseSwitch::ErrorsAsResults.on()),
+    flaw!("message-needed" "envelope/client-failure-told" "An error without a message gives an empty list."
+        ResponseSwitch::NeedsMessage.on()),
     flaw!("positive-codes" "envelope/client-error-code" "An error whose code is not positive gives a result."
         ResponseSwitch::ZeroIsNoError.on()),
     flaw!("data-as-result" "envelope/client-error-data" "An error with data gives a result."

@@ -85,6 +85,9 @@ const HTTP_RESPONSES: Table = table! { "http", Client, None;
     "client-redirect": Should own("Redirects") =>
         "A redirect with the status 307 or 308 is followed, with the same method and body."
         "";
+    "client-redirect-temporary": Should own("Redirects") =>
+        "After a redirect with the status 307, the next call is made at the provider's own URL."
+        "";
     "client-redirect-loop": Should own("Redirects") =>
         "Redirects without end make the call fail."
         "";
@@ -136,6 +139,9 @@ const ENVELOPE_RESPONSES: Table = table! { "envelope", Client, None;
     "client-error-reported": Should doc("Provider API") =>
         "The message of an error reaches the caller."
         "";
+    "client-failure-told": Should doc("Provider API") =>
+        "A call that fails does not look to the caller like one that gave an empty list."
+        "Otherwise the user takes a broken provider for one that found nothing.";
     "client-error-code": Must doc("Provider API") =>
         "An error is taken for one whatever integer its code is, 0 and negative ones included."
         "";
