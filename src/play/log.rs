@@ -17,6 +17,8 @@ const MAX_BYTES: usize = 128 << 20;
 /// The largest number of events of the same name from a driven client that are kept. Of later ones only the newest is
 /// kept: a stream may be long, and its last item and that item's number show its result.
 const MAX_CLIENT_EVENTS: usize = 1_000;
+/// The largest number of frames that are kept as observations: the message that they make is one of its own.
+const MAX_FRAMES: usize = 5_000;
 /// What a JSON value takes beside its text, in bytes.
 const VALUE_OVERHEAD: usize = 64;
 
@@ -37,6 +39,8 @@ struct LogState {
     /// About how many bytes the observations take.
     bytes: usize,
     dropped: u64,
+    /// How many of the observations are frames.
+    frames: usize,
     taken: HashSet<usize>,
     /// The calls that a driven client was requested to make, by the number of the call.
     calls: HashMap<u64, String>,
@@ -73,6 +77,7 @@ impl Log {
                 came: vec![],
                 bytes: 0,
                 dropped: 0,
+                frames: 0,
                 taken: HashSet::new(),
                 calls: HashMap::new(),
                 unsupported: None,
@@ -233,6 +238,12 @@ impl LogState {
             self.observations[at] = Arc::new(observation);
             self.came[at] = came;
             return;
+        }
+        if observation.kind == "frame" {
+            self.frames += 1;
+            if self.frames > MAX_FRAMES {
+                return;
+            }
         }
         let bytes = self.bytes + approximate_size(&observation.value);
         if self.observations.len() >= MAX_OBSERVATIONS || bytes > MAX_BYTES {

@@ -138,6 +138,9 @@ impl Delivery {
             OfferedCoding::Offered => {
                 [Coding::Gzip, Coding::Deflate].into_iter().find(|coding| allows(request, coding.name()))
             }
+            OfferedCoding::OfferedDeflate => {
+                [Coding::Deflate, Coding::Gzip].into_iter().find(|coding| allows(request, coding.name()))
+            }
         }
     }
 

@@ -108,7 +108,7 @@ pub struct Answered {
 pub struct Delivery {
     pub status: Option<Status>,
     pub headers: Headers,
-    /// The content coding of the body: `offered` for one that the request allows, if we know any. Default: none.
+    /// The content coding of the body: `offered` for one that the request allows, if we know any; `offered_deflate` for `deflate` where it allows both. Default: none.
     pub encoding: Option<OfferedCoding>,
     pub chunked: Option<ChunkSize>,
     /// Trailers behind the last chunk, name and value.
@@ -219,13 +219,14 @@ impl Coding {
     }
 }
 
-/// A content coding, or whichever a request allows.
+/// A content coding, or whichever a request allows: `gzip` or `deflate` first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OfferedCoding {
     Gzip,
     Deflate,
     Offered,
+    OfferedDeflate,
 }
 
 /// What becomes of a TCP connection after a response.

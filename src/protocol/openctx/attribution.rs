@@ -100,6 +100,7 @@ pub const SERVER: Attribution = Attribution {
     ],
     rests_on: &[
         ("annotations/range-inside", &["annotations/range-zero-based"]),
+        ("annotations/range-lines", &["annotations/range-zero-based"]),
         ("http/chunked-request", &["http/length"]),
         // What is asked for before something else was.
         ("annotations/offered", &["state/no-order"]),

@@ -327,6 +327,8 @@ pub const HTTP: &[FlawRow<OpenctxClientEffect>] = &[
         OpenctxClientEffect::Http(Fails(|seen| !seen.header("content-type").is_some_and(|value| value.starts_with("application/json"))))),
     flaw!("unasked-continue" "http/client-continue" "`100 Continue` makes a call fail that did not ask for it."
         OpenctxClientEffect::Http(Fails(|seen| seen.continued))),
+    flaw!("errors-asked-again" "http/client-once" "A request that is answered with an error is sent once more."
+        ResponseSwitch::AsksAgain.on()),
     flaw!("no-redirects" "http/client-redirect" "Redirects are not followed." ResponseSwitch::NoRedirects.on()),
     flaw!("redirect-without-settings" "http/client-redirect" "A request that is redirected loses its settings."
         ResponseSwitch::RedirectDropsSettings.on()),

@@ -33,6 +33,8 @@ pub enum ResponseSwitch {
     NoRedirects,
     /// Redirects without end are followed without end.
     RedirectsForever,
+    /// A request that is answered with an error is sent once more.
+    AsksAgain,
     /// A request that is redirected loses its settings.
     RedirectDropsSettings,
     /// Each redirect counts for all later calls.
@@ -99,8 +101,12 @@ impl RequestClient {
             () if self.deviations.has(CallSwitch::OneAtATime) => SHORT,
             () => PATIENCE,
         };
-        let answered = timeout(patience, self.follow(method, request)).await;
-        let seen = answered.map_err(|_| Failure::new(Kind::Late, "the provider did not answer in time"))??;
+        let once_more = self.deviations.has(ResponseSwitch::AsksAgain).then(|| request.clone());
+        let late = |_| Failure::new(Kind::Late, "the provider did not answer in time");
+        let mut seen = timeout(patience, self.follow(method, request)).await.map_err(late)??;
+        if let Some(request) = once_more.filter(|_| seen.member("error").is_some()) {
+            seen = timeout(patience, self.follow(method, request)).await.map_err(late)??;
+        }
         self.result_of(&seen)
     }
 

@@ -134,7 +134,7 @@ const QUERIES: Table = table! { "list", Client, Some("lists");
         "The `status` that is asked for is one of the status values."
         "";
     "client-limit": Must doc("List Sessions") =>
-        "A `limit`, where it is sent, is an integer."
+        "The limit that the caller gave is sent, as an integer."
         "";
     "client-no-limit": Should doc("List Sessions") =>
         "Where the caller gives no `limit`, none is sent that is less than the default of 50."

@@ -249,6 +249,9 @@ const PROMPT_BEHAVIOUR: Table = table! { "prompt", Server, None;
     "context-update": Must doc("Submit Prompt") =>
         "A `context_update` with any of the members of a context is accepted."
         "";
+    "context-update-partial": Must doc("Submit Prompt") =>
+        "What a `context_update` leaves out stays as it was."
+        "The workspace folder is one of its members.";
     "context-update-invalid": Must doc("Error Codes") =>
         "A `context_update` of another format is refused with the status 400."
         "";

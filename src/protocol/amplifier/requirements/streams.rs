@@ -227,7 +227,7 @@ const TELLING: Table = table! { "events", Client, Some("streams");
     "client-order": Must sse("9.2.6") =>
         "Events are reported in the order in which they came."
         "";
-    "client-at-once": Should own("Streams") =>
+    "client-at-once": Must doc("Subscribe to Session Events") =>
         "Events are reported when they come, not when the prompt is complete."
         "";
     "client-every": Must doc("Canonical Events") =>

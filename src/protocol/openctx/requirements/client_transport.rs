@@ -82,6 +82,9 @@ const HTTP_RESPONSES: Table = table! { "http", Client, None;
     "client-idle-close": Should http11("9.5") =>
         "After the provider has closed an idle connection, the next call succeeds."
         "Servers close idle connections after a few seconds.";
+    "client-once": Should own("Requests") =>
+        "A request that is answered with an error of the protocol is not sent again for the same call."
+        "The provider has answered it.";
     "client-redirect": Should own("Redirects") =>
         "A redirect with the status 307 or 308 is followed, with the same method and body."
         "";

@@ -155,8 +155,11 @@ const ANNOTATIONS: Table = table! { "annotations", Server, Some("annotations");
     "range-ordered": Should doc("Annotations") =>
         "A range does not end before it starts."
         "";
+    "range-lines": Must doc("Annotations") =>
+        "The lines of a range are lines of the content, or the one after its last."
+        "";
     "range-inside": Should doc("Annotations") =>
-        "A range lies within the content of the request."
+        "The characters of a range are within their lines."
         "";
     "item": Must doc("Annotations") =>
         "An annotation has an object as its `item`, with a string as its `title`."
@@ -289,7 +292,7 @@ const CLIENT_ANNOTATIONS: Table = table! { "annotations", Client, Some("annotati
     "client-sent": Must doc("Annotations") =>
         "URI and content are sent as the caller gave them, whatever text they are."
         "Positions are counted in that content.";
-    "client-changed": Should doc("Annotations") =>
+    "client-changed": Must doc("Annotations") =>
         "Once the content of a document has changed, its annotations are asked for again."
         "They belong to the content that was sent.";
     "client-result": Must doc("Annotations") =>

@@ -113,7 +113,7 @@ fn judge_unread(
     };
     if has("result") && !has("error") {
         ctx.check("http/status-result", fault("a result"));
-    } else if let Some(short) = requirement_of_refusal(exchange, status) {
+    } else if let Some(short) = requirement_of_refusal(exchange, status, has("error")) {
         ctx.check(short, fault("the response to a sound request"));
     } else if has("error") {
         ctx.check("http/status-error", fault("an error"));
@@ -125,14 +125,18 @@ fn judge_unread(
 }
 
 /// The requirement that a status speaks of which refuses a sound request: for its URL or method, or for its content type.
-fn requirement_of_refusal(exchange: &Exchange<Option<ParsedRequest>>, status: u16) -> Option<&'static str> {
-    let charset = || {
-        let mut types =
-            exchange.request.as_ref()?.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-        types.next().map(|(_, value)| value.contains("charset"))
-    };
+///
+/// `error`: whether the response has an error of the protocol, and so does speak of the request.
+fn requirement_of_refusal(
+    exchange: &Exchange<Option<ParsedRequest>>,
+    status: u16,
+    error: bool,
+) -> Option<&'static str> {
+    let first = |name: &'static str| exchange.request.as_ref().and_then(|request| request.header(name).next());
+    let charset = || first("content-type").map(|value| value.contains("charset"));
     match (status, charset()) {
-        (404 | 405 | 501, _) => Some("http/post"),
+        (400 | 411 | 501, _) if first("transfer-encoding").is_some() => Some("http/chunked-request"),
+        (404 | 405 | 501, _) if !error => Some("http/post"),
         (415, Some(true)) => Some("http/content-type-charset"),
         (415, Some(false)) => Some("http/content-type-plain"),
         _ => None,

@@ -249,11 +249,17 @@ impl LineLengths {
         Self { lines: content.split('\n').map(str::len).collect(), returns }
     }
 
+    /// Whether there is such a line. The one after the last counts where a position is at its beginning.
+    fn has_line(&self, line: f64, character: f64) -> bool {
+        let lines = (self.lines.len() + self.returns) as f64;
+        line < lines || line == lines && character == 0.0
+    }
+
     /// Whether there is such a position, in any unit of characters. The line after the last one has one position.
     fn holds(&self, line: f64, character: f64) -> bool {
         let (lines, alone) = (self.lines.len() as f64, self.returns as f64);
         if line >= lines {
-            return line < lines + alone || line == lines + alone && character == 0.0;
+            return self.has_line(line, character);
         }
         let length = self.lines.get(line as usize).copied().unwrap_or_default();
         // One more for the line's end, where it has one.
@@ -283,6 +289,11 @@ fn judge_range(range: &Value, pointer: &str, content: &LineLengths, ctx: &mut Ru
         return;
     }
     ctx.check("annotations/range-ordered", (end < start).then(|| fault("a range ends before it starts")));
+    let lines = [start, end].into_iter().all(|(line, character)| content.has_line(line, character));
+    ctx.check("annotations/range-lines", (!lines).then(|| fault("a range has a line that the content does not have")));
+    if !lines {
+        return;
+    }
     let inside = [start, end].into_iter().all(|(line, character)| content.holds(line, character));
     ctx.check("annotations/range-inside", (!inside).then(|| fault("a range lies outside the content of the request")));
 }

@@ -38,6 +38,8 @@ pub const PROMPTS: &[FlawRow<AmplifierServerEffect>] = &[
         PromptSwitch::WorksOnRefused.on()),
     flaw!("context-update-refused" "prompt/context-update" "A `context_update` is refused."
         AmplifierServerEffect::Refuse(|request, _| refuse(request, SubmitPrompt, |body| body.contains_key("context_update")))),
+    flaw!("context-update-replaces" "prompt/context-update-partial" "A `context_update` takes the place of the whole context."
+        PromptSwitch::UpdateReplacesContext.on()),
     flaw!("context-update-unchecked" "prompt/context-update-invalid" "A `context_update` of any format is accepted."
         AmplifierServerEffect::Request(|request| lenient(request, SubmitPrompt, "/context_update"))),
     flaw!("prompt-extra-refused" "prompt/extra-members" "Members that are not known are refused."

@@ -62,6 +62,8 @@ pub enum PromptSwitch {
     OneAtATime,
     /// Sessions that work at the same time are confused.
     MixesSessions,
+    /// What a `context_update` leaves out is forgotten.
+    UpdateReplacesContext,
     /// A session that was stopped is there, and takes prompts.
     StoppedTakesPrompts,
 }

@@ -170,7 +170,14 @@ impl Model {
             Endpoint::CreateSession => self.create(request, now),
             Endpoint::SubmitPrompt => {
                 let session = self.number(request)?;
-                request.body.clone()?;
+                let body = request.body.clone()?;
+                let replaced = body.get("context_update").is_some_and(|update| update.get("workspace_root").is_none());
+                if replaced
+                    && self.deviations.has(PromptSwitch::UpdateReplacesContext)
+                    && let Some(session) = self.sessions.get_mut(&session)
+                {
+                    session.root = None;
+                }
                 self.submit(session, request.text("prompt"), now)
             }
             Endpoint::SubmitApproval => {

@@ -309,7 +309,7 @@ pub const ANNOTATIONS: &[FlawRow<ProviderEffect>] = &[
         set(r, "start", end);
         set(r, "end", start);
     })),
-    flaw!("range-beyond" "annotations/range-inside" "Ranges end a thousand lines after the document."
+    flaw!("range-beyond" "annotations/range-lines" "Ranges end a thousand lines after the document."
         ranges!(|r| r["end"]["line"] = (r["end"]["line"].as_i64().unwrap_or_default() + 1000).into())),
     flaw!("range-beyond-line" "annotations/range-inside" "Ranges end a thousand characters after their line."
         ranges!(|r| r["end"]["character"] = (r["end"]["character"].as_i64().unwrap_or_default() + 1000).into())),
