@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, tcgetattr};
 use tempfile::TempDir;
 
+use super::inspect::blocks;
 use super::inspected::{PATIENCE, wirecert};
 
 const ROWS: u16 = 24;
@@ -180,7 +181,7 @@ fn ask(screen: &str) {
 const PROVIDER: [&str; 4] = ["mock", "openctx-provider", "--inspect", "--tui"];
 
 #[test]
-fn tui_traffic_is_seen_a_flaw_is_switched_on_and_its_finding_leads_to_the_event() {
+fn traffic_is_seen_a_flaw_is_switched_on_and_its_finding_leads_to_the_event() {
     let mock = OnTerminal::start(&PROVIDER, &[]);
     let screen = mock.until("nothing has passed yet");
     assert!(screen.contains("mock of openctx-provider") && mock.is_raw(), "{screen}");
@@ -212,12 +213,13 @@ fn tui_traffic_is_seen_a_flaw_is_switched_on_and_its_finding_leads_to_the_event(
 }
 
 #[test]
-fn tui_a_subject_is_asked_and_stopped_at_the_end() {
+fn a_subject_is_asked_and_stopped_at_the_end() {
     let provider = ["--", env!("CARGO_BIN_EXE_wirecert"), "mock", "openctx-provider", "--port", "{port}"];
     let inspected = OnTerminal::start(&[&["inspect", "openctx-provider", "--tui"], &provider[..]].concat(), &[]);
     inspected.until("[1 Timeline]");
     inspected.press("3");
-    inspected.until("/: find");
+    // The acts are there once their examples are made.
+    inspected.until("Sends a request as");
     inspected.press("/request\r");
     inspected.until("found: request");
     inspected.press("\r");
@@ -235,7 +237,7 @@ fn tui_a_subject_is_asked_and_stopped_at_the_end() {
 }
 
 #[test]
-fn tui_a_recording_is_seen_and_written() {
+fn a_recording_is_seen_and_written() {
     let mock = OnTerminal::start(&["mock", "openctx-provider"], &[]);
     let upstream = mock.until("\"url\":\"http");
     let upstream = upstream.split('"').find(|text| text.starts_with("http://")).expect("an address").to_owned();
@@ -256,7 +258,7 @@ fn screen_with_address(mock: &OnTerminal) -> String {
 }
 
 #[test]
-fn tui_an_act_is_chosen_changed_and_done() {
+fn an_act_is_chosen_changed_and_done() {
     let mock = OnTerminal::start(&PROVIDER, &[("NO_COLOR", "1")]);
     mock.until("nothing has passed yet");
     mock.press("3");
@@ -275,7 +277,7 @@ fn tui_an_act_is_chosen_changed_and_done() {
 }
 
 #[test]
-fn tui_signals_and_ctrl_c_restore_the_terminal_and_give_their_exit_codes() {
+fn signals_and_ctrl_c_restore_the_terminal_and_give_their_exit_codes() {
     for (signal, code) in [(None, 130), (Some(Signal::INT), 130), (Some(Signal::TERM), 0)] {
         let mock = OnTerminal::start(&PROVIDER, &[]);
         mock.until("nothing has passed yet");
@@ -288,7 +290,28 @@ fn tui_signals_and_ctrl_c_restore_the_terminal_and_give_their_exit_codes() {
 }
 
 #[test]
-fn tui_options_that_do_not_fit_are_told() {
+fn every_command_of_the_manual_works_as_it_stands() {
+    let provider = OnTerminal::start(&["mock", "openctx-provider"], &[]);
+    let url = provider.until("\"url\":\"http");
+    let url =
+        url.split('"').find(|text| text.starts_with("http://")).expect("an address").trim_end_matches('/').to_owned();
+    let mut seen = 0;
+    for line in blocks("console").iter().flat_map(|block| block.lines()).filter(|line| line.contains("--tui")) {
+        let line = line.strip_prefix("$ wirecert ").expect("a command").replace("http://127.0.0.1:3000", &url);
+        let editor = concat!(env!("CARGO_BIN_EXE_wirecert"), " mock amp-server --workspace");
+        let line = line.replace("my-editor", editor);
+        let words: Vec<&str> = line.split(' ').map(|word| word.trim_matches('"')).collect();
+        let inspected = OnTerminal::start(&words, &[]);
+        inspected.until("[1 Timeline]");
+        inspected.press("q");
+        assert_eq!(inspected.end().0, Some(0), "{line}");
+        seen += 1;
+    }
+    assert_eq!(seen, 3);
+}
+
+#[test]
+fn options_that_do_not_fit_are_told() {
     let dir = TempDir::new().expect("a folder");
     let told = |args: &[&str]| {
         let output = wirecert(dir.path()).args(args).stdin(Stdio::null()).output().expect("it runs");

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 
 use crate::inspect::api::{Act, ActRequest};
 
-use super::app::Effect;
 use super::editor::Editor;
 use super::list::List;
+use super::message::Effect;
 
 /// Where the choice is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,7 +15,8 @@ use tokio::task::JoinHandle as Task;
 use crate::inspect::inspector::Inspector;
 use crate::signals::EndSignal;
 
-use super::app::{App, Effect, Update};
+use super::app::App;
+use super::message::{Effect, Update};
 use super::screen::{Screen, THREAD, print_panics};
 use super::source::read;
 use super::view::Theme;

@@ -10,9 +10,12 @@ mod driver;
 mod editor;
 mod layout;
 mod list;
+mod message;
 mod screen;
 mod source;
 mod switches;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::inspect::inspector::Inspector;
 use crate::inspect::routes::detail;
 
-use super::app::{Effect, Update};
+use super::message::{Effect, Update};
 
 /// How long events are looked at in one go. Keys wait for that.
 const SCAN: Duration = Duration::from_millis(40);

@@ -4,8 +4,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use crate::inspect::api::Deviation;
 
-use super::app::Effect;
 use super::list::List;
+use super::message::Effect;
 
 /// The flaws and freedoms, and which of them is selected.
 #[derive(Debug, Default)]

@@ -1,232 +1,31 @@
-//! The state and the view, with a trace that stands for the feed.
+//! The state and the view, as somebody at a terminal uses them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Color;
 use serde_json::{Map, Value, json};
 
-use crate::export::EventRow;
-use crate::inspect::api::{
-    Act, ActExample, ActRequest, Deviation, EventDetail, EventPage, FindingList, FindingText, FoundAt, LiveState,
-    RequirementText, ShownRow,
-};
+use crate::inspect::api::{EventPage, LiveState};
 use crate::inspect::{Feed, Inspector, NoControls, Session};
-use crate::protocol::{self, Level};
+use crate::protocol;
 use crate::signals::EndSignal;
-use crate::trace::{Clock, Culprit, Direction, EventKind, Header, Message, Recorder};
+use crate::trace::{Clock, Direction, EventKind, Header, Message, Recorder};
 
-use super::app::{App, Effect, Screen, Update};
+use super::app::{App, Screen};
+use super::message::{Effect, Update};
 use super::source::read;
+use super::testing::{SMALL, Shown, Trace, perform};
 use super::view::{Theme, draw};
 
-/// A trace of so many events. Each tenth has a finding.
-struct Trace {
-    events: u64,
-}
-
-impl Trace {
-    fn is_found(i: u64) -> bool {
-        i % 10 == 3
-    }
-
-    fn row(i: u64) -> ShownRow {
-        let to_server = i.is_multiple_of(2);
-        let row = EventRow {
-            i,
-            t: i * 1500,
-            conn: Some("c1".to_owned()),
-            place: Some(0),
-            dir: Some(if to_server { Direction::ToServer } else { Direction::ToClient }),
-            kind: "message".to_owned(),
-            tone: if to_server { "request" } else { "response" }.to_owned(),
-            what: if to_server { format!("ping #{i}") } else { format!("ping #{} ok", i - 1) },
-            text: "{\"message\":\"\u{1b}[2J\"}".to_owned(),
-            after: (!to_server).then_some(1500),
-            deliberate: Self::is_found(i).then(|| "id-as-number".to_owned()),
-            head: None,
-        };
-        let level = Self::is_found(i).then(|| "must".to_owned());
-        ShownRow { row, level, repeated: false, more: if i == 4 { 12 } else { 0 } }
-    }
-
-    fn found(&self) -> FindingList {
-        let findings = (0..self.events).filter(|i| Self::is_found(*i)).map(|i| FoundAt {
-            i,
-            deliberate: Some("id-as-number".to_owned()),
-            finding: FindingText {
-                requirement: Some("amp/cli/rpc/response-id".to_owned()),
-                level: Level::Must,
-                blame: Culprit::Server,
-                message: "the id is a number".to_owned(),
-                path: Some("/serverResponse/id".to_owned()),
-                expected: Some(json!("2")),
-                actual: Some(json!(2)),
-            },
-        });
-        let text = RequirementText {
-            statement: "A response has the id of its request.".to_owned(),
-            why: String::new(),
-            source: "Amp CLI, RPC".to_owned(),
-        };
-        let requirements = BTreeMap::from([("amp/cli/rpc/response-id".to_owned(), text)]);
-        FindingList { findings: findings.collect(), uncounted: 0, requirements }
-    }
-
-    fn live(&self) -> LiveState {
-        let findings = self.found().findings.len() as u64;
-        LiveState { events: self.events, settled: self.events, findings, connections: 1, ..LiveState::default() }
-    }
-
-    fn read(&self, effect: &Effect) -> Option<Update> {
-        match effect {
-            Effect::Page { query, around, from, limit } => {
-                let fits = |i: &u64| !query.findings || Self::is_found(*i);
-                let shown: Vec<u64> = (0..self.events).filter(fits).collect();
-                let before = around.map(|at| shown.partition_point(|i| *i < at) as u64);
-                let from = before.map_or(*from, |before| before.saturating_sub(*from));
-                let skip = usize::try_from(from).unwrap();
-                let rows = shown.iter().skip(skip).take(*limit).map(|i| Self::row(*i)).collect();
-                let (events, total) = (self.events, shown.len() as u64);
-                let page =
-                    EventPage { events, scanned: events, total, from, settled: events, rows, connections: vec![] };
-                Some(Update::Page(Ok(page)))
-            }
-            Effect::Detail(i) => {
-                let findings = self.found().findings.into_iter().filter(|found| found.i == *i).collect();
-                let event = json!({ "i": i, "payload": { "text": "\u{9b}2J", "clientRequest": { "id": "2" } } });
-                let params = Map::from_iter([("method".to_owned(), json!("ping"))]);
-                let act = Some(ActRequest { act: "request".to_owned(), params });
-                Some(Update::Detail(*i, Box::new(Ok(EventDetail { event, findings, copies: vec![], act }))))
-            }
-            Effect::Findings => Some(Update::Findings(self.found())),
-            Effect::Acts => {
-                let example = |name: &str, wrong, params: Value| ActExample {
-                    name: name.to_owned(),
-                    wrong,
-                    params: params.as_object().cloned().unwrap(),
-                };
-                let act = |name: &str, about: &str, examples| Act {
-                    name: name.to_owned(),
-                    about: about.to_owned(),
-                    schema: json!({}),
-                    examples,
-                };
-                let examples = vec![
-                    example("ping", false, json!({ "method": "ping", "params": { "message": "a" } })),
-                    example(
-                        "ping: a number at /message",
-                        true,
-                        json!({ "method": "ping", "params": { "message": 1 } }),
-                    ),
-                ];
-                let acts = vec![act("request", "Sends a request.", examples), act("quit", "Ends the mock.", vec![])];
-                Some(Update::Acts(acts))
-            }
-            Effect::Deviations => {
-                let deviation = |name: &str, flaw, breaks: Option<&str>| Deviation {
-                    name: name.to_owned(),
-                    flaw,
-                    about: format!("It does {name}."),
-                    breaks: breaks.map(str::to_owned),
-                    on: name == "no-pong",
-                };
-                let all = vec![
-                    deviation("id-as-number", true, Some("amp/cli/rpc/response-id")),
-                    deviation("no-pong", true, Some("amp/cli/ping/pong")),
-                    deviation("large-frames", false, None),
-                ];
-                Some(Update::Deviations(Ok(all)))
-            }
-            Effect::State => Some(Update::State(json!({ "open": ["a.txt"] }))),
-            _ => None,
-        }
-    }
-}
-
-/// Does what a state wants. Gives what nobody can tell it.
-fn perform(app: &mut App, mut effects: Vec<Effect>, tell: impl Fn(&Effect) -> Option<Update>) -> Vec<Effect> {
-    let mut wanted = vec![];
-    while !effects.is_empty() {
-        let effect = effects.remove(0);
-        match tell(&effect) {
-            Some(update) => effects.extend(app.update(update)),
-            None => wanted.push(effect),
-        }
-    }
-    wanted
-}
-
-/// A state whose questions a trace answers, and what else it wants.
-struct Shown {
-    app: App,
-    trace: Trace,
-    wanted: Vec<Effect>,
-    size: (u16, u16),
-}
-
-impl Shown {
-    fn new(events: u64, size: (u16, u16)) -> Self {
-        let (app, effects) = App::new("mock of amp-server", json!({ "url": "http://127.0.0.1:4711" }), size);
-        let mut shown = Self { app, trace: Trace { events }, wanted: vec![], size };
-        shown.perform(effects);
-        shown.changed(events);
-        shown
-    }
-
-    fn perform(&mut self, effects: Vec<Effect>) {
-        let wanted = perform(&mut self.app, effects, |effect| self.trace.read(effect));
-        self.wanted.extend(wanted);
-    }
-
-    fn update(&mut self, update: Update) {
-        let effects = self.app.update(update);
-        self.perform(effects);
-    }
-
-    fn changed(&mut self, events: u64) {
-        self.trace.events = events;
-        self.update(Update::Live(self.trace.live()));
-    }
-
-    fn press(&mut self, codes: impl IntoIterator<Item = KeyCode>) {
-        for code in codes {
-            self.update(Update::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-        }
-    }
-
-    fn control(&mut self, c: char) {
-        self.update(Update::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)));
-    }
-
-    fn type_text(&mut self, text: &str) {
-        self.press(text.chars().map(KeyCode::Char));
-    }
-
-    fn terminal(&self, colored: bool) -> TestBackend {
-        let mut terminal = Terminal::new(TestBackend::new(self.size.0, self.size.1)).unwrap();
-        terminal.draw(|frame| _ = draw(&self.app, Theme { colored }, frame.buffer_mut())).unwrap();
-        terminal.backend().clone()
-    }
-
-    fn seen(&self) -> Vec<u64> {
-        self.app.timeline.rows.iter().map(|row| row.row.i).collect()
-    }
-}
-
-const SMALL: (u16, u16) = (60, 16);
-
 #[test]
-fn tui_the_timeline_marks_findings_by_a_sign_and_tells_folded_runs() {
+fn the_timeline_marks_findings_by_a_sign_and_tells_folded_runs() {
     insta::assert_snapshot!(Shown::new(8, (80, 16)).terminal(true));
     insta::assert_snapshot!(Shown::new(20, SMALL).terminal(false));
 }
 
 #[test]
-fn tui_details_tell_findings_with_their_source_and_the_event() {
+fn details_tell_findings_with_their_source_and_the_event() {
     let mut shown = Shown::new(4, SMALL);
     shown.press([KeyCode::Enter]);
     insta::assert_snapshot!(shown.terminal(false));
@@ -250,7 +49,7 @@ fn tui_details_tell_findings_with_their_source_and_the_event() {
 }
 
 #[test]
-fn tui_findings_lead_to_their_events() {
+fn findings_lead_to_their_events() {
     let mut shown = Shown::new(60, SMALL);
     shown.press([KeyCode::Char('2')]);
     insta::assert_snapshot!(shown.terminal(false));
@@ -260,7 +59,7 @@ fn tui_findings_lead_to_their_events() {
 }
 
 #[test]
-fn tui_an_example_is_changed_and_done() {
+fn an_example_is_changed_and_done() {
     let mut shown = Shown::new(0, SMALL);
     shown.press([KeyCode::Char('3'), KeyCode::Enter]);
     insta::assert_snapshot!(shown.terminal(false));
@@ -287,7 +86,7 @@ fn tui_an_example_is_changed_and_done() {
 }
 
 #[test]
-fn tui_what_was_sent_is_done_again_from_its_details() {
+fn what_was_sent_is_done_again_from_its_details() {
     let mut shown = Shown::new(4, SMALL);
     shown.press([KeyCode::Enter, KeyCode::Char('a')]);
     shown.control('d');
@@ -298,7 +97,7 @@ fn tui_what_was_sent_is_done_again_from_its_details() {
 }
 
 #[test]
-fn tui_a_flaw_is_found_and_switched() {
+fn a_flaw_is_found_and_switched() {
     let mut shown = Shown::new(0, SMALL);
     shown.press([KeyCode::Char('4')]);
     insta::assert_snapshot!(shown.terminal(false));
@@ -311,14 +110,14 @@ fn tui_a_flaw_is_found_and_switched() {
 }
 
 #[test]
-fn tui_the_state_tells_where_the_mock_is_and_what_it_has() {
+fn the_state_tells_where_the_mock_is_and_what_it_has() {
     let mut shown = Shown::new(0, SMALL);
     shown.press([KeyCode::Char('5')]);
     insta::assert_snapshot!(shown.terminal(false));
 }
 
 #[test]
-fn tui_the_keys_fit_the_least_screen() {
+fn the_keys_fit_the_least_screen() {
     let mut shown = Shown::new(0, SMALL);
     shown.press([KeyCode::Char('?')]);
     insta::assert_snapshot!(shown.terminal(false));
@@ -327,7 +126,7 @@ fn tui_the_keys_fit_the_least_screen() {
 }
 
 #[test]
-fn tui_the_list_follows_the_newest_event_until_one_moves_up() {
+fn the_list_follows_the_newest_event_until_one_moves_up() {
     let mut shown = Shown::new(50, SMALL);
     assert_eq!((shown.seen(), shown.app.timeline.selected()), ((37..50).collect(), Some(49)));
     shown.changed(60);
@@ -345,7 +144,7 @@ fn tui_the_list_follows_the_newest_event_until_one_moves_up() {
 }
 
 #[test]
-fn tui_a_paused_list_stays_as_it_is() {
+fn a_paused_list_stays_as_it_is() {
     let mut shown = Shown::new(50, SMALL);
     shown.press([KeyCode::Char(' ')]);
     shown.changed(60);
@@ -356,7 +155,7 @@ fn tui_a_paused_list_stays_as_it_is() {
 }
 
 #[test]
-fn tui_filters_keep_the_selected_event() {
+fn filters_keep_the_selected_event() {
     let mut shown = Shown::new(100, SMALL);
     shown.press([KeyCode::Home, KeyCode::PageDown, KeyCode::PageDown, KeyCode::Up]);
     assert_eq!(shown.app.timeline.selected(), Some(23));
@@ -376,7 +175,7 @@ fn tui_filters_keep_the_selected_event() {
 }
 
 #[test]
-fn tui_only_rows_that_are_seen_are_read() {
+fn only_rows_that_are_seen_are_read() {
     let (mut app, effects) = App::new("t", Value::Null, SMALL);
     let page = Effect::Page { query: Default::default(), around: None, from: 0, limit: 13 };
     assert!(effects.contains(&page), "{effects:?}");
@@ -385,7 +184,7 @@ fn tui_only_rows_that_are_seen_are_read() {
 }
 
 #[test]
-fn tui_a_search_that_takes_long_goes_on_after_other_keys() {
+fn a_search_that_takes_long_goes_on_after_other_keys() {
     let (mut app, _) = App::new("t", Value::Null, SMALL);
     let rows = vec![Trace::row(0)];
     let page = EventPage { events: 100, scanned: 10, total: 1, from: 0, settled: 100, rows, connections: vec![] };
@@ -395,7 +194,7 @@ fn tui_a_search_that_takes_long_goes_on_after_other_keys() {
 }
 
 #[test]
-fn tui_it_ends_as_by_a_signal_also_while_something_is_typed() {
+fn it_ends_as_by_a_signal_also_while_something_is_typed() {
     let mut shown = Shown::new(4, SMALL);
     shown.press([KeyCode::Char('/'), KeyCode::Char('q')]);
     assert!(shown.wanted.is_empty());
@@ -409,7 +208,7 @@ fn tui_it_ends_as_by_a_signal_also_while_something_is_typed() {
 }
 
 #[test]
-fn tui_a_key_that_comes_at_once_after_esc_is_a_key_of_its_own() {
+fn a_key_that_comes_at_once_after_esc_is_a_key_of_its_own() {
     let mut shown = Shown::new(4, SMALL);
     shown.press([KeyCode::Enter]);
     shown.update(Update::Key(KeyEvent::new(KeyCode::Char('4'), KeyModifiers::ALT)));
@@ -417,7 +216,7 @@ fn tui_a_key_that_comes_at_once_after_esc_is_a_key_of_its_own() {
 }
 
 #[test]
-fn tui_there_are_no_colours_where_none_are_wanted_and_never_control_characters() {
+fn there_are_no_colours_where_none_are_wanted_and_never_control_characters() {
     let mut shown = Shown::new(40, SMALL);
     for screen in ['1', '2', '3', '4', '5'] {
         shown.press([KeyCode::Char(screen)]);
@@ -430,7 +229,7 @@ fn tui_there_are_no_colours_where_none_are_wanted_and_never_control_characters()
 }
 
 #[test]
-fn tui_every_screen_is_drawn_at_every_size() {
+fn every_screen_is_drawn_at_every_size() {
     for (columns, rows) in [(1, 1), (10, 3), (30, 8), (31, 9), (60, 16), (80, 31), (110, 8), (300, 100)] {
         let mut shown = Shown::new(40, (columns, rows));
         for key in ['1', '2', '3', '4', '5', '?'] {
@@ -449,7 +248,7 @@ fn tui_every_screen_is_drawn_at_every_size() {
 }
 
 #[test]
-fn tui_a_feed_is_shown_searched_and_its_findings_are_gone_to() {
+fn a_feed_is_shown_searched_and_its_findings_are_gone_to() {
     let (protocol, role) = protocol::role("amp-server").unwrap();
     let edition = protocol.default_edition();
     let header = Header::new(protocol.name, edition.id()).with_subject(role.subject, "editor");

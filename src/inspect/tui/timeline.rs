@@ -5,7 +5,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use crate::inspect::api::{EventPage, LiveState, ShownRow};
 use crate::inspect::query::Query;
 
-use super::app::Effect;
+use super::message::Effect;
 
 /// Which part of the list of events is seen, and which row is selected.
 #[derive(Debug, Default)]
