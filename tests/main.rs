@@ -49,6 +49,7 @@ mod scenarios;
 mod shrink;
 mod snapshot;
 mod subject_folders;
+mod tui;
 mod view;
 mod view_browser;
 mod watch;

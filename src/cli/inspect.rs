@@ -4,6 +4,7 @@
 mod running;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -13,12 +14,12 @@ use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
 use crate::config::{EditionChoice, SubjectSpec};
-use crate::inspect::{Feed, FeedError, Inspector, PeerControls, Serving, Session};
+use crate::inspect::{Feed, FeedError, Inspector, PeerControls, Serving, Session, Tui};
 use crate::peer::{self, Peer, Setting, SubjectDirs, VerbCall};
 use crate::play::{fresh_run_dir, start};
 use crate::protocol::{Edition, protocols};
 use crate::report::Silent;
-use crate::signals::EndSignal;
+use crate::signals::{EndSignal, EndSignals};
 use crate::subject::{RunDir, Running, Start, SubjectError};
 use crate::trace::{Clock, EventKind, Header, Mark, Recorder};
 
@@ -68,22 +69,70 @@ pub struct PageOptions {
     /// Where the page saves stretches of the trace; `wirecert-kept`, if not given.
     #[arg(long, value_name = "DIR", help_heading = "Inspector")]
     keep: Option<PathBuf>,
+
+    /// Show the inspector in this terminal instead of on a page.
+    #[arg(long, help_heading = "Inspector", conflicts_with_all = ["inspect_port", "open", "keep"])]
+    tui: bool,
+}
+
+/// An inspector that is shown.
+pub enum Showing {
+    /// On a page. Nobody ends it there.
+    Page {
+        /// Dropped, it stops.
+        _serving: Serving,
+    },
+    /// On the terminal.
+    Terminal(Tui),
+}
+
+impl Showing {
+    /// Waits until somebody ends it where it is shown.
+    pub async fn ended(&mut self) -> EndSignal {
+        match self {
+            Self::Page { .. } => std::future::pending().await,
+            Self::Terminal(tui) => tui.ended().await,
+        }
+    }
+}
+
+/// Waits for a signal, or until somebody ends the inspector where it is shown.
+pub async fn next_end(signals: &mut EndSignals, showing: Option<&mut Showing>) -> EndSignal {
+    match showing {
+        None => signals.next().await,
+        Some(showing) => tokio::select! {
+            signal = signals.next() => signal,
+            signal = showing.ended() => signal,
+        },
+    }
 }
 
 impl PageOptions {
-    /// Checks that they are given only where there is a page.
+    /// Checks that they are given only where there is an inspector, and that there is a terminal where one is needed.
     ///
     /// # Errors
-    /// One of them without `--inspect`.
+    /// One of them without `--inspect`; `--tui` without a terminal.
     pub fn check(&self, inspect: bool) -> Result<(), CliError> {
-        let given =
-            [("--inspect-port", self.inspect_port.is_some()), ("--open", self.open), ("--keep", self.keep.is_some())];
-        match given.into_iter().find(|(_, given)| *given && !inspect) {
-            Some((option, _)) => {
-                Err(CliError::usage(format!("`{option}` is about the inspector, which `--inspect` starts")))
-            }
+        let given = [
+            ("--inspect-port", self.inspect_port.is_some()),
+            ("--open", self.open),
+            ("--keep", self.keep.is_some()),
+            ("--tui", self.tui),
+        ];
+        if let Some((option, _)) = given.into_iter().find(|(_, given)| *given && !inspect) {
+            return Err(CliError::usage(format!("`{option}` is about the inspector, which `--inspect` starts")));
+        }
+        let streams = [("stdin", std::io::stdin().is_terminal()), ("stdout", std::io::stdout().is_terminal())];
+        match streams.into_iter().find(|(_, is_terminal)| self.tui && !is_terminal) {
+            Some((stream, _)) => Err(CliError::usage(format!("`--tui` needs a terminal, and {stream} is none"))
+                .help("leave it out to have the inspector on a page")),
             None => Ok(()),
         }
+    }
+
+    /// Whether the inspector is shown on the terminal.
+    pub fn is_tui(&self) -> bool {
+        self.tui
     }
 
     /// The folder where stretches of the trace are saved.
@@ -91,11 +140,18 @@ impl PageOptions {
         self.keep.clone().unwrap_or_else(|| PathBuf::from("wirecert-kept"))
     }
 
-    /// Serves the page, prints its address, and opens it if that was asked for.
+    /// Shows the inspector: serves the page, prints its address, and opens it if that was asked for; or takes the terminal. What is
+    /// printed after that waits until the end.
     ///
     /// # Errors
-    /// The port is in use.
-    pub async fn serve(&self, inspector: Inspector, terminal: &mut Terminal) -> Result<Serving, CliError> {
+    /// The port is in use; the terminal cannot be used.
+    pub async fn show(&self, inspector: Inspector, terminal: &mut Terminal) -> Result<Showing, CliError> {
+        if self.tui {
+            let tui = Tui::start(inspector, terminal.is_colored());
+            let tui = tui.map_err(|error| CliError::unjudged(format!("the terminal cannot be used: {error}")))?;
+            terminal.hold();
+            return Ok(Showing::Terminal(tui));
+        }
         let serving = inspector.serve(self.inspect_port.unwrap_or(0)).await.map_err(|error| {
             CliError::unjudged(error.to_string())
                 .help("choose another --inspect-port, or leave it out to get a free one")
@@ -105,7 +161,7 @@ impl PageOptions {
         if self.open && !open_browser(serving.url()) {
             terminal.progress("no browser could be opened; open the address by hand");
         }
-        Ok(serving)
+        Ok(Showing::Page { _serving: serving })
     }
 }
 
@@ -129,8 +185,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A role or protocol that does not exist, a subject that cannot be started or reached.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     if let Some(protocol) = protocols().iter().copied().find(|protocol| protocol.name == args.target) {
+        if args.page.is_tui() {
+            return Err(CliError::usage(format!("`--tui` shows an inspector, and `{}` is a protocol", args.target))
+                .help("say the role of the implementation and how it is reached"));
+        }
         return running::list(protocol, terminal);
     }
+    args.page.check(true)?;
     let Some(spec) = args.subject.subject(&args.target, &args.command, false)? else {
         let (protocol, role) = crate::protocol::role(&args.target).ok_or_else(|| running::unknown(&args.target))?;
         return Err(running::no_subject(protocol, role));
@@ -172,10 +233,10 @@ async fn inspect(args: &Args, spec: &SubjectSpec, terminal: &mut Terminal) -> Re
     let controls = PeerControls::new(peer.clone(), subject.clone(), role, feed.edition(), (stimuli, spec.is_driven()));
     let session =
         Session { title: spec.name.clone(), command: "inspect", role: Some(spec.role), place, keep: args.page.keep() };
-    let serving = args.page.serve(Inspector { session, feed, controls: Arc::new(controls) }, terminal).await;
-    let signal = match &serving {
-        Ok(_) => Ok(signals.next().await),
-        Err(_) => Ok(EndSignal::Terminate),
+    let inspector = Inspector { session, feed, controls: Arc::new(controls) };
+    let signal = match args.page.show(inspector, terminal).await {
+        Ok(mut showing) => Ok(next_end(&mut signals, Some(&mut showing)).await),
+        Err(error) => Err(error),
     };
     // An act that still waits for something does not keep the end.
     if let Ok(mut peer) = tokio::time::timeout(Duration::from_secs(2), peer.lock()).await {
@@ -187,7 +248,7 @@ async fn inspect(args: &Args, spec: &SubjectSpec, terminal: &mut Terminal) -> Re
     }
     recorder.end();
     drop(run_dir);
-    serving.and(signal)
+    signal
 }
 
 /// How the subject was reached; secrets are hidden.
@@ -302,7 +363,7 @@ mod tests {
 
     #[test]
     fn options_of_the_page_need_one() {
-        let options = PageOptions { inspect_port: None, open: true, keep: None };
+        let options = PageOptions { inspect_port: None, open: true, keep: None, tui: false };
         assert!(options.check(true).is_ok());
         assert_eq!(options.check(false).unwrap_err().exit, Exit::USAGE);
         assert_eq!(options.keep(), PathBuf::from("wirecert-kept"));

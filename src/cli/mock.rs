@@ -21,7 +21,7 @@ use crate::protocol::{self, Protocol};
 use crate::signals::EndSignal;
 use crate::trace::{Clock, End, FileSink, Header, Party, PartyKind, Recorder, Sink};
 
-use super::inspect::{PageOptions, feed_error};
+use super::inspect::{PageOptions, feed_error, next_end};
 use super::terminal::{end_signals, runtime};
 use super::{CliError, Exit, Terminal};
 use steering::{ControlSocket, PATIENCE, PendingResponses, obey_socket, obey_stdin, steer};
@@ -109,7 +109,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
-    /// Serve a page that shows what passes, and steers the mock; its address goes to stderr.
+    /// Serve a page that shows what passes, and steers the mock; its address goes to stderr. With --tui: the same in this terminal.
     #[arg(long, help_heading = "Inspector")]
     inspect: bool,
 
@@ -142,6 +142,10 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         return Ok(Exit::OK);
     }
     args.page.check(args.inspect)?;
+    if args.stdin && args.page.is_tui() {
+        return Err(CliError::usage("--stdin and --tui both read stdin: leave one out")
+            .help("--control SOCKET takes commands from elsewhere"));
+    }
     if let Some(socket) = &args.steer {
         return steer(socket, &args.command, terminal);
     }
@@ -198,9 +202,9 @@ async fn serve(args: Args, kind: &'static MockKind, start: Serve, terminal: &mut
         feed,
         controls: Arc::new(MockControls::new(mock.clone(), kind, edition.id())),
     });
-    let _inspecting = match inspector {
-        Some(inspector) => match args.page.serve(inspector, terminal).await {
-            Ok(serving) => Some(serving),
+    let mut showing = match inspector {
+        Some(inspector) => match args.page.show(inspector, terminal).await {
+            Ok(showing) => Some(showing),
             Err(error) => {
                 mock.stop().await;
                 return Err(error);
@@ -208,7 +212,10 @@ async fn serve(args: Args, kind: &'static MockKind, start: Serve, terminal: &mut
         },
         None => None,
     };
-    terminal.result(&format!("{ready}\n"));
+    // The screen of the inspector tells where the mock is.
+    if !args.page.is_tui() {
+        terminal.result(&format!("{ready}\n"));
+    }
 
     let (responses, mut response_lines) = mpsc::channel(1);
     let pending = PendingResponses::default();
@@ -238,12 +245,13 @@ async fn serve(args: Args, kind: &'static MockKind, start: Serve, terminal: &mut
                 Ended::Quit => break Exit::OK,
                 Ended::Died => return Ok(DIED),
             },
-            signal = signals.next() => break match signal {
+            signal = next_end(&mut signals, showing.as_mut()) => break match signal {
                 EndSignal::Terminate => Exit::OK,
                 EndSignal::Interrupt => Exit::INTERRUPTED,
             },
         }
     };
+    drop(showing);
     mock.stop().await;
     recorder.end();
     // Responses that are on their way, such as that to `quit`.

@@ -18,7 +18,7 @@ use crate::trace::{Clock, End, Exited, FileSink, Header, Recorder, Sink};
 use crate::wire::tcp::Address;
 
 use super::check::{JudgeOptions, report_of};
-use super::inspect::{PageOptions, feed_error};
+use super::inspect::{PageOptions, Showing, feed_error, next_end};
 use super::terminal::{end_signals, runtime};
 use super::{CliError, Exit, Terminal, deliver};
 
@@ -83,7 +83,7 @@ pub struct Args {
     #[arg(long)]
     own_home: bool,
 
-    /// Serve a page that shows what passes; its address goes to stderr.
+    /// Serve a page that shows what passes; its address goes to stderr. With --tui: the same in this terminal.
     #[arg(long, help_heading = "Inspector")]
     inspect: bool,
 
@@ -105,6 +105,10 @@ enum RecordingEnd {
 /// Options that do not fit, an address that is taken, a trace that cannot be written, a client that cannot be started.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     args.page.check(args.inspect)?;
+    if args.page.is_tui() && !args.command.is_empty() {
+        return Err(CliError::usage("a client that is started here has the same terminal as `--tui`")
+            .help("leave out COMMAND, and start the client in another terminal"));
+    }
     let (protocol, role) = find(&args.protocol)?;
     let homes = data_home_folders(&args, role)?;
     let edition = edition(&args, protocol, role, &homes)?;
@@ -122,12 +126,16 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         }
     };
     let color = terminal.output().color;
+    // The screen of the inspector shows findings.
+    let is_quiet = args.page.is_tui();
     let live = args.check.then(|| {
         let mut stderr = anstream::AutoStream::new(std::io::stderr(), color);
         LiveJudge::new(protocol, edition, &header, move |line| {
             use std::io::Write as _;
-            // There is nobody left to tell if this fails.
-            let _ = writeln!(stderr, "{line}");
+            if !is_quiet {
+                // There is nobody left to tell if this fails.
+                let _ = writeln!(stderr, "{line}");
+            }
         })
     });
     let mut sinks: Vec<Box<dyn Sink>> = vec![sink];
@@ -186,17 +194,22 @@ async fn record(
         feed,
         controls: Arc::new(NoControls),
     });
-    let inspecting = match inspector {
-        Some(inspector) => Some(args.page.serve(inspector, terminal).await?),
+    let mut showing = match inspector {
+        Some(inspector) => Some(args.page.show(inspector, terminal).await?),
         None => None,
     };
     let ended = match args.command.is_empty() {
         true => {
-            announce(&recording, edition, terminal);
-            Ok(RecordingEnd::Signal(signals.next().await))
+            // The screen of the inspector tells where the proxy is.
+            if !args.page.is_tui() {
+                announce(&recording, edition, terminal);
+            }
+            Ok(RecordingEnd::Signal(next_end(&mut signals, showing.as_mut()).await))
         }
         false => with_client(args, role, &recording, &mut signals, terminal).await,
     };
+    // The page stays as long as it can be looked at; the terminal is given back first.
+    let showing = showing.filter(|showing| matches!(showing, Showing::Page { .. }));
     if let Some((folder, left)) = recording.end().await {
         let left: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
         let message = format!("the client wrote what cannot be put where it belongs; it stays in {}", folder.display());
@@ -204,7 +217,7 @@ async fn record(
         terminal.diagnostics(&[warning.help("move what you want to keep to where it belongs, and remove the rest")]);
     }
     // What was recorded can still be looked at.
-    if let (Some(_), Ok(RecordingEnd::Client(_))) = (&inspecting, &ended) {
+    if let (Some(_), Ok(RecordingEnd::Client(_))) = (&showing, &ended) {
         terminal.progress("the recording is complete; Ctrl-C ends the inspector");
         signals.next().await;
     }

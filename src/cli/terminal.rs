@@ -34,6 +34,14 @@ pub struct Terminal {
     /// The first write to stdout that failed, other than for a closed pipe.
     broken: Option<io::Error>,
     closed: bool,
+    /// What waits to be printed, while something else has the terminal.
+    held: Option<Vec<Held>>,
+}
+
+/// A text that waits to be printed.
+enum Held {
+    Stdout(String),
+    Stderr(String),
 }
 
 impl Terminal {
@@ -45,7 +53,28 @@ impl Terminal {
             stderr: AutoStream::new(io::stderr(), output.color),
             broken: None,
             closed: false,
+            held: None,
         }
+    }
+
+    /// Keeps what is printed from here on until the end: something else has the terminal.
+    pub fn hold(&mut self) {
+        self.held.get_or_insert_default();
+    }
+
+    /// Prints what was kept.
+    fn release(&mut self) {
+        for text in self.held.take().into_iter().flatten() {
+            match text {
+                Held::Stdout(text) => self.result(&text),
+                Held::Stderr(text) => self.write_stderr(&text),
+            }
+        }
+    }
+
+    /// Whether stdout shows colours.
+    pub fn is_colored(&self) -> bool {
+        self.stdout.current_choice() != ColorChoice::Never
     }
 
     /// How it prints, for those who open streams of their own.
@@ -66,6 +95,10 @@ impl Terminal {
     /// Writes a result to stdout as it is.
     pub fn result(&mut self, text: &str) {
         if self.closed || self.broken.is_some() {
+            return;
+        }
+        if let Some(held) = &mut self.held {
+            held.push(Held::Stdout(text.to_owned()));
             return;
         }
         match self.stdout.write_all(text.as_bytes()) {
@@ -106,6 +139,7 @@ impl Terminal {
     /// Writes out what is still buffered. A result that could not be written (a full disk) is an error of its
     /// own where nothing worse happened.
     pub fn close(mut self, exit: Exit) -> Exit {
+        self.release();
         if let Err(e) = self.stdout.flush()
             && e.kind() != ErrorKind::BrokenPipe
             && self.broken.is_none()
@@ -128,6 +162,10 @@ impl Terminal {
     }
 
     fn write_stderr(&mut self, text: &str) {
+        if let Some(held) = &mut self.held {
+            held.push(Held::Stderr(text.to_owned()));
+            return;
+        }
         // There is nobody left to tell if this fails.
         let _ = self.stderr.write_all(text.as_bytes());
     }

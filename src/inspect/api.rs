@@ -11,7 +11,7 @@ use crate::protocol::{Level, Requirement};
 use crate::trace::Culprit;
 
 /// How far a trace is: what the event stream sends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LiveState {
     /// How many events there are.
     pub events: u64,
@@ -87,7 +87,7 @@ pub struct Connection {
 }
 
 /// What was found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingList {
     /// The findings, in the order of their events.
     pub findings: Vec<FoundAt>,

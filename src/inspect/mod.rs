@@ -3,7 +3,7 @@
 //! An [`Inspector`] joins three things. Its [`Feed`] is a sink of the recorder: it writes the trace file, judges each event, and
 //! keeps an index, so that any part of a long trace can be read at once. Its [`Controls`] are what can be done: the commands of a
 //! mock ([`MockControls`]), or the steps of a peer against a subject ([`PeerControls`]). [`Inspector::serve`] starts the HTTP
-//! interface, which [`openapi()`] describes, and the page that uses it.
+//! interface, which [`openapi()`] describes, and the page that uses it. [`Tui::start`] shows the same on the terminal.
 
 mod access;
 mod api;
@@ -23,6 +23,7 @@ mod query;
 mod routes;
 mod runs;
 mod samples;
+mod tui;
 
 pub use controls::{Controls, NoControls};
 pub use feed::{Feed, FeedError};
@@ -30,3 +31,4 @@ pub use inspector::{InspectError, Inspector, Serving, Session};
 pub use mock_controls::MockControls;
 pub use openapi::openapi;
 pub use peer_controls::PeerControls;
+pub use tui::Tui;

@@ -269,7 +269,10 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 /// An event in full.
-fn detail(inspector: &Inspector, i: u64) -> std::io::Result<EventDetail> {
+///
+/// # Errors
+/// As of reading a file; [`std::io::ErrorKind::NotFound`] where there is no such event.
+pub fn detail(inspector: &Inspector, i: u64) -> std::io::Result<EventDetail> {
     let feed = &inspector.feed;
     let line = feed.line(i)?;
     let event: Event = serde_json::from_slice(&line)?;
