@@ -234,7 +234,10 @@ pub const CLIENT: Attribution = Attribution {
         ("items/client-message-selectors", &["http/client-reuse"]),
         // What is never asked for has no answer later either.
         ("robustness/client-after-cut", &["selectors/client-none", "items/client-message-selector-matches"]),
-        ("robustness/client-after-error", &["selectors/client-none", "items/client-message-selector-matches"]),
+        (
+            "robustness/client-after-error",
+            &["selectors/client-none", "items/client-message-selector-matches", "http/client-once"],
+        ),
     ],
     astray: &[],
     timely: &[],
