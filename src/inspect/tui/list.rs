@@ -19,16 +19,8 @@ pub struct List {
 impl List {
     /// Takes a key, where there are so many entries. Gives whether it means something here.
     pub fn key(&mut self, key: &KeyEvent, count: usize) -> bool {
-        let page = self.height.max(2) - 1;
-        self.selected = match key.code {
-            KeyCode::Up | KeyCode::Char('k') => self.selected.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') => self.selected + 1,
-            KeyCode::PageUp => self.selected.saturating_sub(page),
-            KeyCode::PageDown => self.selected + page,
-            KeyCode::Home | KeyCode::Char('g') => 0,
-            KeyCode::End | KeyCode::Char('G') => usize::MAX,
-            _ => return false,
-        };
+        let Some(selected) = moved(self.selected, key, self.height) else { return false };
+        self.selected = selected;
         self.keep(count);
         true
     }
@@ -47,6 +39,20 @@ impl List {
     }
 }
 
+/// Where a key leads from a place, with so many lines on the screen; none where it leads nowhere. It may lie beyond the end.
+fn moved(from: usize, key: &KeyEvent, height: usize) -> Option<usize> {
+    let page = height.max(2) - 1;
+    Some(match key.code {
+        KeyCode::Up | KeyCode::Char('k') => from.saturating_sub(1),
+        KeyCode::Down | KeyCode::Char('j') => from + 1,
+        KeyCode::PageUp => from.saturating_sub(page),
+        KeyCode::PageDown => from + page,
+        KeyCode::Home | KeyCode::Char('g') => 0,
+        KeyCode::End | KeyCode::Char('G') => usize::MAX,
+        _ => return None,
+    })
+}
+
 /// Which lines of a longer text are seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scroll {
@@ -59,16 +65,9 @@ pub struct Scroll {
 impl Scroll {
     /// Takes a key, where there are so many lines. Gives whether it means something here.
     pub fn key(&mut self, key: &KeyEvent, count: usize) -> bool {
-        let page = self.height.max(2) - 1;
-        self.top = match key.code {
-            KeyCode::Up | KeyCode::Char('k') => self.top.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') => self.top + 1,
-            KeyCode::PageUp => self.top.saturating_sub(page),
-            KeyCode::PageDown | KeyCode::Char(' ') => self.top + page,
-            KeyCode::Home | KeyCode::Char('g') => 0,
-            KeyCode::End | KeyCode::Char('G') => usize::MAX,
-            _ => return false,
-        };
+        let key = if key.code == KeyCode::Char(' ') { &KeyEvent::new(KeyCode::PageDown, key.modifiers) } else { key };
+        let Some(top) = moved(self.top, key, self.height) else { return false };
+        self.top = top;
         self.keep(count);
         true
     }

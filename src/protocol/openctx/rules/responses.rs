@@ -18,6 +18,10 @@ use super::results;
 /// Statuses that whoever stands before a provider may send in its place.
 const FROM_OTHERS: &[u16] = &[401, 407, 408, 411, 413, 414, 429, 431, 502, 503, 504];
 
+/// Of these the ones that say nothing of the request: they keep what was asked for from being judged. A provider may have
+/// a limit of its own for the length of a request, or for the head.
+const FOR_THE_MOMENT: &[u16] = &[429, 502, 503, 504];
+
 /// Statuses that send clients elsewhere. What they say is judged by their heads.
 const REDIRECTS: &[u16] = &[301, 302, 303, 307, 308];
 
@@ -118,7 +122,11 @@ fn judge_unread(
     } else if has("error") {
         ctx.check("http/status-error", fault("an error"));
     } else if FROM_OTHERS.contains(&status) {
-        ctx.refused("http/status-error", &format!("A request was refused with the status {status}"));
+        let text = format!("A request was refused with the status {status}");
+        match FOR_THE_MOMENT.contains(&status) {
+            true => ctx.refused("http/status-error", &text),
+            false => ctx.note("http/status-error", text),
+        }
     } else {
         ctx.check("http/status-error", fault("the response to a sound request"));
     }
@@ -135,7 +143,7 @@ fn requirement_of_refusal(
     let first = |name: &'static str| exchange.request.as_ref().and_then(|request| request.header(name).next());
     let charset = || first("content-type").map(|value| value.contains("charset"));
     match (status, charset()) {
-        (400 | 411 | 501, _) if first("transfer-encoding").is_some() => Some("http/chunked-request"),
+        (400 | 411 | 501, _) if !error && first("transfer-encoding").is_some() => Some("http/chunked-request"),
         (404 | 405 | 501, _) if !error => Some("http/post"),
         (415, Some(true)) => Some("http/content-type-charset"),
         (415, Some(false)) => Some("http/content-type-plain"),

@@ -240,18 +240,22 @@ struct LineLengths {
     lines: Vec<usize>,
     /// How many carriage returns there are without a line feed: each ends a line in some editors.
     returns: usize,
+    /// How many other characters there are that end a line by some reading.
+    separators: usize,
 }
 
 impl LineLengths {
     /// Measures this content.
     pub fn of(content: &str) -> Self {
         let returns = content.matches('\r').count() - content.matches("\r\n").count();
-        Self { lines: content.split('\n').map(str::len).collect(), returns }
+        let separators = content.matches(['\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']).count();
+        Self { lines: content.split('\n').map(str::len).collect(), returns, separators }
     }
 
-    /// Whether there is such a line. The one after the last counts where a position is at its beginning.
+    /// Whether there is such a line by any reading of what ends one. The one after the last counts where a position is at its
+    /// beginning.
     fn has_line(&self, line: f64, character: f64) -> bool {
-        let lines = (self.lines.len() + self.returns) as f64;
+        let lines = (self.lines.len() + self.returns + self.separators) as f64;
         line < lines || line == lines && character == 0.0
     }
 
@@ -259,7 +263,7 @@ impl LineLengths {
     fn holds(&self, line: f64, character: f64) -> bool {
         let (lines, alone) = (self.lines.len() as f64, self.returns as f64);
         if line >= lines {
-            return self.has_line(line, character);
+            return line < lines + alone || line == lines + alone && character == 0.0;
         }
         let length = self.lines.get(line as usize).copied().unwrap_or_default();
         // One more for the line's end, where it has one.
@@ -301,6 +305,13 @@ fn judge_range(range: &Value, pointer: &str, content: &LineLengths, ctx: &mut Ru
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whatever_ends_a_line_by_some_reading_may_begin_another() {
+        let content = LineLengths::of("a\u{2028}b\u{c}c");
+        assert!(content.has_line(2.0, 1.0) && content.has_line(3.0, 0.0) && !content.has_line(3.0, 1.0));
+        assert!(!content.holds(1.0, 1.0), "editors do not take them for line ends");
+    }
 
     #[test]
     fn a_carriage_return_of_its_own_may_end_a_line() {
