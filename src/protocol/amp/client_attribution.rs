@@ -118,6 +118,7 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     ("lifecycle/client-reconnects", &["lifecycle/client-connects-again"]),
     ("connection/client-response-list", &["connection/client-response-case"]),
     ("framing/client-close-refused", &["framing/client-close-code", "framing/client-close-payload"]),
+    ("framing/client-pong-payload", &["framing/client-pong"]),
     ("framing/client-joined-frames", &["framing/client-pong", "framing/client-pong-payload"]),
     ("connection/client-frames-at-once", PONG),
     ("framing/client-control-between", PONG),
@@ -145,7 +146,9 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     // Calls are distinguished by their ids.
     ("envelope/client-late", &["envelope/client-id-unique", "envelope/client-once", "envelope/client-matched"]),
     ("envelope/client-twice", &["envelope/client-id-unique", "envelope/client-matched"]),
-    ("envelope/client-unknown-id", &["envelope/client-matched"]),
+    ("envelope/client-unknown-id", &["envelope/client-matched", "read-file/client-result"]),
+    ("envelope/client-unknown-notification", &["read-file/client-result"]),
+    ("notifications/client-while-open", &["read-file/client-result"]),
     ("envelope/client-gives-up", &["envelope/client-once"]),
     (
         "envelope/client-ids-per-connection",
@@ -162,7 +165,7 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     ("envelope/client-unicode", &["read-file/client-absolute-path"]),
     ("framing/client-length-16", &["read-file/client-absolute-path"]),
     ("robustness/client-after-bad-envelope", &["read-file/client-absolute-path"]),
-    ("robustness/client-after-bad-json", &["read-file/client-absolute-path"]),
+    ("robustness/client-after-bad-json", &["read-file/client-absolute-path", "envelope/client-gives-up"]),
     ("robustness/client-after-binary", &["read-file/client-absolute-path"]),
     ("robustness/client-after-deep-json", &["read-file/client-absolute-path"]),
     ("robustness/client-after-flood", &["read-file/client-absolute-path"]),
@@ -176,6 +179,7 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     // Whoever hangs after one thing cannot be seen to survive another.
     ("framing/client-large-message", &["robustness/client-after-huge"]),
     ("framing/client-segments", &["robustness/client-after-half-frame"]),
+    ("framing/client-segments", &["envelope/client-unicode"]),
     ("robustness/client-after-huge-length", &["robustness/client-after-half-frame"]),
     ("robustness/client-after-huge", &["robustness/client-after-bad-envelope"]),
     ("lifecycle/client-connects-again", &["robustness/client-after-cut"]),
@@ -185,7 +189,16 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     // Each method fails by an error as well.
     ("read-file/client-failure", &["envelope/client-gives-up", "robustness/client-after-wrong-types"]),
     ("envelope/client-error", &["envelope/client-gives-up", "robustness/client-after-wrong-types"]),
-    ("envelope/client-response-without-result", &["read-file/client-failure"]),
+    (
+        "envelope/client-response-without-result",
+        &[
+            "read-file/client-failure",
+            "edit-file/client-failure",
+            "envelope/client-gives-up",
+            "envelope/client-wrong-types",
+            "robustness/client-after-wrong-types",
+        ],
+    ),
     ("edit-file/client-failure", &["envelope/client-error"]),
     ("diagnostics/client-failure", &["envelope/client-error"]),
     ("open-uri/client-failure", &["envelope/client-error"]),

@@ -53,10 +53,15 @@ pub const CLIENT: Attribution = Attribution {
         ("websocket/client-submit-prompt", &["events/client-at-once", "events/client-every"]),
         ("websocket/client-submit-approval", &["events/client-every"]),
         ("prompt/client-session", &["http/client-path"]),
-        ("list/client-status-known", &["list/client-status"]),
+        ("list/client-status", &["list/client-status-known"]),
+        ("create/client-result", &["http/client-length"]),
+        ("create/client-as-asked", &AT_ONCE),
+        ("prompt/client-as-asked", &AT_ONCE),
+        ("prompt/client-as-asked", &["prompt/client-prompt"]),
+        ("prompt/client-result", &["robustness/client-after-error"]),
         ("approval/client-as-asked", &["approval/client-asked-only", "approval/client-once"]),
         // Whoever decides what was not offered decides something else than the caller wants.
-        ("approval/client-as-asked", &["approval/client-offered"]),
+        ("approval/client-as-asked", &["approval/client-offered", "approval/client-decision"]),
         ("approval/client-once", &["approval/client-asked-only"]),
         ("approval/client-result", &["approval/client-asked-only"]),
         // How a response is carried.
@@ -77,9 +82,12 @@ pub const CLIENT: Attribution = Attribution {
         ("robustness/client-endless-line", &["robustness/client-stream-others"]),
         ("robustness/client-incomplete", &["robustness/client-closed"]),
         ("robustness/client-stream-others", &EVENTS),
+        ("robustness/client-after-error", &["robustness/client-stream-others"]),
+        ("http/client-path", &["robustness/client-stream-others"]),
+        ("robustness/client-slow-others", &["list/client-profile-name"]),
         // What the caller gets of results and errors.
         ("catalogs/client-profile-minimal", &["catalogs/client-profile"]),
-        ("list/client-empty", &["list/client-status", "list/client-limit"]),
+        ("list/client-empty", &["list/client-status", "list/client-status-known", "list/client-limit"]),
         ("prompt/client-result", &["prompt/client-session", "robustness/client-stream-others"]),
         ("prompt/client-session", &["robustness/client-stream-others"]),
         ("prompt/client-early-events", &EVENTS),
@@ -152,6 +160,7 @@ pub const CLIENT: Attribution = Attribution {
         ("events/client-delta-unchanged", &["stream/client-line-ends-only"]),
         ("events/client-extra-members", &EVENTS),
         ("events/client-own-session", &EVENTS),
+        ("events/client-own-session", &["stream/client-silence"]),
         ("events/client-bad-event", &EVENTS),
         ("events/client-bad-event", &["stream/client-keep-alive"]),
         ("events/client-unknown", &EVENTS),
@@ -185,6 +194,10 @@ pub const CLIENT: Attribution = Attribution {
     ],
     ..NOTHING_KNOWN
 };
+
+/// What keeps one of two requests that are made at the same time from being seen for what it is.
+const AT_ONCE: [&str; 4] =
+    ["http/client-json", "http/client-endpoint", "robustness/client-concurrent", "robustness/client-after-error"];
 
 /// What has to work for any event to reach the caller where a step waits for it.
 const EVENTS: [&str; 4] = ["stream/client-lf", "events/client-at-once", "events/client-late", "events/client-order"];

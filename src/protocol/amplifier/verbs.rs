@@ -58,7 +58,7 @@ pub struct Request {
     #[serde(default)]
     pub params: Map<String, Value>,
     pub created_by: Option<CreatedBy>,
-    /// Encodes every character of what goes into the path, also where it need not be.
+    /// Encodes every character of what goes into the path or is a value of the query, also where it need not be.
     pub encode: Option<PathEncoding>,
     /// The members of the body. For a new session, `profile` and `credentials` are those that the subject was described with
     /// by default, and `context` has the play's folder as its `workspace_root`; null leaves one out.

@@ -30,7 +30,7 @@ pub struct Encoding {
     pub raw_query: bool,
     /// A freedom: a colon is encoded, too.
     pub colon: bool,
-    /// In a segment of the path, every byte is encoded.
+    /// In a segment of the path and in a value of the query, every byte is encoded.
     pub every: bool,
 }
 
@@ -120,7 +120,11 @@ impl Encoding {
         let given = keys.iter().filter_map(|key| Some((key, params.get(key).filter(|value| !value.is_null())?)));
         for (n, (key, value)) in given.enumerate() {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let value = if self.raw_query { value.replace(' ', "+") } else { uri::encode(value, uri::UNRESERVED) };
+            let value = match self {
+                Self { raw_query: true, .. } => value.replace(' ', "+"),
+                Self { every: true, .. } => uri::encode_all(&value),
+                _ => uri::encode(&value, uri::UNRESERVED),
+            };
             let before = if n == 0 { '?' } else { '&' };
             // Writing into a text does not fail.
             let _ = write!(target, "{before}{key}={value}");

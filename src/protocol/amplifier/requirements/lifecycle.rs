@@ -22,7 +22,7 @@ const PROMPT: Table = table! { "life", Server, None;
         "A prompt is reported by `prompt:complete` no more than once."
         "";
     "request-id": Should doc("Prompt Lifecycle") =>
-        "The `request_id` of an event is one that was given in response to a prompt of the session."
+        "The `request_id` of an event is the one that was given in response to its prompt."
         "";
     "request-id-same": Should doc("Prompt Lifecycle") =>
         "`prompt:complete` has the `request_id` of the `prompt:submit` before it."
@@ -102,6 +102,9 @@ const APPROVALS: Table = table! { "life", Server, Some("approval");
     "approval-timed-out": Should doc("Approval Flow") =>
         "When the time is up, the approval is reported as granted or denied, by its `default`."
         "";
+    "approval-not-early": Should doc("Approval Flow") =>
+        "An approval does not time out before the time that its `timeout` states."
+        "A user is shown how long there is left to decide.";
 };
 
 const SESSION: Table = table! { "life", Server, None;

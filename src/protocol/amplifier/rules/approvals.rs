@@ -62,6 +62,16 @@ impl Approval {
         self.timeout > 0.0 && waited > self.timeout * 0.9
     }
 
+    /// Whether it is said to have timed out when less than half of the stated time had passed, whether that is in
+    /// seconds or in milliseconds.
+    fn is_early(&self, data: BodyObject<'_>, t: u64, session: Option<&TracedSession>) -> bool {
+        let waited = t.saturating_sub(self.t) as f64 / 1e6;
+        let milliseconds = self.timeout / 1e3;
+        let fits_milliseconds = waited > milliseconds * 0.9 && waited < milliseconds * 1.5 + 2.0;
+        let timed_out = data.text("reason").is_some_and(|reason| reason.to_ascii_lowercase().contains("time"));
+        timed_out && waited < self.timeout * 0.5 && !fits_milliseconds && session.is_some() && !self.is_posted(session)
+    }
+
     /// The option that was sent by WebSocket, where the event is that of a timeout instead. That the event has the same
     /// words, without a reason, does not distinguish the two.
     fn ignores_socket(&self, data: BodyObject<'_>, t: u64, session: Option<&TracedSession>) -> Option<&str> {
@@ -150,6 +160,11 @@ impl StreamApprovals {
             let fault = fault.expected(approval.default.clone()).actual(name);
             ctx.check("life/approval-timed-out", (approval.state != due).then_some(fault));
         }
+        let waited = t.saturating_sub(approval.t) / 1_000_000;
+        let fault = ViolationDetail::new(format!("an approval timed out after {waited} s")).at("/data/reason");
+        let fault = fault.expected(format!("{} s, which its `timeout` states", approval.timeout));
+        let early = approval.is_early(data, t, session.as_deref());
+        ctx.check("life/approval-not-early", early.then_some(fault));
         if let Some(sent) = approval.ignores_socket(data, t, session.as_deref()) {
             let fault =
                 ViolationDetail::new("a decision by WebSocket was not taken: the time for the approval ran out");

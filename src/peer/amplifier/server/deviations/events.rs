@@ -270,6 +270,8 @@ pub const LIFECYCLES: &[FlawRow<AmplifierServerEffect>] = &[
         }),
         data("tool:pre", |d| set(d, "input", json!({})))),
     flaw!("approval-timeout-unreported" "life/approval-timed-out" "That the time is up is not reported." ApprovalSwitch::TimesOutSilently.on()),
+    flaw!("approval-timeout-overstated" "life/approval-not-early" "The stated `timeout` of an approval is ten times the real one."
+        data("approval:required", |d| { let stated = d["timeout"].as_f64().unwrap_or_default() * 10.0; set(d, "timeout", stated); })),
     flaw!("start-late" "life/session-start-first" "`session:start` comes with every prompt."
     AmplifierServerEffect::Messages("prompt:submit", |messages| {
         let session = messages[0]["data"]["session_id"].clone();

@@ -252,6 +252,19 @@ fn an_approval_whose_time_is_up_is_told_by_its_default() {
 }
 
 #[test]
+fn an_approval_does_not_time_out_before_the_time_that_it_states() {
+    let after = |seconds: u64, reason: &str| {
+        let denied = json!({"approval_id": "a", "decision": "Deny", "reason": reason});
+        let broken = pending().wait(seconds).sends_event("approval:denied", denied).broken();
+        broken.contains(&"life/approval-not-early".to_owned())
+    };
+    assert!(after(30, "timeout"));
+    assert!(!after(30, "a policy of the server"));
+    assert!(!after(300, "timeout"));
+    assert!(!after(1, "timeout"), "300 may be milliseconds");
+}
+
+#[test]
 fn between_two_real_ends_somebody_else_may_have_decided() {
     let granted = || pending().sends_event("approval:granted", granted("Allow"));
     assert!(granted().broken().is_empty());
