@@ -67,7 +67,7 @@ impl Approval {
     fn is_early(&self, data: BodyObject<'_>, t: u64, session: Option<&TracedSession>) -> bool {
         let waited = t.saturating_sub(self.t) as f64 / 1e6;
         let milliseconds = self.timeout / 1e3;
-        let fits_milliseconds = waited > milliseconds * 0.9 && waited < milliseconds * 1.5 + 2.0;
+        let fits_milliseconds = waited > milliseconds * 0.9 && waited < milliseconds * 1.5 + 0.1;
         let timed_out = data.text("reason").is_some_and(|reason| reason.to_ascii_lowercase().contains("time"));
         timed_out && waited < self.timeout * 0.5 && !fits_milliseconds && session.is_some() && !self.is_posted(session)
     }

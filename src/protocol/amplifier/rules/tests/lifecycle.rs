@@ -253,15 +253,18 @@ fn an_approval_whose_time_is_up_is_told_by_its_default() {
 
 #[test]
 fn an_approval_does_not_time_out_before_the_time_that_it_states() {
-    let after = |seconds: u64, reason: &str| {
+    let timed_out = |timeout: u64, seconds: u64, reason: &str| {
+        let mut approval = required();
+        approval["timeout"] = timeout.into();
         let denied = json!({"approval_id": "a", "decision": "Deny", "reason": reason});
-        let broken = pending().wait(seconds).sends_event("approval:denied", denied).broken();
+        let pending = submitted().sends_event("tool:pre", pre()).sends_event("approval:required", approval);
+        let broken = pending.wait(seconds).sends_event("approval:denied", denied).broken();
         broken.contains(&"life/approval-not-early".to_owned())
     };
-    assert!(after(30, "timeout"));
-    assert!(!after(30, "a policy of the server"));
-    assert!(!after(300, "timeout"));
-    assert!(!after(1, "timeout"), "300 may be milliseconds");
+    assert!(timed_out(300, 30, "timeout"));
+    assert!(!timed_out(300, 30, "a policy of the server"));
+    assert!(!timed_out(300, 300, "timeout"));
+    assert!(!timed_out(300_000, 300, "timeout"), "in milliseconds");
 }
 
 #[test]
