@@ -54,7 +54,6 @@ pub const CLIENT: Attribution = Attribution {
         ("websocket/client-submit-approval", &["events/client-every"]),
         ("prompt/client-session", &["http/client-path"]),
         ("list/client-status", &["list/client-status-known"]),
-        ("create/client-result", &["http/client-length"]),
         ("create/client-as-asked", &AT_ONCE),
         ("prompt/client-as-asked", &AT_ONCE),
         ("prompt/client-as-asked", &["prompt/client-prompt"]),
