@@ -143,7 +143,7 @@ fn requirement_of_refusal(
     let first = |name: &'static str| exchange.request.as_ref().and_then(|request| request.header(name).next());
     let charset = || first("content-type").map(|value| value.contains("charset"));
     match (status, charset()) {
-        (400 | 411 | 501, _) if !error && first("transfer-encoding").is_some() => Some("http/chunked-request"),
+        (400 | 501, _) if !error && first("transfer-encoding").is_some() => Some("http/chunked-request"),
         (404 | 405 | 501, _) if !error => Some("http/post"),
         (415, Some(true)) => Some("http/content-type-charset"),
         (415, Some(false)) => Some("http/content-type-plain"),
