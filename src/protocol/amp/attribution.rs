@@ -171,6 +171,7 @@ pub const SERVER: Attribution = Attribution {
         ("edit-file/large", &["envelope/ids-per-connection"]),
         ("read-file/final-newline", &["framing/length-16"]),
         ("read-file/not-utf8", &["framing/length-16"]),
+        ("framing/length-16", &["edit-file/succeeds"]),
         ("diagnostics/reported", &["framing/one-frame", "framing/fragments"]),
         ("diagnostics/project", &["framing/one-frame", "framing/fragments"]),
         ("diagnostics/several", &["diagnostics/project", "framing/one-frame", "framing/fragments"]),

@@ -68,7 +68,9 @@ impl Approval {
         let waited = t.saturating_sub(self.t) as f64 / 1e6;
         let milliseconds = self.timeout / 1e3;
         let fits_milliseconds = waited > milliseconds * 0.9 && waited < milliseconds * 1.5 + 0.1;
-        let timed_out = data.text("reason").is_some_and(|reason| reason.to_ascii_lowercase().contains("time"));
+        // Not "at runtime", nor "the first time".
+        let is_said = |reason: &str| ["timeout", "time-out", "timed out"].iter().any(|said| reason.contains(said));
+        let timed_out = data.text("reason").is_some_and(|reason| is_said(&reason.to_ascii_lowercase()));
         timed_out && waited < self.timeout * 0.5 && !fits_milliseconds && session.is_some() && !self.is_posted(session)
     }
 
