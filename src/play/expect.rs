@@ -11,6 +11,7 @@ use crate::matcher::{Captures, Pattern, PatternError};
 use crate::peer::PeerError;
 use crate::protocol::{ObservationKind, Pick, RequirementId, short};
 use crate::scenario::{Expectation, Part, Step, Until};
+use crate::trace::End;
 
 use super::log::Log;
 use super::matching::{
@@ -31,6 +32,9 @@ const RULES_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long something is waited for on a connection of which rules have seen that it can no longer be read: they may have seen
 /// that of one message only.
 const UNREADABLE_WAIT: Duration = Duration::from_secs(1);
+
+/// How long something is waited for on a connection that the subject has ended.
+const ENDED_WAIT: Duration = Duration::from_millis(250);
 
 /// The connection that is meant where none is named.
 pub const MAIN: &str = "main";
@@ -62,6 +66,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
     let deadline = lag.deadline(within);
     // What is due on a connection that can no longer be read is not waited for as long as it may take.
     let unreadable_deadline = lag.deadline(within.min(UNREADABLE_WAIT));
+    let mut ended_deadline = None;
     let log = scene.log.clone();
     loop {
         let changed = log.changed();
@@ -111,7 +116,11 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                 MatchState::Failed { miss } => keep_nearer(&mut nearest, number, Some(miss)),
             }
         }
-        let left = if is_unreadable(scene, &outcomes) { unreadable_deadline.left() } else { deadline.left() };
+        let mut left = if is_unreadable(scene, &outcomes) { unreadable_deadline.left() } else { deadline.left() };
+        if is_ended(scene, &outcomes) {
+            let ended_deadline = ended_deadline.get_or_insert_with(|| lag.deadline(within.min(ENDED_WAIT)));
+            left = left.min(ended_deadline.left());
+        }
         if !open || left.is_none() {
             if scene.recorder.secrets() != secrets {
                 continue;
@@ -198,6 +207,15 @@ fn is_unreadable(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>]) -> bool {
     let is_on_one =
         |part: &ExpectedPart| missed(scene, part).conn.is_some_and(|conn| unreadable.contains(&conn.as_str()));
     !unreadable.is_empty() && outcomes.iter().all(|parts| parts.iter().any(is_on_one))
+}
+
+/// Whether each outcome awaits something on a connection that the server has ended: it can come no more.
+pub fn is_ended(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>]) -> bool {
+    let is_on_one = |part: &ExpectedPart| {
+        matches!(part.kind.name, "response" | "message" | "notification")
+            && missed(scene, part).conn.is_some_and(|conn| scene.log.has_ended(&conn))
+    };
+    scene.spec.role.subject == End::Server && outcomes.iter().all(|parts| parts.iter().any(is_on_one))
 }
 
 fn keep_nearer(nearest: &mut Option<(usize, ClosestMiss)>, number: usize, miss: Option<ClosestMiss>) {

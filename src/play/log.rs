@@ -50,6 +50,8 @@ struct LogState {
     client_events: HashMap<String, (usize, Option<usize>)>,
     /// The last message of each connection and direction that could not be read: the event, and what it is not.
     unread: HashMap<(String, Direction), (u64, &'static str)>,
+    /// The connections and exchanges that the subject ended, and that were not begun again since.
+    ended: HashSet<String>,
     /// For kinds of which any may match: streams have been read up to here.
     cursors: Vec<(StreamKey, usize)>,
 }
@@ -83,6 +85,7 @@ impl Log {
                 unsupported: None,
                 client_events: HashMap::new(),
                 unread: HashMap::new(),
+                ended: HashSet::new(),
                 cursors: vec![],
             }),
             changed: Notify::new(),
@@ -158,6 +161,11 @@ impl Log {
         self.state().observations.iter().any(|o| o.kind == "closed" && o.conn.as_deref() == Some(conn))
     }
 
+    /// Whether the subject ended this connection or exchange: nothing more comes on it.
+    pub fn has_ended(&self, conn: &str) -> bool {
+        self.state().ended.contains(conn)
+    }
+
     /// A future that is ready when something is observed after this call.
     pub fn changed(&self) -> impl Future<Output = ()> + '_ {
         let mut notified = Box::pin(self.0.changed.notified());
@@ -176,6 +184,9 @@ impl Sink for LogSink {
     fn event(&mut self, event: &Arc<Event>) {
         let mut state = self.0.state();
         state.note_unread(event);
+        if let (EventKind::Connected { .. } | EventKind::HttpRequest(_), Some(conn)) = (&event.kind, &event.conn) {
+            state.ended.remove(conn);
+        }
         let mut observed = state.observer.observe(event);
         observed.extend(exit_observation(event));
         observed.extend(state.client_observation(event));
@@ -234,6 +245,10 @@ impl LogState {
     }
 
     fn keep(&mut self, observation: Observation, came: u64) {
+        if observation.kind == "closed" {
+            let exchange = observation.selectors.get("to").and_then(Value::as_str);
+            self.ended.extend(exchange.or(observation.conn.as_deref()).map(str::to_owned));
+        }
         if let Some(at) = self.newest_of_flood(&observation) {
             self.observations[at] = Arc::new(observation);
             self.came[at] = came;

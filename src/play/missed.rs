@@ -11,7 +11,7 @@ use crate::protocol::{Pick, RequirementId};
 use crate::scenario::{Expectation, Step};
 use crate::trace::{AwaitedPart, Direction, End};
 
-use super::expect::{MAIN, distinct};
+use super::expect::{MAIN, distinct, is_ended};
 use super::matching::{ClosestMiss, ExpectedPart};
 use super::scene::{Failure, Scene};
 use super::steps::name;
@@ -148,7 +148,11 @@ pub fn absent(
         proves: expectation.proves.clone(),
         step: name(&step.kind),
         place: step.place.clone(),
-        message: format!("no {} came within {within:?}", whats.join(", nor ")),
+        message: if is_ended(scene, outcomes) {
+            format!("no {} came: the connection was ended", whats.join(", nor "))
+        } else {
+            format!("no {} came within {within:?}", whats.join(", nor "))
+        },
         path: None,
         expected: first.map(|expected| shown(scene, &expected.expected)),
         actual: None,

@@ -212,6 +212,8 @@ pub const SERVER: Attribution = Attribution {
             ],
             failing: false,
         },
+        // Most requests are longer than what the shortest form of a length holds.
+        Base { of: "", needs: &["framing/length-16"], failing: true },
         Base { of: "connection/token-right", needs: ANSWERED, failing: true },
         Base { of: "connection/loopback", needs: ANSWERED, failing: true },
         Base { of: "discovery/port-accepting", needs: ANSWERED, failing: true },

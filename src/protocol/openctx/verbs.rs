@@ -49,7 +49,8 @@ pub struct Request {
     #[serde(default, deserialize_with = "given")]
     pub settings: Option<Value>,
     /// An earlier response of the provider's, of which the parameters are made: of `mentions` for `items` (a mention
-    /// that it gave), of `meta` for `annotations` (a resource that a selector matches). Where nothing can be made of
+    /// that it gave), of `meta` for `annotations` (a resource that a selector matches), of `annotations` for
+    /// `annotations` (the `content` of `params`, cut at the end of an annotation). Where nothing can be made of
     /// it, the scenario is skipped with that reason.
     #[serde(default, deserialize_with = "given")]
     pub about: Option<Value>,

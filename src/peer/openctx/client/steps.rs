@@ -130,10 +130,16 @@ impl verbs::Request {
     /// Why they cannot be made.
     pub fn with_params_made(mut self) -> Result<Self, String> {
         if let Some(response) = self.about.take() {
-            let mut params = params_about(&self.method, &response, self.number.unwrap_or(1))?;
-            if let Some(Value::Object(given)) = &self.params {
-                params.extend(given.clone());
-            }
+            let given = self.params.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+            let number = self.number.unwrap_or(1);
+            let params = match response.get("result") {
+                Some(Value::Array(annotations)) if self.method == "annotations" => cut(given, annotations, number)?,
+                _ => {
+                    let mut params = params_about(&self.method, &response, number)?;
+                    params.extend(given);
+                    params
+                }
+            };
             self.params = Some(Value::Object(params));
         }
         Ok(self)
@@ -184,6 +190,26 @@ fn params_about(method: &str, response: &Value, number: usize) -> Result<Map<Str
 fn pick(list: Option<&Value>, number: usize) -> Option<&Value> {
     let list = list?.as_array().filter(|list| !list.is_empty())?;
     list.get(number.saturating_sub(1) % list.len())
+}
+
+/// The parameters for a resource whose content ends where one of its annotations does.
+///
+/// # Errors
+/// Why that place is not known.
+fn cut(mut params: Map<String, Value>, annotations: &[Value], number: usize) -> Result<Map<String, Value>, String> {
+    let ends: Vec<Value> = annotations.iter().filter_map(|found| found.pointer("/range/end").cloned()).collect();
+    let end = pick(Some(&Value::Array(ends)), number).cloned().ok_or("no annotation has a range")?;
+    let content = params.get("content").and_then(Value::as_str).ok_or("`params` has no `content`")?;
+    let at = |name: &str| end.get(name).and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
+    let (line, character) = at("line").zip(at("character")).ok_or("the range of the annotation has no end")?;
+    let before: usize = content.split_inclusive('\n').take(line).map(str::len).sum();
+    let last = content[before..].lines().next().unwrap_or_default();
+    // Elsewhere it depends on the unit of the characters.
+    let beginning = last.get(..character).filter(|_| last.is_ascii());
+    let beginning = beginning.ok_or("the range of the annotation does not end within an ASCII line of the content")?;
+    let cut = content[..before + beginning.len()].to_owned();
+    params.insert("content".to_owned(), cut.into());
+    Ok(params)
 }
 
 /// The parameters for a resource that satisfies a selector (OpenCtx 0.1, Meta).

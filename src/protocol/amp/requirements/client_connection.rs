@@ -239,7 +239,7 @@ const FRAMES_SENT: Table = table! { "framing", Client, None;
         "Every frame of the client has one of the opcodes that are defined."
         "";
     "client-shortest-length": [both Must rfc("5.2")]
-        "The length of every frame of the client is written in the shortest form."
+        "Every frame of the client has the length that it announces, written in the shortest form."
         "";
     "client-fragments": [both Must rfc("5.4")]
         "Continuation frames of the client follow the frame that they continue, with no other data frame in between."

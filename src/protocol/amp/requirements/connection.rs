@@ -190,7 +190,7 @@ const FRAMES_SENT: Table = table! { "framing", Server, None;
         "Every frame has one of the opcodes that are defined."
         "The client has to fail the connection.";
     "shortest-length": [both Must rfc("5.2")]
-        "The length of every frame is written in the shortest form."
+        "Every frame has the length that it announces, written in the shortest form."
         "";
     "fragments": [both Must rfc("5.4")]
         "Continuation frames follow the frame that they continue, with no other data frame in between."

@@ -159,6 +159,8 @@ struct ClosingState {
     own: Option<CloseFrame>,
     /// The close frame of the other end.
     other: Option<CloseFrame>,
+    /// How many bytes of a frame that never ended came from the end that is judged.
+    incomplete: Option<usize>,
     ended: bool,
     other_ended: bool,
 }
@@ -273,6 +275,9 @@ impl Rule for Closings {
             (EventKind::Frame(_), Some(true)) => connection.has_sent = true,
             // A close frame may be in it.
             (EventKind::Bytes { .. }, Some(false)) => connection.tainted = true,
+            (EventKind::Bytes { bytes }, Some(true)) if connection.established => {
+                connection.incomplete = Some(bytes.as_bytes().len());
+            }
             (EventKind::Closed(_), Some(false)) => {
                 connection.check_overdue(event.t, &context, out);
                 connection.other_ended = true;
@@ -283,9 +288,16 @@ impl Rule for Closings {
                 match (left, self.judged) {
                     (StreamEnd::Settled, _) => {}
                     (StreamEnd::Unanswered, End::Client) => self.left.push((event.i, event.t)),
-                    (StreamEnd::Unanswered, End::Server) => {
-                        context.check(out, "framing/close-answered", Some(unanswered(End::Server)));
-                    }
+                    // The close frame may be in what was announced as the payload of another.
+                    (StreamEnd::Unanswered, End::Server) => match connection.incomplete {
+                        Some(size) => {
+                            let fault = ViolationDetail::new(format!(
+                                "the last {size} bytes of the server are no whole frame: the length says more"
+                            ));
+                            context.check(out, "framing/shortest-length", Some(fault));
+                        }
+                        None => context.check(out, "framing/close-answered", Some(unanswered(End::Server))),
+                    },
                 }
             }
             _ => {}

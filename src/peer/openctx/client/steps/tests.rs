@@ -248,6 +248,24 @@ fn a_mention_comes_back_as_it_was_given() {
 }
 
 #[test]
+fn the_content_ends_where_an_annotation_does() {
+    let cut = |content: &str, line: u64, character: u64| {
+        let step = json!({
+            "method": "annotations",
+            "params": {"uri": "file:///a", "content": content},
+            "about": {"result": [{"uri": "file:///a", "range": {"end": {"line": line, "character": character}}}]},
+        });
+        let step: verbs::Request = serde_json::from_value(step).unwrap();
+        step.with_params_made().map(|step| step.params.unwrap()["content"].clone())
+    };
+    assert_eq!(cut("é\nTODO now\nlast\n", 1, 4).unwrap(), "é\nTODO");
+    assert_eq!(cut("one\r\ntwo\r\n", 1, 3).unwrap(), "one\r\ntwo");
+    for (line, character) in [(0, 1), (1, 9), (7, 1)] {
+        assert!(cut("é\nTODO now\n", line, character).unwrap_err().contains("ASCII"));
+    }
+}
+
+#[test]
 fn a_resource_satisfies_the_selector() {
     let resource = |selectors: Value| {
         params_about("annotations", &json!({"result": {"annotations": {"selectors": selectors}}}), 1).map(Value::Object)

@@ -217,6 +217,13 @@ fn a_close_frame_is_answered_before_the_connection_ends() {
 }
 
 #[test]
+fn a_close_frame_that_may_be_within_another_is_no_missing_one() {
+    let bytes = EventKind::Bytes { bytes: Payload::Text("half a frame".into()) };
+    let within = TraceBuilder::open().client_closes(1000).server(bytes).ends();
+    assert_eq!(within.broken("cli"), ["framing/shortest-length"]);
+}
+
+#[test]
 fn a_close_frame_may_answer_one_from_before_the_trace() {
     assert!(TraceBuilder::new().client_closes(1000).ends().broken("cli").is_empty());
     assert!(later(TraceBuilder::new().client_closes(1000), 60).broken("cli").is_empty());
