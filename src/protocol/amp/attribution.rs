@@ -212,8 +212,6 @@ pub const SERVER: Attribution = Attribution {
             ],
             failing: false,
         },
-        // Most requests are longer than what the shortest form of a length holds.
-        Base { of: "", needs: &["framing/length-16"], failing: true },
         Base { of: "connection/token-right", needs: ANSWERED, failing: true },
         Base { of: "connection/loopback", needs: ANSWERED, failing: true },
         Base { of: "discovery/port-accepting", needs: ANSWERED, failing: true },
@@ -301,12 +299,13 @@ pub const SERVER: Attribution = Attribution {
         Base { of: "framing/fragments-refused", needs: &["framing/joined-segments"], failing: true },
         Base { of: "framing/pong-unsolicited", needs: &["framing/joined-segments"], failing: true },
         Base { of: "framing/close-answered", needs: &["framing/joined-segments"], failing: true },
-        Base { of: "framing/shortest-length", needs: &["framing/one-frame"], failing: true },
+        Base { of: "framing/shortest-length", needs: &["framing/one-frame", "framing/length-16"], failing: true },
+        Base { of: "envelope/pipelined", needs: &["framing/length-16"], failing: true },
         Base { of: "framing/large-message", needs: &["framing/length-64"], failing: true },
         Base { of: "edit-file/large", needs: &["framing/length-64"], failing: true },
         Base { of: "robustness/request-flood", needs: &["envelope/pipelined"], failing: true },
         // Clients count their ids alike.
-        Base { of: "robustness/", needs: &["envelope/ids-per-connection"], failing: true },
+        Base { of: "robustness/", needs: &["envelope/ids-per-connection", "framing/length-16"], failing: true },
         Base { of: "connection/several", needs: &["envelope/ids-per-connection"], failing: true },
         // What an error looks like is shown with one about an unknown method.
         Base { of: "envelope/error-shape", needs: &["envelope/unknown-method"], failing: true },
