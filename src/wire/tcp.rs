@@ -250,6 +250,9 @@ pub async fn open(address: &Address, within: Duration) -> Result<TcpStream, Conn
 /// The time between the pieces of a split write.
 const SPLIT_DELAY: Duration = Duration::from_millis(2);
 
+/// So many delays at most part the pieces of one write: whoever waits for all of them has times of its own.
+const MAX_SPLIT_DELAYS: usize = 200;
+
 /// Why bytes were not written.
 #[derive(Debug)]
 pub enum WriteFailure {
@@ -267,14 +270,16 @@ pub async fn write(
     split: Option<usize>,
     within: Duration,
 ) -> Result<(), WriteFailure> {
-    for piece in bytes.chunks(split.unwrap_or(bytes.len()).max(1)) {
+    let size = split.unwrap_or(bytes.len()).max(1);
+    let pieces_per_delay = bytes.len().div_ceil(size).div_ceil(MAX_SPLIT_DELAYS).max(1);
+    for (number, piece) in bytes.chunks(size).enumerate() {
         match timeout(within, half.write_all(piece)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(WriteFailure::Gone(error)),
             Err(_) => return Err(WriteFailure::Stuck),
         }
         // Pieces without a delay would arrive as one.
-        if split.is_some() {
+        if split.is_some() && number % pieces_per_delay == 0 {
             tokio::time::sleep(SPLIT_DELAY).await;
         }
     }
