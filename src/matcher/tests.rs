@@ -75,6 +75,7 @@ fn every_matcher_separates_what_it_matches_from_what_it_does_not() {
         ),
         (json!({"$somewhere": {"$contains": "b"}}), vec![json!({"x": "abc"}), json!("abc")], vec![json!({"x": "ac"})]),
         (json!({"$length": 2}), vec![json!("äß"), json!([1, 2]), json!({"a": 1, "b": 2})], vec![json!("a"), json!(2)]),
+        (json!({"$length": 2.0}), vec![json!("ab")], vec![json!("a")]),
         (json!({"$length": {"min": 1}}), vec![json!("a")], vec![json!(""), json!([]), json!(null)]),
         (
             json!({"$range": {"min": 0, "max": 9}}),

@@ -109,7 +109,18 @@ fn is_list(value: &Value, each: fn(&Value) -> bool) -> bool {
 
 /// A whole number, however it is written, and not negative.
 fn is_count(value: &Value) -> bool {
-    value.as_u64().is_some() || value.as_f64().is_some_and(|n| n >= 0.0 && n.fract() == 0.0)
+    as_count(value).is_some()
+}
+
+/// The value of a whole number that is not negative, however it is written: 2 is 2.0.
+pub fn as_count(value: &Value) -> Option<u64> {
+    let whole = |n: &f64| *n >= 0.0 && n.fract() == 0.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole and not negative; a cast saturates"
+    )]
+    value.as_u64().or_else(|| value.as_f64().filter(whole).map(|n| n as u64))
 }
 
 fn is_position(value: &Value) -> bool {

@@ -337,7 +337,7 @@ impl Sessions {
         if text("status") == Some("idle") {
             session.judge_activity(text("last_activity").unwrap_or_default(), exchange.index, ctx);
         }
-        let tokens = |key: &str| body.get("token_usage")?.get(key)?.as_u64();
+        let tokens = |key: &str| body.get("token_usage")?.get(key).and_then(members::as_count);
         if let (Some(input), Some(output)) = (tokens("input_tokens"), tokens("output_tokens")) {
             if let Some((_, i, o)) = session.tokens.filter(|(index, ..)| *index < exchange.index) {
                 let fault = ViolationDetail::new("the `token_usage` of a session has become less").at("/token_usage");

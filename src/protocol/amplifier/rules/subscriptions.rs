@@ -25,6 +25,8 @@ const MAX_KEYS: usize = 10_000;
 #[derive(Default)]
 pub struct Subscriptions {
     streams: HashMap<String, OpenStream>,
+    /// The event stream that ended last, with its name: the events in its last bytes are recorded after these.
+    ending: Option<(String, OpenStream)>,
     /// Request ids of events that no response has had yet.
     unassigned: Vec<UnassignedRequestId>,
     /// The keys of handshakes.
@@ -113,6 +115,7 @@ impl Subscriptions {
     /// Forgets the subscription of this name.
     pub fn forget(&mut self, conn: &str) {
         self.streams.remove(conn);
+        self.ending = self.ending.take().filter(|(name, _)| name != conn);
     }
 
     /// Whether this is a WebSocket.
@@ -122,15 +125,25 @@ impl Subscriptions {
 
     /// Ends the subscription of this name, if there is one: its last line is judged where the server `counts`.
     pub fn ended(&mut self, conn: &str, counts: bool, sessions: &mut Sessions, ctx: &mut RuleContext<'_>) -> bool {
-        let Some(stream) = self.streams.remove(conn) else { return false };
+        let Some(mut stream) = self.streams.remove(conn) else { return false };
         if sessions.session(&stream.session).is_some_and(|session| session.stopped.is_some()) {
             // Whatever came after the stop has been judged.
             ctx.check("life/stopped-no-work", None);
         }
         if stream.is_read() && counts {
-            stream.bytes.end(ctx);
+            std::mem::take(&mut stream.bytes).end(ctx);
         }
-        stream.labelled || stream.has_events
+        let has_been_one = stream.labelled || stream.has_events;
+        if stream.socket.is_none() {
+            self.ending = Some((conn.to_owned(), stream));
+        }
+        has_been_one
+    }
+
+    /// The subscription of this name, open or just ended.
+    fn named(&mut self, conn: &str) -> Option<&mut OpenStream> {
+        let ending = self.ending.as_mut().filter(|(name, _)| name == conn).map(|(_, stream)| stream);
+        self.streams.get_mut(conn).or(ending)
     }
 
     /// The client left the subscription of this name, if there is one.
@@ -159,7 +172,7 @@ impl Subscriptions {
         sessions: &mut Sessions,
         ctx: &mut RuleContext<'_>,
     ) {
-        if event.deliberate.is_some() || self.streams.get(conn).is_none_or(|stream| stream.deliberate) {
+        if event.deliberate.is_some() || self.named(conn).is_none_or(|stream| stream.deliberate) {
             return;
         }
         if !sessions.keys.is_empty() {
@@ -168,7 +181,7 @@ impl Subscriptions {
             ctx.check_if("safety/no-key-in-events", leaked, || "an event has an API key".to_owned());
         }
         let Some(data) = sent.data.as_deref().filter(|data| !data.trim().is_empty()) else { return };
-        if let Some(stream) = self.streams.get_mut(conn) {
+        if let Some(stream) = self.named(conn) {
             stream.has_events = true;
         }
         let read = read_json(data);
@@ -203,7 +216,8 @@ impl Subscriptions {
         sessions: &mut Sessions,
         ctx: &mut RuleContext<'_>,
     ) {
-        let Some(stream) = self.streams.get_mut(conn) else { return };
+        let ending = self.ending.as_mut().filter(|(name, _)| name == conn).map(|(_, stream)| stream);
+        let Some(stream) = self.streams.get_mut(conn).or(ending) else { return };
         let id = &stream.session;
         if messages::is_error(message) && std::mem::take(&mut stream.client_sent) {
             return;
