@@ -171,7 +171,7 @@ struct Length(Bounds);
 
 fn compile_length(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
     let bounds = match c.argument(value) {
-        MatcherArgument::Value(Value::Number(n)) if is_count(&n) => Bounds::exactly(n),
+        MatcherArgument::Value(Value::Number(n)) if as_integer(&n).is_some_and(|n| n >= 0) => Bounds::exactly(n),
         MatcherArgument::Value(Value::Object(_)) => Bounds::compile(word, value, c)?,
         MatcherArgument::Value(other) => {
             c.wrong_argument(word, "a count or `{min: …, max: …}`", &other);
@@ -180,11 +180,6 @@ fn compile_length(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>)
         MatcherArgument::Open => return None,
     };
     Some(PatternKind::Matcher(Box::new(Length(bounds))))
-}
-
-/// Whether a number is a count, however it is written (2 is 2.0).
-fn is_count(n: &Number) -> bool {
-    n.as_u64().is_some() || n.as_f64().is_some_and(|n| n >= 0.0 && n.fract() == 0.0)
 }
 
 impl Matcher for Length {

@@ -323,6 +323,20 @@ mod tests {
     }
 
     #[test]
+    fn an_exchange_has_ended_until_it_is_begun_again() {
+        let log = Log::new(Box::new(NoObservations));
+        let selectors = Map::from_iter([("to".to_owned(), Value::from("a"))]);
+        let closed =
+            Observation { kind: "closed", conn: Some("a~1".to_owned()), selectors, value: Value::Null, index: 0 };
+        log.state().keep(closed, 0);
+        assert!(log.has_ended("a") && !log.has_ended("a~1"));
+        let connected = EventKind::Connected { address: "127.0.0.1:1".to_owned() };
+        let event = Event { i: 1, t: 1, conn: Some("a".to_owned()), dir: None, deliberate: None, kind: connected };
+        log.sink().event(&Arc::new(event));
+        assert!(!log.has_ended("a"));
+    }
+
+    #[test]
     fn what_is_too_many_or_too_large_is_counted_and_not_kept() {
         let log = Log::new(Box::new(NoObservations));
         let observation = |text: String| {

@@ -85,6 +85,16 @@ impl OpenStream {
     }
 }
 
+/// The subscription of this name, open or just ended.
+fn open_or_ending<'s>(
+    streams: &'s mut HashMap<String, OpenStream>,
+    ending: &'s mut Option<(String, OpenStream)>,
+    conn: &str,
+) -> Option<&'s mut OpenStream> {
+    let ended = ending.as_mut().filter(|(name, _)| name == conn).map(|(_, stream)| stream);
+    streams.get_mut(conn).or(ended)
+}
+
 impl Subscriptions {
     /// Judges the response to a subscription, which is open where that is an event stream.
     pub fn response(
@@ -140,12 +150,6 @@ impl Subscriptions {
         has_been_one
     }
 
-    /// The subscription of this name, open or just ended.
-    fn named(&mut self, conn: &str) -> Option<&mut OpenStream> {
-        let ending = self.ending.as_mut().filter(|(name, _)| name == conn).map(|(_, stream)| stream);
-        self.streams.get_mut(conn).or(ending)
-    }
-
     /// The client left the subscription of this name, if there is one.
     pub fn left(&mut self, conn: &str, t: u64, ctx: &mut RuleContext<'_>) {
         let stream = self.streams.get(conn);
@@ -172,7 +176,9 @@ impl Subscriptions {
         sessions: &mut Sessions,
         ctx: &mut RuleContext<'_>,
     ) {
-        if event.deliberate.is_some() || self.named(conn).is_none_or(|stream| stream.deliberate) {
+        if event.deliberate.is_some()
+            || open_or_ending(&mut self.streams, &mut self.ending, conn).is_none_or(|stream| stream.deliberate)
+        {
             return;
         }
         if !sessions.keys.is_empty() {
@@ -181,7 +187,7 @@ impl Subscriptions {
             ctx.check_if("safety/no-key-in-events", leaked, || "an event has an API key".to_owned());
         }
         let Some(data) = sent.data.as_deref().filter(|data| !data.trim().is_empty()) else { return };
-        if let Some(stream) = self.named(conn) {
+        if let Some(stream) = open_or_ending(&mut self.streams, &mut self.ending, conn) {
             stream.has_events = true;
         }
         let read = read_json(data);
@@ -216,8 +222,7 @@ impl Subscriptions {
         sessions: &mut Sessions,
         ctx: &mut RuleContext<'_>,
     ) {
-        let ending = self.ending.as_mut().filter(|(name, _)| name == conn).map(|(_, stream)| stream);
-        let Some(stream) = self.streams.get_mut(conn).or(ending) else { return };
+        let Some(stream) = open_or_ending(&mut self.streams, &mut self.ending, conn) else { return };
         let id = &stream.session;
         if messages::is_error(message) && std::mem::take(&mut stream.client_sent) {
             return;

@@ -103,6 +103,13 @@ fn keep_alives_are_accepted_and_protocol_events_come_as_messages() {
 }
 
 #[test]
+fn an_event_in_the_last_bytes_of_a_stream_is_judged_as_any_other() {
+    let ended = || subscribed().server_body(b"data: ping\n\n", true);
+    assert!(ended().broken().is_empty());
+    assert_eq!(ended().streams(&StreamEvent::data("ping")).broken(), ["stream/data-json"]);
+}
+
+#[test]
 fn errors_after_the_response_are_accepted_and_noted() {
     let error = json!({"error": {"code": "PROVIDER_ERROR", "message": "m"}}).to_string();
     let play = begun().streams(&StreamEvent::data(error));
