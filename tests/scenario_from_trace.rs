@@ -211,6 +211,19 @@ fn what_was_observed_of_a_sound_subject_can_be_observed_again() {
 }
 
 #[test]
+fn requests_that_were_made_at_once_can_come_in_any_order_again() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    let traces = traces(dir, "openctx-client", "0.1", None, "id(*/envelope/settings-concurrent[items])");
+    let trace = traces[0].display().to_string();
+    let (code, made, stderr) = wirecert(dir, &["scenario", &trace, "--as", "server", "--observed"]);
+    assert_eq!(code, 0, "{stderr}");
+    let sent: Vec<&str> = made.lines().filter(|line| line.contains("team:")).collect();
+    assert!(sent.len() == 2 && sent.iter().all(|line| line.contains("call:")), "{made}");
+    assert_eq!(made.matches("params: { message: hello }").count(), 4, "{made}");
+}
+
+#[test]
 fn files_of_the_recorded_play_are_laid_again_whatever_their_names_and_whenever_they_came() {
     let dir = TempDir::new().unwrap();
     let dir = dir.path();

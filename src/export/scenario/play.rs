@@ -55,6 +55,8 @@ struct ScenarioPlay<'a> {
     files: BTreeMap<String, Vec<u8>>,
     /// Paths of files that a user did something with.
     opened: BTreeSet<String>,
+    /// By the number of a request: the fields that depend on which of several requests comes first.
+    order_dependent: BTreeMap<usize, BTreeSet<String>>,
 }
 
 /// The scenario as YAML. `out` is what lets a sound subject show that it has come so far.
@@ -80,6 +82,7 @@ pub fn write(builder: &ScenarioBuilder, known: &NormalisationFacts, out: Vec<Sce
         steps: vec![],
         files: BTreeMap::new(),
         opened: BTreeSet::new(),
+        order_dependent: order_dependent_fields(&builder.items, spec.role),
     };
     let last = play.last();
     for (at, item) in builder.items.iter().enumerate() {
@@ -243,7 +246,15 @@ impl ScenarioPlay<'_> {
             None if owed => ExpectedDetail::Answer,
             None => ExpectedDetail::State,
         };
-        let mut pattern = Value::Object(fields(&self.values, value, at, &self.links, detail));
+        let mut pattern = fields(&self.values, value, at, &self.links, detail);
+        let captured = |key: &str| {
+            let mut captures = self.links.captures.get(&at).into_iter().flat_map(BTreeMap::keys);
+            captures.any(|pointer| pointer.split('/').nth(1) == Some(key))
+        };
+        if let Some(keys) = self.order_dependent.get(&at) {
+            pattern.retain(|key, _| !keys.contains(key) || captured(key));
+        }
+        let mut pattern = Value::Object(pattern);
         if let Some(breaks) = &breaks {
             crate::export::scenario::values::merge(&mut pattern, Value::Object(breaks.clone()));
         }
@@ -268,6 +279,31 @@ impl ScenarioPlay<'_> {
         body.extend(goal.and_then(violation::proves));
         self.steps.push(ScenarioStep { verb: "never", body, comment: None });
     }
+}
+
+/// The fields in which requests differ that nothing of ours came between. A client that opens an HTTP connection for each
+/// of them can send them in another order in the next run. On one WebSocket connection, their order is the client's choice.
+fn order_dependent_fields(items: &[ScenarioItem], role: &Role) -> BTreeMap<usize, BTreeSet<String>> {
+    let mut found: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+    if !role.is_client() || role.observations.iter().any(|kind| kind.on_connection) {
+        return found;
+    }
+    let is_step = |item: &ScenarioItem| matches!(item.element, ScenarioElement::Step { .. });
+    let numbered: Vec<(usize, &ScenarioItem)> = items.iter().enumerate().collect();
+    for group in numbered.split(|(_, item)| is_step(item)) {
+        let requests = group.iter().filter_map(|(at, item)| match &item.element {
+            ScenarioElement::Seen { kind: "request", selectors, value, .. } => Some((*at, selectors, value)),
+            _ => None,
+        });
+        let requests: Vec<_> = requests.collect();
+        for (at, selectors, value) in &requests {
+            for (_, _, other) in requests.iter().filter(|(_, others, _)| others == selectors) {
+                let keys = value.keys().chain(other.keys()).filter(|key| value.get(*key) != other.get(*key));
+                found.entry(*at).or_default().extend(keys.cloned());
+            }
+        }
+    }
+    found
 }
 
 /// Whether scenarios of a role know a token: who is found through a lockfile has one.
