@@ -28,18 +28,16 @@ pub enum NoHeadReason {
 }
 
 /// Reads up to the end of a head, at most `limit` bytes. A head ends with an empty line, whose line ends may be bare
-/// line feeds. With `response`, bytes that do not begin with `HTTP/` are returned at once.
-pub async fn read(stream: &mut (impl AsyncRead + Unpin), limit: usize, response: bool) -> HeadOutcome {
-    let mut bytes = vec![];
+/// line feeds. `bytes` are those that were read before. With `response`, bytes that do not begin with `HTTP/` are returned
+/// at once.
+pub async fn read(
+    stream: &mut (impl AsyncRead + Unpin),
+    mut bytes: Vec<u8>,
+    limit: usize,
+    response: bool,
+) -> HeadOutcome {
+    let mut searched = 0;
     loop {
-        let mut piece = [0; 4096];
-        let n = match stream.read(&mut piece).await {
-            Ok(0) => return HeadOutcome::NoHead(bytes, NoHeadReason::Closed(Closed::Eof)),
-            Ok(n) => n,
-            Err(_) => return HeadOutcome::NoHead(bytes, NoHeadReason::Closed(Closed::Reset)),
-        };
-        let searched = bytes.len().saturating_sub(3);
-        bytes.extend_from_slice(&piece[..n]);
         if response && !bytes.iter().zip(b"HTTP/").all(|(a, b)| a == b) {
             return HeadOutcome::NoHead(bytes, NoHeadReason::NotHttp);
         }
@@ -50,7 +48,20 @@ pub async fn read(stream: &mut (impl AsyncRead + Unpin), limit: usize, response:
         if bytes.len() > limit {
             return HeadOutcome::NoHead(bytes, NoHeadReason::TooLong);
         }
+        let mut piece = [0; 4096];
+        let n = match stream.read(&mut piece).await {
+            Ok(0) => return HeadOutcome::NoHead(bytes, NoHeadReason::Closed(Closed::Eof)),
+            Ok(n) => n,
+            Err(_) => return HeadOutcome::NoHead(bytes, NoHeadReason::Closed(Closed::Reset)),
+        };
+        searched = bytes.len().saturating_sub(3);
+        bytes.extend_from_slice(&piece[..n]);
     }
+}
+
+/// Whether a head is that of an interim response, after which another one comes. 101 is final: it ends HTTP.
+pub(super) fn is_interim(head: &Head) -> bool {
+    matches!(head.status(), Some(100 | 102..=199))
 }
 
 /// The position after the empty line that ends a head, searched from `from` on.
@@ -163,7 +174,7 @@ mod tests {
         for at in 0..bytes.len() {
             let (a, b) = bytes.split_at(at);
             let mut stream = a.chain(b);
-            let HeadOutcome::Head(head, mut after) = read(&mut stream, 100, true).await else {
+            let HeadOutcome::Head(head, mut after) = read(&mut stream, vec![], 100, true).await else {
                 panic!("no head when cut at {at}");
             };
             stream.read_to_end(&mut after).await.expect("a slice can be read");
@@ -175,10 +186,10 @@ mod tests {
     #[tokio::test]
     async fn an_endless_head_and_other_talk_are_given_up() {
         let mut endless = tokio::io::repeat(b'a');
-        assert!(matches!(read(&mut endless, 100, false).await, HeadOutcome::NoHead(_, NoHeadReason::TooLong)));
-        assert!(matches!(read(&mut endless, 100, true).await, HeadOutcome::NoHead(_, NoHeadReason::NotHttp)));
+        assert!(matches!(read(&mut endless, vec![], 100, false).await, HeadOutcome::NoHead(_, NoHeadReason::TooLong)));
+        assert!(matches!(read(&mut endless, vec![], 100, true).await, HeadOutcome::NoHead(_, NoHeadReason::NotHttp)));
         let mut short = &b"HTTP/1.1 200"[..];
-        let outcome = read(&mut short, 100, true).await;
+        let outcome = read(&mut short, vec![], 100, true).await;
         assert!(matches!(outcome, HeadOutcome::NoHead(_, NoHeadReason::Closed(Closed::Eof))));
     }
 

@@ -237,7 +237,7 @@ impl ObservedWebSocket {
                 ResponseSide::Bytes => return self.taps.to_client.received_bytes(bytes),
                 ResponseSide::Frames(frames) => return frames.bytes(Direction::ToClient, bytes, &self.taps),
                 ResponseSide::Http(decoder) => match decoder.decode(&mut bytes) {
-                    Ok(Some(Part::Interim(head))) => self.taps.to_client.received(EventKind::Handshake(head)),
+                    Ok(Some(Part::Interim(head))) => self.taps.to_client.received(EventKind::HttpResponse(head.into())),
                     Ok(Some(Part::Head(head))) => self.response(head),
                     Ok(Some(Part::Stray(stray) | Part::Body(stray))) => self.taps.to_client.received_bytes(stray),
                     Ok(Some(Part::End(_))) => {}

@@ -272,7 +272,7 @@ async fn refuse(request: Request, response: &Response) {
         Some(raw) => http_head::parse(raw),
         None => response.head(true),
     };
-    let reply = Reply { head, body, send_options: response.send_options.clone() };
+    let reply = Reply { interim: vec![], head, body, send_options: response.send_options.clone() };
     // Fails only where the client is gone, which is in the trace.
     if let Ok(socket) = request.reply(&reply).await {
         socket.sender.shutdown().await;

@@ -358,5 +358,5 @@ fn handshake_reply(
     });
     let body = recorded.body.as_ref().map(|body| body.as_bytes().to_vec()).unwrap_or_default();
     let head = Head { start: recorded.start.clone(), headers, raw, body: None };
-    Reply { head, body, send_options: SendOptions::deliberate(reason.as_deref()) }
+    Reply { interim: vec![], head, body, send_options: SendOptions::deliberate(reason.as_deref()) }
 }

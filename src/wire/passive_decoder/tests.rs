@@ -119,6 +119,24 @@ fn a_handshake_and_the_frames_after_it_are_taken_apart() {
 }
 
 #[test]
+fn an_interim_response_is_not_the_answer_to_a_handshake() {
+    let answer = format!("HTTP/1.1 103 Early Hints\r\n\r\n{ACCEPT}");
+    for shared in [false, true] {
+        let frames = frames(End::Server, &["hi"]);
+        let traffic = [bytes(ToServer, ASK), bytes(ToClient, &answer), Traffic::Bytes(ToClient, &frames)];
+        let lines = lines(&recorded(shared, &traffic));
+        let came: Vec<&str> = lines.iter().filter_map(|line| line.split_once(" < ")).map(|(_, what)| what).collect();
+        let expected = [
+            "response HTTP/1.1 103 Early Hints",
+            "handshake HTTP/1.1 101 Switching Protocols",
+            "frame 1 hi",
+            "message hi",
+        ];
+        assert_eq!(came, expected);
+    }
+}
+
+#[test]
 fn a_refusal_stands_with_its_text_and_the_next_attempt_may_follow() {
     let refusal = "HTTP/1.1 401 No\r\nContent-Length: 4\r\n\r\n";
     let events = recorded(

@@ -47,6 +47,8 @@ pub struct Request {
 /// A response to a handshake request, valid or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
+    /// The heads of interim responses (1xx) that are sent before it.
+    pub interim: Vec<Head>,
     /// The head; with [`Head::raw`] set, exactly that is sent.
     pub head: Head,
     /// The body.
@@ -59,7 +61,7 @@ pub struct Reply {
 pub async fn accept(mut stream: TcpStream, tap: Tap, limits: &Limits) -> Result<Request, AcceptError> {
     let _ = stream.set_nodelay(true);
     tap.connected(stream.local_addr()?);
-    let reading = http_head::read(&mut stream, limits.head, false);
+    let reading = http_head::read(&mut stream, vec![], limits.head, false);
     let Ok(outcome) = timeout(limits.handshake, reading).await else {
         tap.sent(None, EventKind::Closed(Closed::Eof));
         return Err(AcceptError::TimedOut(limits.handshake));
@@ -164,7 +166,12 @@ impl Request {
         options: Options,
     ) -> Result<Socket, AcceptError> {
         let deliberate = reply.send_options.deliberate.as_deref();
-        let mut bytes = http_head::encode(&reply.head);
+        let mut bytes = vec![];
+        for head in &reply.interim {
+            bytes.extend(http_head::encode(head));
+            self.tap.sent(deliberate, EventKind::HttpResponse(head.clone().into()));
+        }
+        bytes.extend(http_head::encode(&reply.head));
         bytes.extend(&reply.body);
         match reply.send_options.cut.filter(|cut| *cut < bytes.len()) {
             Some(cut) => {
@@ -204,7 +211,7 @@ impl Reply {
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value)).to_vec();
         let head = Head { start: "HTTP/1.1 101 Switching Protocols".into(), headers, raw: None, body: None };
-        Self { head, body: vec![], send_options: SendOptions::default() }
+        Self { interim: vec![], head, body: vec![], send_options: SendOptions::default() }
     }
 
     /// A refusal with a status (such as `401 Unauthorized`), and a plain text as its body.
@@ -216,12 +223,12 @@ impl Reply {
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value)).to_vec();
         let head = Head { start: format!("HTTP/1.1 {status}"), headers, raw: None, body: None };
-        Self { head, body: text.into(), send_options: SendOptions::default() }
+        Self { interim: vec![], head, body: text.into(), send_options: SendOptions::default() }
     }
 
     /// A response of exactly these bytes.
     pub fn raw(bytes: &[u8]) -> Self {
-        Self { head: http_head::parse(bytes), body: vec![], send_options: SendOptions::default() }
+        Self { interim: vec![], head: http_head::parse(bytes), body: vec![], send_options: SendOptions::default() }
     }
 }
 

@@ -313,6 +313,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn interim_answers_are_passed_over_and_recorded() {
+        let interim = |status| http_head::parse(format!("HTTP/1.1 {status}\r\nLink: x\r\n\r\n").as_bytes());
+        let both = vec![interim("100 Continue"), interim("103 Early Hints")];
+        let (outcome, client, _server) =
+            exchange(ClientRequest::new("/"), |request| Reply { interim: both, ..Reply::accepting(request) }).await;
+        assert!(outcome.accepted, "{:?}", outcome.why_not);
+        let received = ["← HTTP/1.1 100 Continue", "← HTTP/1.1 103 Early Hints", "← HTTP/1.1 101 Switching Protocols"];
+        assert_eq!(client.words()[2..5], received);
+    }
+
+    #[tokio::test]
     async fn the_body_of_a_refusal_is_kept() {
         let (opened, client, _) =
             exchange(ClientRequest::new("/"), |_| Reply::refusing("401 Unauthorized", "who are you?")).await;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::trace::{Closed, End, EventKind, Head, Payload};
+use crate::wire::Tap;
 use crate::wire::http_head::{self, HeadOutcome, NoHeadReason};
 
 use super::decoder::Decoder;
@@ -121,7 +122,7 @@ impl Reader {
     ) -> Result<(bool, Vec<u8>), ReadEnd> {
         let limits = self.state.limits;
         let reading = async {
-            match http_head::read(&mut self.stream, limits.head, true).await {
+            match read_final_head(&mut self.stream, &self.state.tap, limits.head).await {
                 HeadOutcome::Head(head, after) if has_no_body(&head) => (HeadOutcome::Head(head, after), None),
                 HeadOutcome::Head(mut head, first_bytes) => {
                     let (body, after, ended) =
@@ -282,6 +283,21 @@ impl Reader {
 
 /// How many bytes are read at once.
 const BUFFER: usize = 64 << 10;
+
+/// Reads the head of the final response, and records the interim ones before it. All of them are at most `limit` bytes.
+async fn read_final_head(stream: &mut (impl AsyncRead + Unpin), tap: &Tap, limit: usize) -> HeadOutcome {
+    let (mut bytes, mut left) = (vec![], limit);
+    loop {
+        match http_head::read(stream, bytes, left, true).await {
+            HeadOutcome::Head(head, after) if http_head::is_interim(&head) => {
+                left = left.saturating_sub(http_head::encode(&head).len());
+                bytes = after;
+                tap.received(EventKind::HttpResponse(head.into()));
+            }
+            outcome => return outcome,
+        }
+    }
+}
 
 /// Whether a response cannot have a body (RFC 9110 section 6.4.1).
 fn has_no_body(head: &Head) -> bool {

@@ -3,7 +3,7 @@
 use crate::peer::amp::editor::deviations::EditorDeviations;
 use crate::trace::Head;
 use crate::uri;
-use crate::wire::http_head::has_token;
+use crate::wire::http_head::{self, has_token};
 use crate::wire::websocket::{Reply, Request, SendOptions};
 
 /// What an editor can do otherwise with the token of a handshake.
@@ -64,6 +64,8 @@ pub enum HandshakeSwitch {
     HangsUp,
     /// The refusal of a version does not tell the right one.
     VersionNotTold,
+    /// An interim response comes before the one that accepts.
+    Interim,
 }
 
 /// Faults of a handshake request that a lax server overlooks.
@@ -302,6 +304,9 @@ fn not_upgraded(mut accepting: Reply, how: UpgradeFlaw) -> HandshakeDecision {
 fn apply_head_flaws(mut reply: Reply, deviations: &EditorDeviations) -> Reply {
     if let Some(flaw) = deviations.accepting_head(&mut reply.head) {
         reply.send_options = SendOptions::deliberate(Some(flaw));
+    }
+    if deviations.has(HandshakeSwitch::Interim) {
+        reply.interim.push(http_head::parse(b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"));
     }
     reply
 }

@@ -8,7 +8,7 @@ use crate::peer::amp::editor::model::StateSwitch;
 use crate::peer::amp::editor::outgoing::{FormSwitch, NotificationSwitch};
 use crate::peer::amp::editor::request::RequestSwitch;
 use crate::peer::amp::editor::text::ColumnUnit;
-use crate::peer::amp::server::handshake::TokenSwitch;
+use crate::peer::amp::server::handshake::{HandshakeSwitch, TokenSwitch};
 use crate::peer::amp::server::mock::lockfile::LockfileSwitch;
 use crate::peer::amp::server::mock::session::SessionSwitch;
 use crate::peer::amp::server::shared::SharedSwitch;
@@ -27,6 +27,8 @@ pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
     freedom!("out-of-order" "Requests that come at once are answered in reverse order."
         SessionSwitch::OutOfOrder.on()),
     freedom!("unhurried" "Answers take their time, well below the client's bound." RequestSwitch::Unhurried.on()),
+    freedom!("interim" "An interim response with the status 103 comes before the one that accepts a client."
+        HandshakeSwitch::Interim.on()),
     freedom!("pretty-json" "Messages have white space between their tokens." EditorEffect::Socket(SocketEffect::Text(pretty))),
     freedom!("keys-reversed" "The keys of objects come in another order." EditorEffect::Message(MessageFilter::Any, reverse_keys)),
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." EditorEffect::Socket(SocketEffect::Text(escape))),
