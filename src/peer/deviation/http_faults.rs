@@ -38,6 +38,8 @@ pub const RESPONSES: &[FlawRow<ResponseEffect>] = &[
         Changes(|r| cut_body(r, Ending::Close))),
     flaw!("chunks-unended" "http/length" "The connection is closed before the last chunk."
         Changes(|r| raw_chunks(r, |body| format!("{:x}\r\n{body}\r\n", body.len())))),
+    flaw!("chunks-for-http-1-0" "http/length" "A response is chunked, though the request is of HTTP/1.0."
+        ResponseFor(|r, request| if request.head.start.ends_with(" HTTP/1.0") { chunk(r, 40) })),
     flaw!("content-type-missing" "http/content-type" "There is no content type."
     Changes(|r| if length(r).is_some() {
         r.headers.retain(|(name, _)| name != "Content-Type");
@@ -82,6 +84,11 @@ pub const REQUESTS: &[FlawRow<ResponseEffect>] = &[
     Does(|s| {
         let odd = |name: &str| name.eq_ignore_ascii_case("content-type") && !["Content-Type", "content-type"].contains(&name);
         s.received.head.headers.iter().any(|(name, _)| odd(name)).then_some(Instead::Refuse)
+    })),
+    flaw!("length-by-case" "http/header-case" "The length is found only where its name is written as usual, or in lower case."
+    Does(|s| {
+        let capitals = s.received.head.headers.iter().any(|(name, _)| name == "CONTENT-LENGTH");
+        capitals.then(|| Instead::respond(Response::new("411 Length Required").text("say how long it is\n")))
     })),
     flaw!("extra-headers-refused" "http/extra-headers" "A request with a header that is not known is refused."
     Does(|s| {

@@ -168,7 +168,7 @@ pub const SENDING: &[FlawRow<SocketEffect>] = &[
         Frame(Pong, |f| vec![f.unfinished()])),
     flaw!("pong-empty" "framing/pong-payload" | "framing/client-pong-payload" "Pongs are empty, whatever the ping."
         Frame(Pong, |f| vec![FrameSpec { payload: vec![], ..f }])),
-    flaw!("close-code-reserved" "framing/close-code" | "framing/client-close-code"
+    flaw!("close-code-reserved" "framing/close-code" | "framing/client-close-code" | "websocket/frames" | "websocket/client-frames"
         ["framing/close-refused": "A close frame with this code is answered as if it were sound."]
         "Close frames carry the code 1006."
         Frame(Close, |f| vec![FrameSpec { payload: vec![3, 238], ..f }])),

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::peer::http::HttpUrl;
 use crate::peer::params::{encoded, headers};
 use crate::protocol::http::redirects;
-use crate::protocol::http::verbs::{Body, ChunkSize, Http, Length, Pieces};
+use crate::protocol::http::verbs::{Body, ChunkSize, Http, Length, LetterCase, Pieces};
 use crate::trace::{EventKind, HttpResponse, Mark, Recorder};
 use crate::wire::http::{Client, Content, Control, Ending, Exchange, Incoming, Piece, Receiver, Request};
 use crate::wire::http_head;
@@ -231,6 +231,14 @@ impl Http {
             }
             request.headers = headers(&self.headers.0);
             self.set_body(&mut request)?;
+            if let Some(case) = self.header_names {
+                let written = |name: String| match case {
+                    LetterCase::Lower => name.to_ascii_lowercase(),
+                    LetterCase::Upper => name.to_ascii_uppercase(),
+                };
+                let headers = request.head(host).headers;
+                request.headers = headers.into_iter().map(|(name, value)| (written(name), Some(value))).collect();
+            }
         }
         if let Some(split) = split.filter(|_| !pace.0.is_zero()) {
             set_pace(&mut request, host, split, pace.0);
@@ -329,6 +337,16 @@ mod tests {
 
     fn header(request: &Request, name: &str) -> Option<String> {
         request.head("h").headers.into_iter().find(|(n, _)| n == name).map(|(_, value)| value)
+    }
+
+    #[test]
+    fn header_names_are_written_in_the_case_that_is_asked_for_also_those_that_every_request_has() {
+        let names = |case: &str| {
+            let sent = step(json!({"json": {}, "headers": {"X-a": "b"}, "header_names": case}));
+            sent.head("h").headers.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names("upper"), "HOST USER-AGENT ACCEPT X-A CONTENT-TYPE CONTENT-LENGTH");
+        assert_eq!(names("lower"), "host user-agent accept x-a content-type content-length");
     }
 
     #[test]

@@ -49,6 +49,10 @@ pub fn response(request: Option<&HttpRequest>, head: &HttpResponse, ctx: &mut Ru
     ctx.check("http/valid-head", (!status || !names).then_some(fault));
     if let Some(request) = request {
         offered(request, head, ctx);
+        if let Some(coding) = head.header("transfer-encoding").next().filter(|_| request.start.ends_with(" HTTP/1.0")) {
+            let what = "the response to a request of HTTP/1.0 has a transfer coding, which its client does not know";
+            ctx.check("http/length", Some(ViolationDetail::new(what).actual(coding)));
+        }
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Http {
     /// The HTTP version. Default: HTTP/1.1.
     pub version: Option<String>,
     pub headers: Headers,
+    /// The case in which the names of all header lines are written. Default: that in which they are given.
+    pub header_names: Option<LetterCase>,
     #[serde(flatten)]
     pub body: Option<Body>,
     /// The whole request as it is to be sent, instead of all the above.
@@ -199,6 +201,14 @@ pub struct Fill {
     /// What comes after it.
     #[serde(default)]
     pub after: String,
+}
+
+/// The case of letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LetterCase {
+    Lower,
+    Upper,
 }
 
 /// A content coding.

@@ -1,6 +1,7 @@
 //! The server: accepts connections, and hands each request that comes to a [`Handler`], which responds through a
 //! [`Responder`]: at once, bit by bit, wrongly, or never.
 
+use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
 
@@ -214,6 +215,8 @@ pub(super) struct ExchangeWriter {
     pub transcript: Transcript,
     /// The method of the request.
     pub method: String,
+    /// Whether the request is of HTTP/1.0, whose clients know neither chunks nor interim responses.
+    pub is_http_1_0: bool,
     /// Whether the connection may be kept after this.
     pub keep: bool,
     /// How the connection ends.
@@ -272,7 +275,8 @@ impl Responder {
         Self(ConnectionGuard { out: Some(out), return_channel: Some(return_channel), gone })
     }
 
-    /// Sends an interim response (1xx), such as `103 Early Hints`, before the response.
+    /// Sends an interim response (1xx), such as `103 Early Hints`, before the response. A client of HTTP/1.0 gets none (RFC
+    /// 9110 section 15.2), unless that is wrong on purpose.
     ///
     /// # Errors
     /// The client does not read, or is gone.
@@ -280,17 +284,22 @@ impl Responder {
         let Head { start, mut headers, raw, .. } = response.head(false);
         headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
         let head = Head { start, headers, raw, body: None };
-        let ExchangeWriter { writer, transcript, .. } = self.0.out()?;
+        let ExchangeWriter { writer, transcript, is_http_1_0, .. } = self.0.out()?;
         let options = &response.send_options;
+        if *is_http_1_0 && options.deliberate.is_none() {
+            return Ok(());
+        }
         writer.send(transcript, &http_head::encode(&head), options.deliberate.as_deref(), options.split).await
     }
 
-    /// Sends the response, and ends the connection by its [`Ending`].
+    /// Sends the response, and ends the connection by its [`Ending`]. What is chunked goes without chunks, up to the end of the
+    /// connection, to a client of HTTP/1.0 (RFC 9112 section 6.1), unless the response is wrong on purpose.
     ///
     /// # Errors
     /// The client does not read, or is gone.
     pub async fn send(mut self, response: &Response) -> Result<(), Broken> {
         let out = self.0.out()?;
+        let response = &*out.readable(response);
         let head = out.begin(response);
         let without_body = out.method == "HEAD" && !matches!(response.content, Content::Raw(_));
         let content = if without_body { &Content::None } else { &response.content };
@@ -298,12 +307,13 @@ impl Responder {
     }
 
     /// Sends the head of a response and the content that it has. The rest of the body is written by the [`BodyWriter`],
-    /// in chunks if the content is [`Content::Chunked`].
+    /// in chunks if the content is [`Content::Chunked`], as for [`Responder::send`].
     ///
     /// # Errors
     /// The client does not read, or is gone.
     pub async fn start(mut self, response: &Response) -> Result<BodyWriter, Broken> {
         let out = self.0.out()?;
+        let response = &*out.readable(response);
         let head = out.begin(response);
         let options = &response.send_options;
         let why = options.deliberate.as_deref();
@@ -352,6 +362,19 @@ impl ConnectionGuard {
 }
 
 impl ExchangeWriter {
+    /// The response as the client can read it: without chunks, if it is of HTTP/1.0.
+    fn readable<'r>(&self, response: &'r Response) -> Cow<'r, Response> {
+        match &response.content {
+            Content::Chunked { pieces, .. }
+                if self.is_http_1_0 && response.raw.is_none() && response.send_options.deliberate.is_none() =>
+            {
+                let content = Content::Raw(pieces.clone());
+                Cow::Owned(Response { content, ending: Ending::Close, ..response.clone() })
+            }
+            _ => Cow::Borrowed(response),
+        }
+    }
+
     /// The head to be sent. Stores how the connection ends after the response.
     fn begin(&mut self, response: &Response) -> Head {
         let close = !self.keep || response.ending == Ending::Close;

@@ -179,8 +179,9 @@ impl ServedConnection {
         let head = arriving.head.take();
         let method = head.as_ref().and_then(|head| head.start.split(' ').next()).unwrap_or_default().to_owned();
         let transcript = response.unwrap_or_else(|| Transcript::response(tap.clone(), true, &method, &limits));
+        let is_http_1_0 = head.as_ref().is_some_and(|head| head.start.ends_with(" HTTP/1.0"));
         let keep = refusal.is_none() && !answer_at_once && head.as_ref().is_some_and(keeps_alive);
-        let out = ExchangeWriter { writer, transcript, method, keep, ending: Ending::Usual, why: None };
+        let out = ExchangeWriter { writer, transcript, method, is_http_1_0, keep, ending: Ending::Usual, why: None };
         let (return_channel, returned) = oneshot::channel();
         let responder = Responder::new(out, return_channel, self.gone.subscribe());
         let out = match (refusal, head) {

@@ -164,7 +164,7 @@ const WEBSOCKET: Table = table! { "websocket", Client, Some("websocket");
         "A response to the handshake whose accept value is missing or wrong gives no WebSocket."
         "";
     "client-frames": Must rfc6455("5.2") =>
-        "The client's frames are valid: known opcodes, no reserved bits, lengths in their shortest form, short control frames."
+        "The client's frames are valid: known opcodes, no reserved bits, lengths in their shortest form, short control frames, closing with a code that may be sent."
         "";
     "client-pong": Must rfc6455("5.5.2") =>
         "A ping is answered by a pong with the same payload."

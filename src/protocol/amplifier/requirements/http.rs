@@ -13,7 +13,7 @@ const ANSWERS: Table = table! { "http", Server, None;
         "";
     "length": Must http11("6.3") =>
         "The body of a response is as long as its head says, and its chunks are valid."
-        "The client waits for what is missing, or fails.";
+        "The client waits for what is missing, or fails. A client of HTTP/1.0 knows no chunks (section 6.1).";
     "answered": Must doc("Overview") =>
         "A request is answered, before the connection ends."
         "";

@@ -91,7 +91,7 @@ const WEBSOCKET: Table = table! { "websocket", Server, Some("websocket");
         "The server's frames are not masked."
         "";
     "frames": Must rfc6455("5.2") =>
-        "The server's frames are valid: known opcodes, no reserved bits, lengths in their shortest form, short control frames."
+        "The server's frames are valid: known opcodes, no reserved bits, lengths in their shortest form, short control frames, closing with a code that may be sent."
         "";
     "pong": Must rfc6455("5.5.2") =>
         "A ping is answered by a pong with the same payload."

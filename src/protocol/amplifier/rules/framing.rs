@@ -2,9 +2,9 @@
 
 use crate::protocol::amplifier::endpoints::{Endpoint, Route};
 use crate::protocol::http::rule_context::RuleContext;
-use crate::protocol::rfc6455::accept_of_key;
+use crate::protocol::rfc6455::{accept_of_key, may_be_sent};
 use crate::protocol::{Use, ViolationDetail};
-use crate::trace::{End, Frame, Head};
+use crate::trace::{End, Frame, Head, opcode};
 
 /// How long after the last line of an event the blank line may come that ends it, in microseconds.
 const MAX_UNFINISHED: u64 = 2_000_000;
@@ -131,15 +131,24 @@ pub fn handshake_response(request: &Head, head: &Head, ctx: &mut RuleContext<'_>
     ctx.check("websocket/handshake", (wanted != actual).then_some(fault));
 }
 
-/// Judges a frame; `again`: it is not the first that is masked on its connection.
-pub fn frame(sender: End, frame: &Frame, again: bool, ctx: &mut RuleContext<'_>) {
+/// What the frames before a frame on its connection say of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FramesBefore {
+    /// Whether one was masked.
+    pub masked: bool,
+    /// Whether it is a close frame like the first one, which it responds to.
+    pub echoed: bool,
+}
+
+/// Judges a frame.
+pub fn frame(sender: End, frame: &Frame, before: FramesBefore, ctx: &mut RuleContext<'_>) {
     let (masked, valid) = match sender {
         End::Server => ("websocket/unmasked", "websocket/frames"),
         End::Client => ("websocket/client-masked", "websocket/client-frames"),
     };
     let wrong = frame.masked != (sender == End::Client);
     ctx.check_if(masked, wrong, || format!("a frame is {}masked", if frame.masked { "" } else { "not " }));
-    if sender == End::Client && frame.masked && again {
+    if sender == End::Client && frame.masked && before.masked {
         let fault = || "a frame is masked with the key of the frame before it".to_owned();
         ctx.check_if("websocket/client-mask-fresh", frame.mask_reused, fault);
     }
@@ -149,5 +158,28 @@ pub fn frame(sender: End, frame: &Frame, again: bool, ctx: &mut RuleContext<'_>)
     ctx.check_if(valid, !sound, || format!("a frame with the opcode {} is not valid", frame.opcode));
     if let Some(bits) = frame.length_bits {
         ctx.check_if(valid, true, || format!("a length of {} is written in {bits} bits", frame.length));
+    }
+    let payload = frame.payload.as_bytes();
+    if frame.opcode == opcode::CLOSE && !before.echoed && frame.length == payload.len() as u64 {
+        let fault = close_fault(payload);
+        ctx.check_if(valid, fault.is_some(), || format!("a close frame carries {}", fault.unwrap_or_default()));
+    }
+}
+
+/// What is wrong with the payload of a close frame (RFC 6455 sections 5.5.1 and 7.4).
+fn close_fault(payload: &[u8]) -> Option<String> {
+    match payload {
+        [] => None,
+        [_] => Some("a single byte".to_owned()),
+        [high, low, reason @ ..] => {
+            let code = u16::from_be_bytes([*high, *low]);
+            if !may_be_sent(code) {
+                Some(format!("the code {code}"))
+            } else if std::str::from_utf8(reason).is_err() {
+                Some("a reason that is not UTF-8".to_owned())
+            } else {
+                None
+            }
+        }
     }
 }

@@ -208,8 +208,11 @@ impl Rule for Traffic {
             EventKind::HttpRequest(head) => self.request_head(conn, event, head, ctx),
             EventKind::HttpResponse(head) => self.response(conn, event, head, ctx),
             EventKind::Handshake(head) => subscriptions.handshake(conn, event, head, ctx),
-            EventKind::Frame(frame) if event.deliberate.is_none() => {
-                framing::frame(dir.sender(), frame, subscriptions.note_mask(conn, frame), ctx);
+            EventKind::Frame(frame) => {
+                let before = subscriptions.note_frame(conn, frame);
+                if event.deliberate.is_none() {
+                    framing::frame(dir.sender(), frame, before, ctx);
+                }
             }
             EventKind::Message(message) => subscriptions.message(conn, event, message, sessions, ctx),
             EventKind::StreamEvent(sent) => subscriptions.stream_event(conn, event, sent, sessions, ctx),

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::framing::{self, EventStreamBytes};
+use super::framing::{self, EventStreamBytes, FramesBefore};
 use super::lifecycle::{self, StreamLifecycle};
 use super::sessions::Sessions;
 use super::{Exchange, INDEX, messages, requests};
@@ -14,7 +14,7 @@ use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::{Judgements, ViolationDetail};
-use crate::trace::{Direction, Event, Frame, Head, HttpResponse, Message, StreamEvent, read_json};
+use crate::trace::{Direction, Event, Frame, Head, HttpResponse, Message, StreamEvent, opcode, read_json};
 
 /// How many request ids are remembered that no response has had yet.
 const MAX_UNASSIGNED: usize = 1024;
@@ -60,6 +60,8 @@ struct OpenStream {
     client_sent: bool,
     /// Whether a frame came masked.
     masked: bool,
+    /// What the first close frame carried.
+    closing: Option<Vec<u8>>,
     lifecycle: StreamLifecycle,
 }
 
@@ -75,6 +77,7 @@ impl OpenStream {
             deliberate: false,
             client_sent: false,
             masked: false,
+            closing: None,
             lifecycle: StreamLifecycle::new(index),
         }
     }
@@ -284,11 +287,17 @@ impl Subscriptions {
         }
     }
 
-    /// Notes a frame. Gives whether one before it on its connection was masked.
-    pub fn note_mask(&mut self, conn: &str, frame: &Frame) -> bool {
-        let Some(stream) = self.streams.get_mut(conn) else { return false };
-        let before = stream.masked;
+    /// Notes a frame. Gives what the frames before it on its connection say of it.
+    pub fn note_frame(&mut self, conn: &str, frame: &Frame) -> FramesBefore {
+        let Some(stream) = self.streams.get_mut(conn) else { return FramesBefore::default() };
+        let closes = frame.opcode == opcode::CLOSE;
+        let payload = frame.payload.as_bytes();
+        let echoed = closes && stream.closing.as_ref().is_some_and(|theirs| theirs.starts_with(payload));
+        let before = FramesBefore { masked: stream.masked, echoed };
         stream.masked |= frame.masked;
+        if closes && stream.closing.is_none() {
+            stream.closing = Some(payload.to_vec());
+        }
         before
     }
 

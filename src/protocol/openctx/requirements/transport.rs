@@ -20,7 +20,7 @@ const HTTP_RESPONSES: Table = table! { "http", Server, None;
         "";
     "length": Must http11("6.3") =>
         "The body of a response is as long as its head says, and its chunks are valid."
-        "The client waits for what is missing, or fails.";
+        "The client waits for what is missing, or fails. A client of HTTP/1.0 knows no chunks (section 6.1).";
     "status-result": Must own("Status") =>
         "A result comes with a status from 200 to 299."
         "The reference client never reads the body of any other response, so that the result is lost.";

@@ -81,17 +81,16 @@ pub fn judge(
 }
 
 /// Judges the response to a POST request that is wrong on purpose: where it is taken the response is JSON all the same;
-/// that to a request that can be understood is an object, and an error in it is one. Any other response may be as it
-/// likes.
+/// that to a request that can be understood is an object, and an error in it is one; that to a request for one of the four
+/// methods has a result or an error. Any other response may be as it likes.
 pub fn judge_deliberate(exchange: &Exchange<Option<ParsedRequest>>, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
     let taken = exchange.response.as_ref().and_then(HttpResponse::status).is_some_and(|s| (200..300).contains(&s));
     let Some(asked) = exchange.own.as_ref().filter(|_| taken && exchange.framed) else { return };
     let Some(json) = body(exchange, content, ctx) else { return };
-    if asked.request().is_none() {
-        return;
-    }
+    let Some(request) = asked.request() else { return };
+    let known = METHODS.contains(&request.method.as_str());
     if let Some(members) = object(&json, ctx)
-        && members.get("error").is_some_and(|error| !error.is_null())
+        && (known || members.get("error").is_some_and(|error| !error.is_null()))
     {
         outcome(BodyObject { members, pointer: "" }, ctx);
     }
@@ -142,7 +141,13 @@ fn requirement_of_refusal(
 ) -> Option<&'static str> {
     let first = |name: &'static str| exchange.request.as_ref().and_then(|request| request.header(name).next());
     let charset = || first("content-type").map(|value| value.contains("charset"));
+    // A server that knows the names of headers in one case only finds no length in this one.
+    let capitals = exchange
+        .request
+        .as_ref()
+        .is_some_and(|request| request.headers.iter().any(|(name, _)| name == "CONTENT-LENGTH"));
     match (status, charset()) {
+        (400 | 411, _) if capitals => Some("http/header-case"),
         (400 | 501, _) if !error && first("transfer-encoding").is_some() => Some("http/chunked-request"),
         (404 | 405 | 501, _) if !error => Some("http/post"),
         (415, Some(true)) => Some("http/content-type-charset"),

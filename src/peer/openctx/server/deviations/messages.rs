@@ -114,6 +114,11 @@ pub const ENVELOPE: &[FlawRow<ProviderEffect>] = &[
         ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoRequest)).then(failed))),
     flaw!("bad-params-as-none" "envelope/bad-params" "Wrong parameters are answered with an empty list."
         ProviderEffect::Instead(|s| wrong_params(s.request).then(|| Instead::result(json!([]))))),
+    flaw!("bad-params-errors" "envelope/outcome" "Wrong parameters are answered with a list `errors` in place of an error."
+    ProviderEffect::Instead(|s| {
+        let body = json!({"errors": [{"message": "wrong parameters"}]});
+        wrong_params(s.request).then(|| Instead::respond(Response::new("200 OK").json(&body)))
+    })),
     flaw!("bad-params-fail" "envelope/bad-params" "Wrong parameters are answered with the status 500 and a page."
         ProviderEffect::Instead(|s| wrong_params(s.request).then(failed))),
 ];

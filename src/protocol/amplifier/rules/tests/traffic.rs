@@ -142,6 +142,13 @@ fn web_sockets_are_held_to_their_protocol() {
     assert_eq!(socket().client_message(&json!({"action": "stop", "x": 1})).broken(), ["websocket/client-extra"]);
     assert_eq!(socket().frame(Direction::ToClient, 3, b"").broken(), ["websocket/frames"]);
     assert_eq!(socket().frame(Direction::ToServer, 9, &[0; 126]).broken(), ["websocket/client-frames"]);
+    assert_eq!(socket().frame(Direction::ToServer, 8, b"\x03\xed").broken(), ["websocket/client-frames"]);
+    assert_eq!(socket().frame(Direction::ToServer, 8, b"\x03").broken(), ["websocket/client-frames"]);
+    assert_eq!(socket().frame(Direction::ToClient, 8, b"\x03\xe8\xff").broken(), ["websocket/frames"]);
+    // Whoever repeats what came is not at fault for it.
+    let odd = || socket().frame(Direction::ToServer, 8, b"\x03").deliberate();
+    assert!(odd().frame(Direction::ToClient, 8, b"\x03").broken().is_empty());
+    assert_eq!(odd().frame(Direction::ToClient, 8, b"\x03\xee").broken(), ["websocket/frames"]);
     let delta = json!({"event": "content_block:delta", "data": {"session_id": "s", "delta": "d"}});
     assert!(socket().server_message(&delta).broken().is_empty());
     assert_eq!(socket().server_message(&delta).notes(), ["Deltas over WebSockets have no `block_index`"]);

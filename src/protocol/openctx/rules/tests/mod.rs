@@ -153,6 +153,10 @@ fn what_is_wrong_on_purpose_may_be_answered_in_any_way() {
         assert!(Play::new().posts(bad.as_bytes()).deliberate().gives(json!(5)).broken().is_empty(), "{bad}");
         assert!(Play::new().posts(bad.as_bytes()).deliberate().server_closes().broken().is_empty(), "{bad}");
     }
+    // A request for one of the methods has an outcome, whatever its parameters are.
+    let wrong = || Play::new().posts(br#"{"method":"items","params":{"message":5}}"#).deliberate();
+    assert!(wrong().says(json!({"error": {"code": 1, "message": "wrong"}})).broken().is_empty());
+    assert_eq!(wrong().says(json!({"errors": ["wrong"]})).broken(), ["envelope/outcome"]);
     let peer = asked().response_head(500, &[]).deliberate().server_closes();
     assert!(peer.broken().is_empty(), "{:?}", peer.broken());
     assert!(
