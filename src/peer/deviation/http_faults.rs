@@ -88,7 +88,7 @@ pub const REQUESTS: &[FlawRow<ResponseEffect>] = &[
     flaw!("length-by-case" "http/header-case" "The length is found only where its name is written as usual, or in lower case."
     Does(|s| {
         let capitals = s.received.head.headers.iter().any(|(name, _)| name == "CONTENT-LENGTH");
-        capitals.then(|| Instead::respond(Response::new("411 Length Required").text("say how long it is\n")))
+        capitals.then_some(Instead::Refuse)
     })),
     flaw!("extra-headers-refused" "http/extra-headers" "A request with a header that is not known is refused."
     Does(|s| {

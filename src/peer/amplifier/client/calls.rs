@@ -99,7 +99,7 @@ impl DrivenClient for AmplifierClientCalls {
         Box::pin(async move {
             let mut ending = tokio::task::JoinSet::new();
             for subscription in self.subscriptions.take_all() {
-                ending.spawn(subscription.end());
+                ending.spawn(subscription.end(Arc::clone(&self.requester)));
             }
             ending.join_all().await;
         })
@@ -209,7 +209,7 @@ impl AmplifierClientCalls {
         if !self.has(CallSwitch::LeavesOpen)
             && let Some(subscription) = self.subscriptions.take(self.number(params)?)
         {
-            subscription.end().await;
+            subscription.end(Arc::clone(&self.requester)).await;
         }
         Ok(Value::Null)
     }

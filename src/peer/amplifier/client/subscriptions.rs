@@ -9,6 +9,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
 use crate::peer::deviation::Includes;
+use crate::peer::deviation::websocket::FrameKind;
 use crate::peer::driven::{ClientOutput, OutputWriter};
 use crate::wire::http::Control;
 use crate::wire::websocket::{FrameSpec, Sender};
@@ -119,13 +120,13 @@ impl Subscriptions {
 }
 
 impl Subscription {
-    /// Ends it in an orderly way.
-    pub async fn end(self) {
+    /// Ends it in an orderly way, but for what deviations do to a close frame.
+    pub async fn end(self, requester: Arc<RequestClient>) {
         self.task.abort();
         match self.slot.connection() {
             Connection::None => {}
             Connection::Stream(control) => control.close(None).await,
-            Connection::Socket(sender) => close(&sender).await,
+            Connection::Socket(sender) => close(&requester, &sender).await,
         }
     }
 }
@@ -156,9 +157,11 @@ impl ConnectionSlot {
 }
 
 /// Closes a WebSocket as RFC 6455 section 7.1 has it, or without the server where it does not answer.
-async fn close(sender: &Sender) {
-    // A server that is gone needs no goodbye.
-    let _ = sender.send_unless_closing(&FrameSpec::close(Some(1000), ""), None).await;
+async fn close(requester: &RequestClient, sender: &Sender) {
+    for (frame, flaw) in requester.deviations.frames(FrameKind::Close, FrameSpec::close(Some(1000), "")) {
+        // A server that is gone needs no goodbye.
+        let _ = sender.send_unless_closing(&frame, flaw).await;
+    }
     if timeout(CLOSE_TIMEOUT, sender.ended()).await.is_err() {
         sender.shutdown().await;
     }

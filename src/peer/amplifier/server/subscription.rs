@@ -345,7 +345,10 @@ impl SocketSubscription {
         // A mock closes as it should, whatever is wrong with its messages.
         let why = self.why.as_deref().filter(|_| self.close_within.is_none());
         // Where it cannot be sent any more, the connection is as good as ended.
-        let sent = socket.sender.send_unless_closing(&frame, why).await.is_ok();
+        let mut sent = true;
+        for (frame, flaw) in self.deviations.frames(FrameKind::Close, frame) {
+            sent &= socket.sender.send_unless_closing(&frame, flaw.or(why)).await.is_ok();
+        }
         let closing = async {
             while let Some(incoming) = socket.incoming.recv().await {
                 if matches!(incoming, Incoming::Closed(_)) {

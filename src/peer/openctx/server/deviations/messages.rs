@@ -114,7 +114,9 @@ pub const ENVELOPE: &[FlawRow<ProviderEffect>] = &[
         ProviderEffect::Instead(|s| (*s.request == Err(RequestFault::NoRequest)).then(failed))),
     flaw!("bad-params-as-none" "envelope/bad-params" "Wrong parameters are answered with an empty list."
         ProviderEffect::Instead(|s| wrong_params(s.request).then(|| Instead::result(json!([]))))),
-    flaw!("bad-params-errors" "envelope/outcome" "Wrong parameters are answered with a list `errors` in place of an error."
+    flaw!("bad-params-errors" "envelope/outcome"
+        ["envelope/bad-params": "A list that no client looks for is no error."]
+        "Wrong parameters are answered with a list `errors` in place of an error."
     ProviderEffect::Instead(|s| {
         let body = json!({"errors": [{"message": "wrong parameters"}]});
         wrong_params(s.request).then(|| Instead::respond(Response::new("200 OK").json(&body)))
