@@ -108,7 +108,14 @@ pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &PlayOpti
     let (deliberate, draft) = (traced.deliberate.is_so(), traced.draft.clone());
     let (mut play, trace) = traced.finish(plan, &play_context, options, halt, outcome);
     play.duration = began.elapsed();
-    if let Some(subject) = play_context.subject.as_ref().filter(|_| play.status == ScenarioStatus::Passed) {
+    let made_contact = play_context.spec.role.attribution.later.iter().all(|later| {
+        let is_met = |id: &&str| id.strip_suffix(later.shown_by).is_some_and(|rest| rest.ends_with('/'));
+        play.assessed.iter().any(is_met)
+    });
+    if let Some(subject) = &play_context.subject
+        && play.status == ScenarioStatus::Passed
+        && made_contact
+    {
         subject.note_passed();
     }
     let clean = !deliberate && matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);

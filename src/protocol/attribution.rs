@@ -68,6 +68,8 @@ pub struct LaterContact {
     pub first: &'static str,
     /// What it is charged to where the process was in contact with us before.
     pub later: &'static str,
+    /// What is met where a contact was made: area and slug.
+    pub shown_by: &'static str,
     /// Whether a step that only needed the contact is meant, and not an expectation that is to prove the first one.
     pub needed_only: bool,
 }

@@ -50,8 +50,18 @@ const ATTRIBUTION: Attribution = Attribution {
     unusable: &["stream/type", "http/head"],
     follows: &[("ping/echo", &["ping/shape"])],
     later: &[
-        LaterContact { first: "connection/token-right", later: "connection/again", needed_only: false },
-        LaterContact { first: "ping/echo", later: "connection/again", needed_only: true },
+        LaterContact {
+            first: "connection/token-right",
+            later: "connection/again",
+            shown_by: "connection/accept-key",
+            needed_only: false,
+        },
+        LaterContact {
+            first: "ping/echo",
+            later: "connection/again",
+            shown_by: "connection/accept-key",
+            needed_only: true,
+        },
     ],
     ..NOTHING_KNOWN
 };

@@ -197,8 +197,18 @@ pub const SERVER: Attribution = Attribution {
     compares: &[],
     usable: &[],
     later: &[
-        LaterContact { first: "connection/token-right", later: "connection/again", needed_only: false },
-        LaterContact { first: "connection/token-encoded", later: "connection/again", needed_only: true },
+        LaterContact {
+            first: "connection/token-right",
+            later: "connection/again",
+            shown_by: "connection/accept-key",
+            needed_only: false,
+        },
+        LaterContact {
+            first: "connection/token-encoded",
+            later: "connection/again",
+            shown_by: "connection/accept-key",
+            needed_only: true,
+        },
     ],
     bases: &[
         Base {
@@ -228,13 +238,41 @@ pub const SERVER: Attribution = Attribution {
         },
         Base { of: "connection/", needs: &["connection/several"], failing: true },
         // Whoever does not know the token as it is sent refuses every handshake.
-        Base { of: "connection/accept-key", needs: &["connection/token-encoded"], failing: true },
-        Base { of: "connection/extension-not-offered", needs: &["connection/token-encoded"], failing: true },
-        Base { of: "connection/header-case", needs: &["connection/token-encoded"], failing: true },
-        Base { of: "connection/header-list", needs: &["connection/token-encoded"], failing: true },
-        Base { of: "connection/split-head", needs: &["connection/token-encoded"], failing: true },
-        Base { of: "connection/extra-query", needs: &["connection/token-encoded"], failing: true },
-        Base { of: "connection/subprotocol-tolerated", needs: &["connection/token-encoded"], failing: true },
+        Base {
+            of: "connection/accept-key",
+            needs: &["connection/token-right", "connection/token-encoded"],
+            failing: true,
+        },
+        Base {
+            of: "connection/extension-not-offered",
+            needs: &["connection/token-right", "connection/token-encoded"],
+            failing: true,
+        },
+        Base {
+            of: "connection/header-case",
+            needs: &["connection/token-right", "connection/token-encoded"],
+            failing: true,
+        },
+        Base {
+            of: "connection/header-list",
+            needs: &["connection/token-right", "connection/token-encoded"],
+            failing: true,
+        },
+        Base {
+            of: "connection/split-head",
+            needs: &["connection/token-right", "connection/token-encoded"],
+            failing: true,
+        },
+        Base {
+            of: "connection/extra-query",
+            needs: &["connection/token-right", "connection/token-encoded"],
+            failing: true,
+        },
+        Base {
+            of: "connection/subprotocol-tolerated",
+            needs: &["connection/token-right", "connection/token-encoded"],
+            failing: true,
+        },
         Base { of: "robustness/", needs: &["connection/several"], failing: true },
         Base { of: "visible-files/initial", needs: &["connection/several"], failing: true },
         Base { of: "read-file/", needs: &["read-file/content"], failing: false },

@@ -150,6 +150,7 @@ pub const CLIENT: Attribution = Attribution {
         ("stream/client-reconnect-ended", &["stream/client-reconnect"]),
         ("stream/client-reconnect-refused", &["stream/client-reconnect"]),
         ("stream/client-last-event-id", &["stream/client-reconnect", "stream/client-reconnect-ended"]),
+        ("stream/client-last-event-id", &["stream/client-last-event-id-own"]),
         ("stream/client-retry-time", &["stream/client-reconnect", "stream/client-reconnect-ended"]),
         // What the caller gets of events.
         ("events/client-at-once", &["stream/client-lf"]),

@@ -16,10 +16,11 @@ use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::verbs::{self, ClientVerb, Close, Connect, Encoding, LabelledSend, Ping, Request};
 use crate::protocol::words::{OpenTcp, StreamEnd};
 use crate::trace::{End, EventKind, Mark};
-use crate::wire::websocket::{self, FrameSpec, Piece, SendOptions};
+use crate::wire::tcp::Address;
+use crate::wire::websocket::{self, ClientRequest, FrameSpec, Piece, SendOptions};
 use crate::wire::{Limits, Tap};
 
-use super::{CLOSE_TIMEOUT, MAIN, encode, unreachable};
+use super::{CLOSE_TIMEOUT, MAIN, encode, target, unreachable};
 
 use self::connection::AmpConnection;
 
@@ -94,13 +95,20 @@ impl AmpClientSteps {
         let opened = websocket::connect(&address, &request, self.tap(&name), &self.limits()).await;
         let opened = opened.map_err(|e| unreachable(&address, e))?;
         let refused = opened.response.as_ref().and_then(|response| response.status());
+        let failed = opened.why_not.as_ref().filter(|_| params.must_open());
         let ordinary = match () {
             () if self.connections.values().any(|other| other.session && !other.is_over()) => "several",
             () if self.connections.values().any(|other| other.session) => "again",
-            () if escaped && refused.is_some_and(|status| matches!(status, 401 | 403)) => "token-encoded",
+            () if failed.is_some()
+                && escaped
+                && refused.is_some_and(|status| matches!(status, 401 | 403))
+                && self.is_token_taken_otherwise(&name, &address).await =>
+            {
+                "token-encoded"
+            }
             () => "token-right",
         };
-        let subject_error = opened.why_not.as_ref().filter(|_| params.must_open()).map(|fault| PeerError::Subject {
+        let subject_error = failed.map(|fault| PeerError::Subject {
             message: format!("the handshake on connection `{name}` is not accepted: {fault}"),
             proves: params.proves(&opened, ordinary),
             expected: Some(json!(101)),
@@ -111,6 +119,23 @@ impl AmpClientSteps {
         let connection = AmpConnection::start(opened.socket, opened.accepted);
         self.connections.insert(name, connection);
         subject_error.map_or(Ok(Performed::default()), Err)
+    }
+
+    /// Whether a server that refused the token as it is usually encoded takes it in another form: throughout encoded, or plain.
+    /// It is asked in handshakes of their own. Whoever refuses every form refuses them for another reason.
+    async fn is_token_taken_otherwise(&self, name: &str, address: &Address) -> bool {
+        let Ok(lock) = self.lock() else { return false };
+        for (form, encoding) in [("throughout", Encoding::All), ("plain", Encoding::None)] {
+            let request = ClientRequest::new(target(Some(&lock.token), encoding));
+            let tap = self.tap(&format!("{name}-token-{form}"));
+            let opened = websocket::connect(address, &request, tap, &self.limits()).await;
+            let Ok(opened) = opened else { continue };
+            opened.socket.sender.shutdown().await;
+            if opened.accepted {
+                return true;
+            }
+        }
+        false
     }
 
     async fn open(&mut self, call: &VerbCall<'_>, params: OpenTcp<Connection>) -> Result<Performed, PeerError> {

@@ -135,6 +135,8 @@ pub struct ClientMemoryState {
     pub pending_prompts: usize,
     /// The newest subscription.
     pub newest_subscription: u64,
+    /// The last id that an event had.
+    pub last_event_id: String,
 }
 
 impl ClientMemory {

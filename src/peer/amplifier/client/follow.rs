@@ -55,6 +55,8 @@ pub enum FollowSwitch {
     OwnRetryTime,
     /// It does not say which event was the last.
     NoLastEventId,
+    /// It sends the last id of any of its streams.
+    LastIdShared,
     /// It closes a stream when the session has ended.
     EndsWithSession,
     /// Nobody learns that a WebSocket was closed or refused.
@@ -206,6 +208,9 @@ impl EventStreamFollower {
         loop {
             self.reporter.report_state("reconnecting").await;
             sleep(pause).await;
+            if self.has(FollowSwitch::LastIdShared) {
+                self.last_id.clone_from(&self.requester.memory.lock().last_event_id);
+            }
             match open_stream(&self.requester, self.reporter.session(), &self.last_id).await {
                 Ok(exchange) => {
                     self.reporter.reconnected().await;
@@ -268,6 +273,7 @@ impl EventStreamFollower {
     async fn event(&mut self, event: StreamEvent) {
         if let Some(id) = &event.id {
             self.last_id.clone_from(id);
+            self.requester.memory.lock().last_event_id.clone_from(id);
         }
         if let Some(retry) = event.retry {
             self.retry = Duration::from_millis(retry).min(MAX_RETRY);

@@ -272,6 +272,9 @@ const RECONNECTING: Table = table! { "stream", Client, Some("reconnection");
     "client-last-event-id": Should sse("9.2.4") =>
         "The last `id` of a stream is sent as `Last-Event-ID` when it is subscribed to again."
         "";
+    "client-last-event-id-own": Must sse("9.2.3") =>
+        "A `Last-Event-ID` that the client sends is the id of an event of the same session."
+        "The server goes on behind that event, so that others are lost or come again.";
     "client-no-prompt-again": Should semantics("9.2.2") =>
         "A prompt is not sent again because its stream was cut."
         "";

@@ -85,6 +85,11 @@ impl Traffic {
             requests::request_head(head, route.as_ref(), ctx);
         }
         self.judge_secrets(head, ctx);
+        if let Some(Route { endpoint: Endpoint::Events, name: Some(session), .. }) = &route
+            && event.deliberate.is_none()
+        {
+            self.subscriptions.last_event_id(session, head, ctx);
+        }
         self.subscriptions.forget(conn);
         self.exchanges.begun(conn, event, head, RequestState { route, ..RequestState::default() });
     }

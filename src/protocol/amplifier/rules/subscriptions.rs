@@ -14,12 +14,14 @@ use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::{Judgements, ViolationDetail};
-use crate::trace::{Direction, Event, Frame, Head, HttpResponse, Message, StreamEvent, opcode, read_json};
+use crate::trace::{Direction, Event, Frame, Head, HttpRequest, HttpResponse, Message, StreamEvent, opcode, read_json};
 
 /// How many request ids are remembered that no response has had yet.
 const MAX_UNASSIGNED: usize = 1024;
 /// So many keys of handshakes are remembered; of more, none is taken for an old one.
 const MAX_KEYS: usize = 10_000;
+/// So many ids of events are remembered; of more, none is judged.
+const MAX_EVENT_IDS: usize = 100_000;
 
 /// The open subscriptions, by the names of their exchanges.
 #[derive(Default)]
@@ -31,6 +33,9 @@ pub struct Subscriptions {
     unassigned: Vec<UnassignedRequestId>,
     /// The keys of handshakes.
     keys: HashSet<String>,
+    /// The ids that the events of each session had.
+    event_ids: HashMap<String, HashSet<String>>,
+    event_id_count: usize,
 }
 
 /// A request id that no response had when it came in an event.
@@ -179,6 +184,7 @@ impl Subscriptions {
         sessions: &mut Sessions,
         ctx: &mut RuleContext<'_>,
     ) {
+        self.note_event_id(conn, sent);
         if event.deliberate.is_some()
             || open_or_ending(&mut self.streams, &mut self.ending, conn).is_none_or(|stream| stream.deliberate)
         {
@@ -271,6 +277,30 @@ impl Subscriptions {
             if let Some(request) = stream.socket.as_ref().filter(|_| !stream.deliberate) {
                 framing::handshake_response(request, head, ctx);
             }
+        }
+    }
+
+    /// Judges the `Last-Event-ID` of a request for an event stream by the ids that the events of sessions had.
+    pub fn last_event_id(&self, session: &str, head: &HttpRequest, ctx: &mut RuleContext<'_>) {
+        let Some(id) = head.header("last-event-id").next().filter(|id| !id.is_empty()) else { return };
+        let own = self.event_ids.get(session);
+        let is_own = own.is_some_and(|ids| ids.contains(id));
+        let others = || self.event_ids.iter().any(|(other, ids)| other != session && ids.contains(id));
+        // One that nobody has seen may be that of an event before the trace.
+        if is_own || self.event_id_count < MAX_EVENT_IDS && (own.is_some() || others()) {
+            let fault = ViolationDetail::new("the `Last-Event-ID` is that of no event of the session").actual(id);
+            ctx.check("stream/client-last-event-id-own", (!is_own).then_some(fault));
+        }
+    }
+
+    /// Notes the id of an event.
+    fn note_event_id(&mut self, conn: &str, sent: &StreamEvent) {
+        let Some(id) = sent.id.as_ref().filter(|id| !id.is_empty()) else { return };
+        let Some(stream) = open_or_ending(&mut self.streams, &mut self.ending, conn) else { return };
+        if self.event_id_count < MAX_EVENT_IDS
+            && self.event_ids.entry(stream.session.clone()).or_default().insert(id.clone())
+        {
+            self.event_id_count += 1;
         }
     }
 

@@ -143,6 +143,8 @@ pub const RECONNECTING: &[FlawRow<AmplifierClientEffect>] = &[
         FollowSwitch::OwnRetryTime.on()),
     flaw!("forgets-last-id" "stream/client-last-event-id" "It does not say which event was the last."
         FollowSwitch::NoLastEventId.on()),
+    flaw!("last-id-shared" "stream/client-last-event-id-own" "It sends the last id of any of its streams."
+        FollowSwitch::LastIdShared.on()),
     flaw!("prompts-again" "stream/client-no-prompt-again" "A prompt is posted again when its stream stands again."
         SubscriptionSwitch::PromptsAgain.on()),
     flaw!("tells-last-again" "stream/client-no-duplicates" "The last event is reported again when the stream stands again."

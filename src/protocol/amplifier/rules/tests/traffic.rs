@@ -230,3 +230,24 @@ fn a_crash_is_held_against_the_end_that_runs() {
     play.events.iter().for_each(|event| rules.iter_mut().for_each(|rule| rule.event(event, &mut out)));
     assert_eq!(out.violations[0].requirement, "amplifier/2025-12-09/robustness/client-alive");
 }
+
+#[test]
+fn a_last_event_id_is_one_of_the_session() {
+    let again = |play: Play, session: &str, id: &str| {
+        let head =
+            [("Host", "a:1"), ("Accept", "text/event-stream"), ("Cache-Control", "no-cache"), ("Last-Event-ID", id)];
+        play.request_head(&format!("GET /sessions/{session}/events HTTP/1.1"), &head).broken()
+    };
+    let sent = |play: Play, session: &str, id: &str| {
+        let event = StreamEvent { id: Some(id.to_owned()), ..StreamEvent::data("{}") };
+        play.subscribes(session).streams(&event).stream_ends()
+    };
+    let own = "stream/client-last-event-id-own";
+    let seen = |session: &str, id: &str| {
+        again(sent(sent(Play::new(), "s", "1"), "t", "2"), session, id).contains(&own.to_owned())
+    };
+    assert!(!seen("s", "1") && !seen("t", "2"));
+    assert!(seen("s", "2") && seen("s", "3") && seen("u", "1"));
+    // It may be from before the trace, or the client has none.
+    assert!(!seen("u", "9") && !seen("s", ""));
+}
