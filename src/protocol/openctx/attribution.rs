@@ -99,8 +99,9 @@ pub const SERVER: Attribution = Attribution {
         ("http/encoding-offered", &["http/encoding"]),
     ],
     rests_on: &[
-        ("annotations/range-inside", &["annotations/range-zero-based"]),
-        ("annotations/range-lines", &["annotations/range-zero-based"]),
+        ("annotations/range-inside", &["annotations/range-zero-based", "annotations/as-sent"]),
+        ("annotations/range-lines", &["annotations/range-zero-based", "annotations/as-sent"]),
+        ("annotations/as-sent", &["annotations/offered"]),
         ("http/chunked-request", &["http/length"]),
         // What is asked for before something else was.
         ("annotations/offered", &["state/no-order"]),

@@ -246,6 +246,11 @@ pub const ANNOTATIONS: &[FlawRow<OpenctxClientEffect>] = &[
             }
         }
     }))),
+    flaw!("annotations-of-one-document" "annotations/client-other-document" "All annotations reach the caller with the URI of the first."
+    OpenctxClientEffect::Result("annotations", |list| {
+        let uri = list.pointer("/0/uri").cloned();
+        each(list, |annotation| if let Some(uri) = &uri { annotation["uri"] = uri.clone(); });
+    })),
     flaw!("annotations-need-range" "annotations/client-whole" "Annotations without a range do not reach the caller."
     OpenctxClientEffect::Result("annotations", |list| if let Value::Array(list) = list {
         list.retain(|annotation| annotation.get("range").is_some());

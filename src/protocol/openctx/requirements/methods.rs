@@ -158,6 +158,9 @@ const ANNOTATIONS: Table = table! { "annotations", Server, Some("annotations");
     "range-lines": Must doc("Annotations") =>
         "The lines of a range are lines of the content, or the one after its last."
         "";
+    "as-sent": Must doc("Annotations") =>
+        "The range of an annotation is counted in the content as it was sent."
+        "A provider that trims, normalises or converts the text shifts every position behind what it changes.";
     "range-inside": Should doc("Annotations") =>
         "The characters of a range are within their lines."
         "";
@@ -307,6 +310,9 @@ const CLIENT_ANNOTATIONS: Table = table! { "annotations", Client, Some("annotati
     "client-empty": Must doc("Annotations") =>
         "An empty list is no failure."
         "";
+    "client-other-document": Should doc("Annotations") =>
+        "An annotation of another document does not reach the caller as one of the document asked about."
+        "Its `uri` says which resource it belongs to.";
     "client-hints": Should own("Readings") =>
         "`presentationHints` of an annotation do no harm."
         "The published schemas have them, the document has not.";

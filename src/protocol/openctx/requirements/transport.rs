@@ -47,7 +47,7 @@ const HTTP_RESPONSES: Table = table! { "http", Server, None;
 /// Errors of the provider.
 const HTTP_ERRORS: Table = table! { "http", Server, Some("errors");
     "status-error": Must own("Status") =>
-        "An error in response to a sound request for one of the four methods comes with a status from 200 to 299."
+        "A sound request for one of the four methods is answered with a status from 200 to 299, also where it fails."
         "The reference client never reads the body of any other response, so that code and message are lost.";
 };
 

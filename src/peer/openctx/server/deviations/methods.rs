@@ -238,6 +238,18 @@ fn set_in_items(annotations: &mut Value, key: &str, value: &Value) {
     each(annotations, |annotation| set(&mut annotation["item"], key, value.clone()));
 }
 
+/// Changes the content that is annotated.
+macro_rules! contents {
+    ($change:expr) => {
+        ProviderEffect::Request(|request, _| {
+            if let Some(Value::String(content)) = request.params.get_mut("content") {
+                let change: fn(&str) -> String = $change;
+                *content = change(content);
+            }
+        })
+    };
+}
+
 /// Changes every range.
 macro_rules! ranges {
     ($change:expr) => {
@@ -316,6 +328,18 @@ pub const ANNOTATIONS: &[FlawRow<ProviderEffect>] = &[
     flaw!("range-from-one" "annotations/range-inside" "Lines are counted from 1."
     ranges!(|r| for end in ["start", "end"] {
         r[end]["line"] = (r[end]["line"].as_i64().unwrap_or_default() + 1).into();
+    })),
+    flaw!("tabs-expanded" "annotations/as-sent" "Tabs of the content are expanded before positions are counted."
+        contents!(|text| text.replace('\t', "        "))),
+    flaw!("characters-composed" "annotations/as-sent" "The content is composed (NFC) before positions are counted."
+        contents!(|text| text.replace("e\u{301}", "é"))),
+    flaw!("capitals-folded" "annotations/as-sent" "Letters of the content are folded before positions are counted."
+        contents!(|text| text.replace('ß', "ss"))),
+    flaw!("content-trimmed" "annotations/as-sent" "Empty lines at the beginning of the content are dropped."
+        contents!(|text| text.trim_start_matches(['\r', '\n']).to_owned())),
+    flaw!("lines-in-16-bits" "annotations/as-sent" "Lines are counted in 16 bits."
+    ranges!(|r| for end in ["start", "end"] {
+        r[end]["line"] = (r[end]["line"].as_u64().unwrap_or_default() & 0xffff).into();
     })),
     flaw!("annotation-without-item" "annotations/item" "Annotations have no item."
         annotations(|a| each(a, |one| drop(remove(one, "item"))))),
