@@ -49,7 +49,7 @@ fn described() -> Described {
     let values = json!({
         "query": "https://tickets.example/WIRE-7",
         "message": "How is the ticket WIRE-2 doing?",
-        "document": {"uri": "file:///a.ts", "content": "import a\n// WIRE-1\n"},
+        "document": {"uri": "file:///a.ts", "content": "import a // WIRE-7\n// WIRE-1\n"},
     });
     match values {
         Value::Object(values) => Described::new(values, BTreeMap::new()),
