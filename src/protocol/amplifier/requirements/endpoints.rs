@@ -361,6 +361,9 @@ const PROFILES_BEHAVIOUR: Table = table! { "profiles", Server, Some("profiles");
     "filter-all": Must doc("List Profiles") =>
         "With `collection` the list has the profiles of that collection."
         "";
+    "unfiltered": Must doc("List Profiles") =>
+        "Without `collection` the list has the profiles of all collections, whatever was asked for before."
+        "";
     "filter-unknown": Should doc("List Profiles") =>
         "With a `collection` that does not exist the list is empty, or refused with the status 404."
         "";
@@ -402,6 +405,9 @@ const AGENTS_BEHAVIOUR: Table = table! { "agents", Server, Some("agents");
         "";
     "filter-all": Must doc("List Agents") =>
         "With `collection` the list has the agents of that collection."
+        "";
+    "unfiltered": Must doc("List Agents") =>
+        "Without `collection` the list has the agents of all collections, whatever was asked for before."
         "";
     "filter-unknown": Should doc("List Agents") =>
         "With a `collection` that does not exist the list is empty, or refused with the status 404."

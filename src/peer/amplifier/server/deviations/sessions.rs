@@ -272,6 +272,8 @@ pub const CATALOGS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("profile-agents-as-objects" "profiles/agents" "The agents of a profile are objects."
         result(GetProfile, |b| set(b, "agents", json!([{"name": "zen-architect"}])))),
     flaw!("profiles-filter-ignored" "profiles/filter" "The filter of profiles is ignored." AmplifierServerEffect::Request(|request| forget(request, ListProfiles, "collection"))),
+    flaw!("profiles-filter-sticks" "profiles/unfiltered" "After a list with a filter, one without has the same."
+        SessionListSwitch::FilterSticks(ListProfiles).on()),
     flaw!("profiles-filter-empty" "profiles/filter-all" "With a filter the list of profiles is empty." AmplifierServerEffect::Request(|request| nothing(request, ListProfiles))),
     flaw!("profiles-filter-500" "profiles/filter-unknown" "A filter for a collection that does not exist fails."
         AmplifierServerEffect::Refuse(|request, _| unknown(request, ListProfiles))),
@@ -298,6 +300,8 @@ pub const CATALOGS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("agents-description-null" "agents/description" "The description of an agent is null." each_agent(|one| set(one, "description", Value::Null))),
     flaw!("agents-providers-as-names" "agents/providers" "The providers of an agent are their names." each_agent(|one| set(one, "providers", json!(["provider-anthropic"])))),
     flaw!("agents-filter-ignored" "agents/filter" "The filter of agents is ignored." AmplifierServerEffect::Request(|request| forget(request, ListAgents, "collection"))),
+    flaw!("agents-filter-sticks" "agents/unfiltered" "After a list with a filter, one without has the same."
+        SessionListSwitch::FilterSticks(ListAgents).on()),
     flaw!("agents-filter-empty" "agents/filter-all" "With a filter the list of agents is empty." AmplifierServerEffect::Request(|request| nothing(request, ListAgents))),
     flaw!("agents-filter-500" "agents/filter-unknown" "A filter for a collection that does not exist fails." AmplifierServerEffect::Refuse(|request, _| unknown(request, ListAgents))),
     flaw!("health-203" "health/status" "The health has the status 203." status(Health, 203)),

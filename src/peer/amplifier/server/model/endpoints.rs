@@ -21,6 +21,8 @@ const DEFAULT_LIMIT: usize = 50;
 /// What a server can do otherwise where it creates and lists sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionListSwitch {
+    /// The filter of the last list of this endpoint holds for the next one without a filter.
+    FilterSticks(Endpoint),
     /// A session that waits for a decision is listed as one that works.
     FiltersTogether,
     /// The ids of sessions are no UUIDs.

@@ -14,7 +14,7 @@ use crate::protocol::amplifier::Endpoint;
 use super::super::deviations::Deviations;
 use super::super::script::{Script, ScriptedError};
 use super::approvals::{self, ApprovalSwitch, run_guarded};
-use super::endpoints::{self, LeakSwitch, PromptSwitch};
+use super::endpoints::{self, LeakSwitch, PromptSwitch, SessionListSwitch};
 use super::feed::{EventEmitter, FeedEnd};
 use super::session::{FeedSwitch, Session, Status};
 use super::work::{self, AgentContext, PromptWork, WorkSwitch};
@@ -78,6 +78,8 @@ pub struct Model {
     pub(super) begun: Vec<String>,
     /// Stopped sessions in which something was pending, and when its time is up, as a flaw has it.
     overdue: Vec<(Duration, Session)>,
+    /// The last filter of a list of profiles or agents, which a flaw keeps.
+    last_filter: Option<(String, String)>,
 }
 
 impl Model {
@@ -103,6 +105,7 @@ impl Model {
             refuse: VecDeque::new(),
             begun: vec![],
             overdue: vec![],
+            last_filter: None,
         }
     }
 
@@ -152,6 +155,12 @@ impl Model {
         overdue.for_each(|(_, mut session)| run_guarded(&mut session, &*self.workspace));
         let why = self.deviations.request(&mut request);
         let endpoint = request.route.endpoint;
+        if self.deviations.has(SessionListSwitch::FilterSticks(endpoint)) {
+            match request.route.query.iter().find(|(name, _)| name == "collection") {
+                Some(filter) => self.last_filter = Some(filter.clone()),
+                None => request.route.query.extend(self.last_filter.take()),
+            }
+        }
         let mut reply = self.dispatch(&request, now).unwrap_or_else(Reply::from);
         reply.why = reply.why.or(why);
         self.deviations.reply(Some(endpoint), &mut reply);

@@ -338,9 +338,7 @@ pub const ANNOTATIONS: &[FlawRow<ProviderEffect>] = &[
     flaw!("content-trimmed" "annotations/as-sent" "Empty lines at the beginning of the content are dropped."
         contents!(|text| text.trim_start_matches(['\r', '\n']).to_owned())),
     flaw!("lines-in-16-bits" "annotations/as-sent" "Lines are counted in 16 bits."
-    ranges!(|r| for end in ["start", "end"] {
-        r[end]["line"] = (r[end]["line"].as_u64().unwrap_or_default() & 0xffff).into();
-    })),
+        contents!(|text| text.splitn(0x1_0001, '\n').last().filter(|_| text.matches('\n').count() > 0xffff).unwrap_or(text).to_owned())),
     flaw!("annotation-without-item" "annotations/item" "Annotations have no item."
         annotations(|a| each(a, |one| drop(remove(one, "item"))))),
     flaw!("annotation-item-flat" "annotations/item" "The members of the item are those of the annotation."
