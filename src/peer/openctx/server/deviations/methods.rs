@@ -240,11 +240,10 @@ fn set_in_items(annotations: &mut Value, key: &str, value: &Value) {
 
 /// Changes the content that is annotated.
 macro_rules! contents {
-    ($change:expr) => {
+    (|$content:ident| $changed:expr) => {
         ProviderEffect::Request(|request, _| {
-            if let Some(Value::String(content)) = request.params.get_mut("content") {
-                let change: fn(&str) -> String = $change;
-                *content = change(content);
+            if let Some(Value::String($content)) = request.params.get_mut("content") {
+                *$content = $changed;
             }
         })
     };
