@@ -49,6 +49,8 @@ struct PromptLifecycle {
     truncated: bool,
     /// Whether an error was reported for it.
     failed: bool,
+    /// The event of its `prompt:submit`.
+    began: u64,
 }
 
 struct ContentBlock {
@@ -67,6 +69,11 @@ impl StreamLifecycle {
     /// The subscriber sends a decision by WebSocket.
     pub fn note_decision(&mut self, option: &str, t: u64) {
         self.approvals.note_decision(option, t);
+    }
+
+    /// The prompt under way failed; it may be complete all the same.
+    pub fn note_failure(&mut self) {
+        self.prompt.iter_mut().for_each(|prompt| prompt.failed = true);
     }
 
     /// Judges an event by those before it, and notes it.
@@ -91,10 +98,7 @@ impl StreamLifecycle {
                 let complete = self.prompt.as_ref().is_some_and(|prompt| prompt.submitted.is_some());
                 self.approvals.event(name, data, t, complete, session.as_deref_mut(), ctx);
             }
-            // One way to report that a prompt failed; it may be complete all the same.
-            "status:update" if data.text("status") == Some("error") => {
-                self.prompt.iter_mut().for_each(|prompt| prompt.failed = true);
-            }
+            "status:update" if data.text("status") == Some("error") => self.note_failure(),
             "diagnostic:add" | "diagnostic:clear" | "status:update" | "session:start" | "session:end" => {}
             _ if stop_requested => {}
             _ => self.work(name, data, session.as_deref(), ctx),
@@ -156,6 +160,11 @@ impl StreamLifecycle {
             .at("/data/request_id")
             .actual(id.clone());
         ctx.check("life/submitted-once", repeated.then_some(fault));
+        if let Some(failed) = session.and_then(|session| session.failed)
+            && self.prompt.as_ref().is_some_and(|prompt| prompt.began < failed)
+        {
+            self.note_failure();
+        }
         match self.prompt.take() {
             Some(PromptLifecycle { failed: true, .. }) => self.completions += 1,
             Some(PromptLifecycle { submitted: Some(before), .. }) if !repeated => {
@@ -178,7 +187,7 @@ impl StreamLifecycle {
         {
             judge_submitted_prompt(accepted, prompt, ctx);
         }
-        self.prompt = Some(PromptLifecycle { submitted: Some(id), ..PromptLifecycle::default() });
+        self.prompt = Some(PromptLifecycle { submitted: Some(id), began: ctx.index, ..PromptLifecycle::default() });
     }
 
     /// How many prompts were posted since the subscription began.

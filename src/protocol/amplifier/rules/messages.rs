@@ -147,6 +147,11 @@ pub fn is_error(message: &Value) -> bool {
     responses::is_error(message) && message.get("event").is_none()
 }
 
+/// Whether a message of a stream reports in one of the ways that are no event of the document that a prompt failed.
+pub fn is_failure(message: &Value) -> bool {
+    is_error(message) || message.get("event").and_then(Value::as_str) == Some("error")
+}
+
 /// Judges a message of a stream. Gives the name and the data of an event that is one.
 pub fn judge_event<'m>(
     message: &'m Value,

@@ -67,6 +67,8 @@ pub struct TracedSession {
     /// Whether nobody but the client in the trace knows of it.
     pub exclusive: bool,
     tokens: Option<(u64, u64, u64)>,
+    /// The event with which a response had the status `error` last.
+    pub failed: Option<u64>,
 }
 
 /// A decision that was posted.
@@ -251,7 +253,13 @@ impl Sessions {
                     .filter(|decision| decision.posted == exchange.index)
                     .for_each(|decision| decision.accepted = true);
             }
-            Endpoint::GetSession => self.judge_status(route, exchange, body, ctx),
+            Endpoint::GetSession => {
+                let session = route.name.as_ref().and_then(|id| self.all.get_mut(id));
+                if let Some(session) = session.filter(|_| text("status") == Some("error")) {
+                    session.failed = Some(ctx.index);
+                }
+                self.judge_status(route, exchange, body, ctx);
+            }
             Endpoint::DeleteSession => {
                 let now = (ctx.index, exchange.answered);
                 if let Some(session) = route.name.as_ref().and_then(|id| self.all.get_mut(id)) {

@@ -236,6 +236,9 @@ impl Subscriptions {
         if messages::is_error(message) && std::mem::take(&mut stream.client_sent) {
             return;
         }
+        if messages::is_failure(message) {
+            stream.lifecycle.note_failure();
+        }
         let Some((name, data)) = messages::judge_event(message, id, stream.socket.is_some(), ctx) else { return };
         let mut session = sessions.session(id);
         if let (Some(request), Some(session)) = (data.text("request_id"), session.as_deref_mut()) {
