@@ -280,7 +280,7 @@ pub const FREEDOMS: &[FreedomRow<ProviderEffect>] = &[
         }
     })),
     freedom!("interim" "An interim response with the status 103 comes before each response." SteeringSwitch::Interim.on()),
-    freedom!("unhurried" "Answers take half a second." SteeringSwitch::Takes(500).on()),
+    freedom!("unhurried" "Answers take a fifth of a second." SteeringSwitch::Takes(200).on()),
     freedom!("chunked-requests-refused" "A chunked request is refused with the status 411."
     ProviderEffect::Instead(|s| {
         s.header("transfer-encoding")?;
