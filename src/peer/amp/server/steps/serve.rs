@@ -207,7 +207,9 @@ impl Upgrade {
 
     fn reply(&self, accepting: Reply) -> Reply {
         let key = accepting.head.header("sec-websocket-accept").next().unwrap_or_default().to_owned();
-        let fill = |text: &str| text.replace("${accept}", &key);
+        let other_case = |c: char| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+        let miscased: String = key.chars().map(other_case).collect();
+        let fill = |text: &str| text.replace("${accept}", &key).replace("${accept_miscased}", &miscased);
         if let Some(raw) = &self.raw {
             return Reply::raw(fill(raw).as_bytes());
         }

@@ -359,6 +359,14 @@ async fn a_handshake_is_answered_as_the_scenario_says() {
     play.connect().await;
     play.act("stop", json!({})).await.unwrap();
 
+    let headers = json!({"Sec-WebSocket-Accept": "${accept_miscased}"});
+    play.act("serve", json!({"upgrade": {"headers": headers}, "deliberate": "wrong"})).await.unwrap();
+    let refused = play.request(ClientRequest::new(format!("/?auth={}", play.text("token_encoded")))).await;
+    let given = refused.response.unwrap().header("sec-websocket-accept").next().unwrap().to_owned();
+    let why_not = refused.why_not.unwrap().to_string().to_ascii_lowercase();
+    assert_eq!(why_not.matches(&given.to_ascii_lowercase()).count(), 2, "{why_not}");
+    play.act("stop", json!({})).await.unwrap();
+
     play.act("serve", json!({"upgrade": {"never": true}, "deliberate": "mute"})).await.unwrap();
     let mut stream = TcpStream::connect(("127.0.0.1", play.port())).await.unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut stream, b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
