@@ -300,6 +300,10 @@ fn judge_range(range: &Value, pointer: &str, content: &LineLengths, ctx: &mut Ru
     }
     let inside = [start, end].into_iter().all(|(line, character)| content.holds(line, character));
     ctx.check("annotations/range-inside", (!inside).then(|| fault("a range lies outside the content of the request")));
+    if inside {
+        // Whether it is the right place is for scenarios.
+        ctx.check("annotations/as-sent", None);
+    }
 }
 
 #[cfg(test)]

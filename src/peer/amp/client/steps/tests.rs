@@ -27,6 +27,8 @@ enum FakeEditor {
     Mute,
     /// Refuses every handshake.
     Refusing,
+    /// Refuses every handshake whose token is encoded as a component of a URL.
+    RefusingComponent,
     /// Accepts with a wrong key.
     WrongKey,
 }
@@ -76,6 +78,9 @@ async fn serve(listener: TcpListener, editor: FakeEditor) {
             let Ok(request) = accept(stream, tap, &Limits::default()).await else { return };
             let mut reply = Reply::accepting(&request);
             match editor {
+                FakeEditor::RefusingComponent if request.target().contains("to%20ken") => {
+                    reply = Reply::refusing("401 Unauthorized", "no");
+                }
                 FakeEditor::Refusing => reply = Reply::refusing("401 Unauthorized", "no"),
                 FakeEditor::WrongKey => reply.head.headers.retain(|(name, _)| name != "Sec-WebSocket-Accept"),
                 _ => {}
@@ -246,6 +251,12 @@ async fn a_refused_handshake_fails_the_step_unless_any_will_do() {
     let (mut client, recorded) = client("cli", FakeEditor::Refusing).await;
     assert_eq!(
         broken_requirement(perform(&mut client, "connect", json!({})).await).as_deref(),
+        Some("connection/token-right"),
+        "it refuses the token in every form"
+    );
+    let (mut encoded, _) = self::client("cli", FakeEditor::RefusingComponent).await;
+    assert_eq!(
+        broken_requirement(perform(&mut encoded, "connect", json!({})).await).as_deref(),
         Some("connection/token-encoded")
     );
     let any = json!({"as": "b", "handshake": "any", "token": "absent"});
