@@ -281,26 +281,41 @@ impl ScenarioPlay<'_> {
     }
 }
 
-/// The fields in which requests differ that nothing of ours came between. A client that opens an HTTP connection for each
-/// of them can send them in another order in the next run. On one WebSocket connection, their order is the client's choice.
+/// The fields in which requests differ that several calls made while they were open together. A client that opens an HTTP
+/// connection for each of them can send them in another order in the next run. On one WebSocket connection, their order is
+/// the client's choice.
 fn order_dependent_fields(items: &[ScenarioItem], role: &Role) -> BTreeMap<usize, BTreeSet<String>> {
     let mut found: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     if !role.is_client() || role.observations.iter().any(|kind| kind.on_connection) {
         return found;
     }
-    let is_step = |item: &ScenarioItem| matches!(item.element, ScenarioElement::Step { .. });
-    let numbered: Vec<(usize, &ScenarioItem)> = items.iter().enumerate().collect();
-    for group in numbered.split(|(_, item)| is_step(item)) {
-        let requests = group.iter().filter_map(|(at, item)| match &item.element {
-            ScenarioElement::Seen { kind: "request", selectors, value, .. } => Some((*at, selectors, value)),
-            _ => None,
-        });
-        let requests: Vec<_> = requests.collect();
-        for (at, selectors, value) in &requests {
-            for (_, _, other) in requests.iter().filter(|(_, others, _)| others == selectors) {
-                let keys = value.keys().chain(other.keys()).filter(|key| value.get(*key) != other.get(*key));
-                found.entry(*at).or_default().extend(keys.cloned());
+    let mut open: BTreeSet<&str> = BTreeSet::new();
+    let mut requests: Vec<(usize, &Map<String, Value>, &Map<String, Value>)> = vec![];
+    let mut together = false;
+    for (at, item) in items.iter().enumerate() {
+        match &item.element {
+            ScenarioElement::Step { verb: "call", args, .. } => {
+                open.extend(args.get("as").and_then(Value::as_str));
+                together |= open.len() > 1;
             }
+            ScenarioElement::Seen { kind: "returned", selectors, .. } => {
+                selectors.get("to").and_then(Value::as_str).map(|label| open.remove(label));
+                if open.is_empty() {
+                    requests.clear();
+                    together = false;
+                }
+            }
+            ScenarioElement::Seen { kind: "request", selectors, value, .. } if together => {
+                for (other_at, _, other) in requests.iter().filter(|(_, others, _)| *others == selectors) {
+                    let keys = value.keys().chain(other.keys()).filter(|key| value.get(*key) != other.get(*key));
+                    for key in keys {
+                        found.entry(at).or_default().insert(key.clone());
+                        found.entry(*other_at).or_default().insert(key.clone());
+                    }
+                }
+                requests.push((at, selectors, value));
+            }
+            _ => {}
         }
     }
     found

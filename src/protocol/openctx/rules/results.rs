@@ -48,6 +48,10 @@ pub fn judge(request: &Request, result: &Value, ctx: &mut RuleContext<'_>) {
         }
     }
     ctx.check(&format!("{area}/result"), None);
+    if area == "annotations" && list.iter().all(|entry| entry.get("range").is_none()) {
+        // There is nothing to count.
+        ctx.check("annotations/as-sent", None);
+    }
 }
 
 /// So many requests are remembered, to compare those that come again.
