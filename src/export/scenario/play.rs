@@ -281,6 +281,13 @@ impl ScenarioPlay<'_> {
     }
 }
 
+/// A request of a driven client: its number, what selects it, and its fields.
+struct SeenRequest<'i> {
+    at: usize,
+    selectors: &'i Map<String, Value>,
+    value: &'i Map<String, Value>,
+}
+
 /// The fields in which requests differ that several calls made while they were open together. A client that opens an HTTP
 /// connection for each of them can send them in another order in the next run. On one WebSocket connection, their order is
 /// the client's choice.
@@ -290,7 +297,7 @@ fn order_dependent_fields(items: &[ScenarioItem], role: &Role) -> BTreeMap<usize
         return found;
     }
     let mut open: BTreeSet<&str> = BTreeSet::new();
-    let mut requests: Vec<(usize, &Map<String, Value>, &Map<String, Value>)> = vec![];
+    let mut requests: Vec<SeenRequest<'_>> = vec![];
     let mut together = false;
     for (at, item) in items.iter().enumerate() {
         match &item.element {
@@ -306,14 +313,14 @@ fn order_dependent_fields(items: &[ScenarioItem], role: &Role) -> BTreeMap<usize
                 }
             }
             ScenarioElement::Seen { kind: "request", selectors, value, .. } if together => {
-                for (other_at, _, other) in requests.iter().filter(|(_, others, _)| *others == selectors) {
-                    let keys = value.keys().chain(other.keys()).filter(|key| value.get(*key) != other.get(*key));
-                    for key in keys {
+                for other in requests.iter().filter(|other| other.selectors == selectors) {
+                    let keys = value.keys().chain(other.value.keys());
+                    for key in keys.filter(|key| value.get(*key) != other.value.get(*key)) {
                         found.entry(at).or_default().insert(key.clone());
-                        found.entry(*other_at).or_default().insert(key.clone());
+                        found.entry(other.at).or_default().insert(key.clone());
                     }
                 }
-                requests.push((at, selectors, value));
+                requests.push(SeenRequest { at, selectors, value });
             }
             _ => {}
         }
