@@ -243,13 +243,13 @@ pub const FREEDOMS: &[FreedomRow<ProviderEffect>] = &[
     freedom!("chunked" "Bodies are chunked."
         response(|r| chunk(r, 1000))),
     freedom!("chunk-extensions" "Chunks have extensions."
-    response(|r| {
+    ProviderEffect::Http(ResponseEffect::ResponseFor(|r, request| if !request.head.start.ends_with(" HTTP/1.0") {
         header(r, "Transfer-Encoding", "chunked");
         raw_body(r, |body| {
             let size = format!("{:X};name=\"a;b\"\r\n", body.len());
             vec![Piece::now([size.as_bytes(), &body, b"\r\n00\r\n\r\n"].concat())]
         });
-    })),
+    }))),
     freedom!("head-then-body" "The body comes a little after the head."
     response(|r| {
         header(r, "Content-Length", length(r).unwrap_or_default());
