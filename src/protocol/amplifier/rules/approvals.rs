@@ -199,8 +199,11 @@ impl StreamApprovals {
         ctx.check("life/approval-id-unique", repeated.then_some(fault));
         let options = data.members.get("options").and_then(Value::as_array);
         let options: Vec<String> = options.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        // Another subscription may have been told of it before, and a client may have decided since.
+        let mut required = ctx.index;
         if let Some(session) = session {
             options.iter().for_each(|option| session.offers(option));
+            required = session.first_required(&id, required);
         }
         let context = data.members.get("context").cloned().unwrap_or_default();
         let named = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -219,7 +222,7 @@ impl StreamApprovals {
             Approval {
                 options,
                 default: data.text("default").unwrap_or_default().to_owned(),
-                required: ctx.index,
+                required,
                 t,
                 timeout: data.members.get("timeout").and_then(Value::as_f64).unwrap_or_default(),
                 action,

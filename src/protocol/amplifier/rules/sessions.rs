@@ -69,6 +69,8 @@ pub struct TracedSession {
     tokens: Option<(u64, u64, u64)>,
     /// The event with which a response had the status `error` last.
     pub failed: Option<u64>,
+    /// The event that reported each approval first, by its id.
+    required: HashMap<String, u64>,
 }
 
 /// A decision that was posted.
@@ -101,6 +103,18 @@ impl TracedSession {
     pub fn accepted_for(&self, request: &str, prompt: &str) -> Option<&AcceptedPrompt> {
         let mut accepted = self.requests.iter().filter(|accepted| accepted.id == request);
         accepted.clone().find(|accepted| accepted.prompt.as_deref() == Some(prompt)).or_else(|| accepted.next())
+    }
+
+    /// The event that reported this approval first, of all subscriptions; `now` where it is this one.
+    pub fn first_required(&mut self, approval: &str, now: u64) -> u64 {
+        match self.required.get(approval) {
+            Some(first) => *first,
+            None if self.required.len() < MAX_SESSIONS && !approval.is_empty() => {
+                self.required.insert(approval.to_owned(), now);
+                now
+            }
+            None => now,
+        }
     }
 
     /// Whether this prompt was posted, and there are prompts whose responses have not come.

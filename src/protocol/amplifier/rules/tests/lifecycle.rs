@@ -231,6 +231,12 @@ fn nothing_runs_while_an_approval_is_pending() {
     assert_eq!(pending().sends_event("tool:post", post()).broken(), ["safety/pending"]);
     let unreported = decide(pending(), "Allow").sends_event("tool:post", post());
     assert!(unreported.broken().is_empty(), "that it was granted need not be reported");
+    let other_stream = |play: Play| {
+        let play = play.subscribes("s").sends_event("tool:pre", pre()).sends_event("approval:required", required());
+        play.sends_event("tool:post", post()).broken().contains(&"safety/pending".to_owned())
+    };
+    assert!(other_stream(pending()), "nobody has decided");
+    assert!(!other_stream(decide(pending(), "Allow")), "it was decided when another subscription was told of it");
     assert!(pending().wait(300).sends_event("tool:post", post()).broken().is_empty(), "the time is up");
     let refused = json!({"tool_name": "fs", "operation": "write", "result": {"success": false}, "duration_ms": 1});
     assert!(pending().sends_event("tool:post", refused).broken().is_empty());
