@@ -2,6 +2,9 @@
 
 use crate::protocol::{Aspect, Attribution, Base, Due, LaterContact};
 
+/// What a handshake needs so that the server lets the client in.
+const LET_IN: &[&str] = &["connection/token-right", "connection/token-encoded"];
+
 /// The attribution of missed expectations of editors.
 pub const SERVER: Attribution = Attribution {
     absent: &[
@@ -238,41 +241,13 @@ pub const SERVER: Attribution = Attribution {
         },
         Base { of: "connection/", needs: &["connection/several"], failing: true },
         // Whoever does not know the token as it is sent refuses every handshake.
-        Base {
-            of: "connection/accept-key",
-            needs: &["connection/token-right", "connection/token-encoded"],
-            failing: true,
-        },
-        Base {
-            of: "connection/extension-not-offered",
-            needs: &["connection/token-right", "connection/token-encoded"],
-            failing: true,
-        },
-        Base {
-            of: "connection/header-case",
-            needs: &["connection/token-right", "connection/token-encoded"],
-            failing: true,
-        },
-        Base {
-            of: "connection/header-list",
-            needs: &["connection/token-right", "connection/token-encoded"],
-            failing: true,
-        },
-        Base {
-            of: "connection/split-head",
-            needs: &["connection/token-right", "connection/token-encoded"],
-            failing: true,
-        },
-        Base {
-            of: "connection/extra-query",
-            needs: &["connection/token-right", "connection/token-encoded"],
-            failing: true,
-        },
-        Base {
-            of: "connection/subprotocol-tolerated",
-            needs: &["connection/token-right", "connection/token-encoded"],
-            failing: true,
-        },
+        Base { of: "connection/accept-key", needs: LET_IN, failing: true },
+        Base { of: "connection/extension-not-offered", needs: LET_IN, failing: true },
+        Base { of: "connection/header-case", needs: LET_IN, failing: true },
+        Base { of: "connection/header-list", needs: LET_IN, failing: true },
+        Base { of: "connection/split-head", needs: LET_IN, failing: true },
+        Base { of: "connection/extra-query", needs: LET_IN, failing: true },
+        Base { of: "connection/subprotocol-tolerated", needs: LET_IN, failing: true },
         Base { of: "robustness/", needs: &["connection/several"], failing: true },
         Base { of: "visible-files/initial", needs: &["connection/several"], failing: true },
         Base { of: "read-file/", needs: &["read-file/content"], failing: false },

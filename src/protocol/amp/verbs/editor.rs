@@ -126,11 +126,13 @@ pub struct LockfilePlan {
 pub struct Upgrade {
     /// The status line's code and reason. Default: `101 Switching Protocols`.
     pub status: Option<String>,
-    /// Header lines to add or to replace, name and value; null leaves one out. `$${accept}` in a value is the right key, `$${accept_miscased}` that with its letters in the other case.
+    /// Header lines to add or to replace, name and value; null leaves one out. `$${accept}` in a value is the right key,
+    /// `$${accept_miscased}` that with its letters in the other case.
     pub headers: Map<String, Value>,
     /// A body, as of a refusal.
     pub body: Option<String>,
-    /// The whole response as it is to be sent, instead of all the above; `$${accept}` in it is the right key, `$${accept_miscased}` that with its letters in the other case.
+    /// The whole response as it is to be sent, instead of all the above; `$${accept}` in it is the right key,
+    /// `$${accept_miscased}` that with its letters in the other case.
     pub raw: Option<String>,
     /// Does not answer at all.
     pub never: bool,

@@ -199,11 +199,14 @@ impl StreamApprovals {
         ctx.check("life/approval-id-unique", repeated.then_some(fault));
         let options = data.members.get("options").and_then(Value::as_array);
         let options: Vec<String> = options.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-        // Another subscription may have been told of it before, and a client may have decided since.
+        // Another subscription may have been told of it before, and a client may have decided since. An id that comes again
+        // is that of another approval.
         let mut required = ctx.index;
         if let Some(session) = session {
             options.iter().for_each(|option| session.offers(option));
-            required = session.first_required(&id, required);
+            if !repeated {
+                required = session.first_required(&id, required);
+            }
         }
         let context = data.members.get("context").cloned().unwrap_or_default();
         let named = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);

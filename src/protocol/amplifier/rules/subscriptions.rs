@@ -325,7 +325,9 @@ impl Subscriptions {
         let Some(stream) = self.streams.get_mut(conn) else { return FramesBefore::default() };
         let closes = frame.opcode == opcode::CLOSE;
         let payload = frame.payload.as_bytes();
-        let echoed = closes && stream.closing.as_ref().is_some_and(|theirs| theirs.starts_with(payload));
+        // A response has the whole payload of the first close frame, or its code alone.
+        let is_echo = |theirs: &Vec<u8>| theirs == payload || payload.len() == 2 && theirs.starts_with(payload);
+        let echoed = closes && stream.closing.as_ref().is_some_and(is_echo);
         let before = FramesBefore { masked: stream.masked, echoed };
         stream.masked |= frame.masked;
         if closes && stream.closing.is_none() {

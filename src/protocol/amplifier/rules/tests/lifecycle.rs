@@ -237,6 +237,9 @@ fn nothing_runs_while_an_approval_is_pending() {
     };
     assert!(other_stream(pending()), "nobody has decided");
     assert!(!other_stream(decide(pending(), "Allow")), "it was decided when another subscription was told of it");
+    let again = decide(pending(), "Allow").sends_event("tool:post", post()).sends_event("tool:pre", pre());
+    let again = again.sends_event("approval:required", required()).sends_event("tool:post", post()).broken();
+    assert!(again.contains(&"safety/pending".to_owned()), "the decision was about another approval of this id");
     assert!(pending().wait(300).sends_event("tool:post", post()).broken().is_empty(), "the time is up");
     let refused = json!({"tool_name": "fs", "operation": "write", "result": {"success": false}, "duration_ms": 1});
     assert!(pending().sends_event("tool:post", refused).broken().is_empty());

@@ -149,6 +149,9 @@ fn web_sockets_are_held_to_their_protocol() {
     let odd = || socket().frame(Direction::ToServer, 8, b"\x03").deliberate();
     assert!(odd().frame(Direction::ToClient, 8, b"\x03").broken().is_empty());
     assert_eq!(odd().frame(Direction::ToClient, 8, b"\x03\xee").broken(), ["websocket/frames"]);
+    let sound = || socket().frame(Direction::ToServer, 8, b"\x03\xe8bye");
+    assert!(sound().frame(Direction::ToClient, 8, b"\x03\xe8").broken().is_empty());
+    assert_eq!(sound().frame(Direction::ToClient, 8, b"\x03").broken(), ["websocket/frames"]);
     let delta = json!({"event": "content_block:delta", "data": {"session_id": "s", "delta": "d"}});
     assert!(socket().server_message(&delta).broken().is_empty());
     assert_eq!(socket().server_message(&delta).notes(), ["Deltas over WebSockets have no `block_index`"]);
