@@ -231,6 +231,7 @@ impl AttributionContext<'_> {
             let on_message = || {
                 let ours = seen.iter().filter(|other| other.fault == self.subject && other.missed.is_none());
                 ours.filter(|other| other.index.is_some() && other.index == found.index)
+                    .filter(|other| !self.is_below(other, found))
             };
             // The message may be taken for what must not come because it is wrong at a place by which that is recognised.
             let wrong = || missed.places.iter().find_map(|place| self.at_the_place(missed.kind, place, on_message()));
@@ -304,7 +305,7 @@ impl AttributionContext<'_> {
     ) -> Option<&'f RawFinding> {
         let on_message: Vec<&RawFinding> = seen
             .filter(|other| other.index.is_some() && other.index == found.index)
-            .filter(|other| !self.is_only_beside(other, found, missed))
+            .filter(|other| !self.is_below(other, found))
             .collect();
         explained_by(self.attribution, missed.kind, &missed.places, &on_message, |other| {
             (other.part, other.path.clone())
@@ -312,19 +313,11 @@ impl AttributionContext<'_> {
         .copied()
     }
 
-    /// Whether a finding of a lower level lies only within what differs from what a `must` asks for: more differs than
-    /// what it is about, and it does not explain the rest.
-    fn is_only_beside(&self, other: &RawFinding, found: &RawFinding, missed: &MissedExpectation) -> bool {
-        let level = |found: &RawFinding| self.requirement(found.requirement).map(|r| r.level);
-        let lower = level(found) == Some(Level::Must) && level(other) != Some(Level::Must);
-        let is_whole = |path: &str| {
-            let covers = |place: &String| {
-                let body = self.attribution.in_body(missed.kind, place);
-                body.is_some_and(|body| is_at_or_above(path, &body))
-            };
-            missed.places.iter().all(covers)
-        };
-        lower && other.part == Part::Body && other.path.as_deref().is_some_and(|path| !is_whole(path))
+    /// Whether a finding is of a lower level than a `must` that was missed: what should be is not what must be, and a `must`
+    /// that rests on it would pass unseen.
+    fn is_below(&self, other: &RawFinding, found: &RawFinding) -> bool {
+        let is_must = |found: &RawFinding| self.requirement(found.requirement).is_some_and(|r| r.level == Level::Must);
+        is_must(found) && other.requirement.is_some() && !is_must(other)
     }
 
     /// The finding of a rule on this message at, above or below a place.

@@ -43,6 +43,9 @@ const REPEATS: u32 = 3;
 /// The number of plays at once where the whole suite is played against a flaw, since most of them wait: each has a process of its own.
 const WHOLE_SUITE_JOBS: usize = 6;
 
+/// Likewise against a mock that is sound, which is waited for as long as any subject: fewer, since nothing late excuses it.
+const SOUND_JOBS: usize = 3;
+
 /// How long a mock is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
@@ -224,8 +227,12 @@ impl Prover {
         result: &mut CaseResult,
     ) -> Result<Vec<Played>, ProveError> {
         let flawed = result.case.is_flawed();
-        let jobs = if flawed && self.until(&result.case) == StopCondition::AllPlayed { WHOLE_SUITE_JOBS } else { 1 };
         let until = self.until(&result.case);
+        let jobs = match until {
+            StopCondition::AllPlayed if flawed => WHOLE_SUITE_JOBS,
+            StopCondition::AllPlayed => SOUND_JOBS,
+            _ => 1,
+        };
         let mut run = Run { jobs, until, longest_first: jobs > 1, ..self.run.clone() };
         if matches!(result.modifier(), Some(Modifier::Sometimes | Modifier::Second)) {
             run.repeat = REPEATS;

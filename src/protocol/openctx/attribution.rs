@@ -99,7 +99,7 @@ pub const SERVER: Attribution = Attribution {
         ("http/encoding-offered", &["http/encoding"]),
     ],
     rests_on: &[
-        ("annotations/range-inside", &["annotations/range-zero-based", "annotations/as-sent"]),
+        ("annotations/range-inside", &["annotations/range-zero-based", "annotations/as-sent", "annotations/range-lines"]),
         ("annotations/range-lines", &["annotations/range-zero-based", "annotations/as-sent"]),
         ("annotations/as-sent", &["annotations/offered"]),
         ("http/chunked-request", &["http/length"]),
@@ -323,6 +323,7 @@ pub const CLIENT: Attribution = Attribution {
         Base { of: "robustness/client-after-cut", needs: &["http/client-idle-close"], failing: true },
         Base { of: "robustness/client-after-bad-http", needs: &["http/client-idle-close"], failing: true },
         Base { of: "robustness/client-incomplete", needs: &["robustness/client-closed"], failing: true },
+        Base { of: "envelope/client-failure-told", needs: &["robustness/client-closed"], failing: true },
         Base { of: "robustness/client-endless", needs: &["robustness/client-slow-others"], failing: true },
     ],
 };

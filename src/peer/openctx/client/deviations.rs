@@ -170,9 +170,9 @@ pub const METHODS: &[FlawRow<OpenctxClientEffect>] = &[
         OpenctxClientEffect::Http(Fails(|seen| lacks(seen, "mentions", "description")))),
     flaw!("mentions-need-one" "mentions/client-empty" "An empty list makes the call fail."
         OpenctxClientEffect::Http(Fails(|seen| seen.is_empty("mentions")))),
-    flaw!("mentions-first-hundred" "mentions/client-many" "The first hundred mentions reach the caller."
+    flaw!("mentions-first-hundreds" "mentions/client-many" "The first five hundred mentions reach the caller."
     OpenctxClientEffect::Result("mentions", |list| if let Value::Array(list) = list {
-        list.truncate(100);
+        list.truncate(500);
     })),
     flaw!("mentions-refuse-extra" "mentions/client-extra-members"
         "Mentions with members that it does not know are not taken."

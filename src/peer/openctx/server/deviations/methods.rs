@@ -324,7 +324,7 @@ pub const ANNOTATIONS: &[FlawRow<ProviderEffect>] = &[
         ranges!(|r| r["end"]["line"] = (r["end"]["line"].as_i64().unwrap_or_default() + 1000).into())),
     flaw!("range-beyond-line" "annotations/range-inside" "Ranges end a thousand characters after their line."
         ranges!(|r| r["end"]["character"] = (r["end"]["character"].as_i64().unwrap_or_default() + 1000).into())),
-    flaw!("range-from-one" "annotations/range-inside" "Lines are counted from 1."
+    flaw!("lines-from-one" "annotations/range-lines" "Lines are counted from 1."
     ranges!(|r| for end in ["start", "end"] {
         r[end]["line"] = (r[end]["line"].as_i64().unwrap_or_default() + 1).into();
     })),
