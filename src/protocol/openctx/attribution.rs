@@ -99,7 +99,10 @@ pub const SERVER: Attribution = Attribution {
         ("http/encoding-offered", &["http/encoding"]),
     ],
     rests_on: &[
-        ("annotations/range-inside", &["annotations/range-zero-based", "annotations/as-sent", "annotations/range-lines"]),
+        (
+            "annotations/range-inside",
+            &["annotations/range-zero-based", "annotations/as-sent", "annotations/range-lines"],
+        ),
         ("annotations/range-lines", &["annotations/range-zero-based", "annotations/as-sent"]),
         ("annotations/as-sent", &["annotations/offered"]),
         ("http/chunked-request", &["http/length"]),

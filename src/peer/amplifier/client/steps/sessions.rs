@@ -182,12 +182,12 @@ impl PromptProgress {
             let status = status(setting, &step.session_id).await;
             match (step.until, status.as_deref()) {
                 (SessionStage::Working, Some("processing" | "awaiting_approval")) => return Ok(()),
-                (SessionStage::Over, Some("error" | "stopped")) => return Ok(()),
+                (SessionStage::Over, Some("error" | "stopped" | ENDED)) => return Ok(()),
                 // One that is idle may not have begun.
                 (SessionStage::Over, Some("idle")) if progress.started => return Ok(()),
                 // Whether it comes to its end is for the steps that follow.
                 (SessionStage::Over, _) if Instant::now() >= deadline => return Ok(()),
-                (_, Some("error" | "stopped")) => return Err(lacking("the prompt comes to no end")),
+                (_, Some("error" | "stopped" | ENDED)) => return Err(lacking("the prompt comes to no end")),
                 _ if Instant::now() >= deadline => {
                     return Err(lacking("nothing shows that the prompt is worked on"));
                 }
@@ -218,13 +218,20 @@ fn lacking(what: &str) -> PeerError {
     ))
 }
 
-/// The status that a session says it has. The look is no part of the play, and in no trace.
+/// Stands for the status of a session that is not there any more. No document has it.
+const ENDED: &str = "(ended)";
+
+/// The status that a session says it has, or [`ENDED`]. The look is no part of the play, and in no trace.
 async fn status(setting: &Setting, session: &str) -> Option<String> {
     let untraced =
         Setting { recorder: Recorder::new(Clock::start(), vec![]), patience: POLL_INTERVAL * 5, ..setting.clone() };
     let target = format!("/sessions/{}", segment(session));
     let response = one(&untraced, PROVES, "getSession", |url| Request::new("GET", below(url, &target))).await;
-    let message = response.ok()?.message?;
+    let response = response.ok()?;
+    if matches!(response.head.status(), Some(404 | 410)) {
+        return Some(ENDED.to_owned());
+    }
+    let message = response.message?;
     message.value()?.get("status")?.as_str().map(str::to_owned)
 }
 
