@@ -71,7 +71,12 @@ impl AttributionContext<'_> {
             let conn = found.missed.as_ref().and_then(|missed| missed.conn.as_ref());
             if let Some(refusal) = self.refusals.iter().find(|refusal| conn.is_some() && refusal.conn.as_ref() == conn)
             {
-                blocked.push(BlockedRequirement { requirement: own, because: None, message: refusal.message.clone() });
+                blocked.push(BlockedRequirement {
+                    requirement: own,
+                    because: None,
+                    message: refusal.message.clone(),
+                    explained: false,
+                });
                 continue;
             }
             if let Some(cause) = self.explanation(&found, &findings) {
@@ -199,7 +204,8 @@ impl AttributionContext<'_> {
                 same && found.index.is_some_and(|index| index >= absence.since)
             };
             let cause = ours.filter(unusable).find(there)?;
-            (cause.requirement != Some(absence.requirement)).then(|| by(cause, Some(absence.requirement)))
+            let blocked = || BlockedRequirement { explained: false, ..by(cause, Some(absence.requirement)) };
+            (cause.requirement != Some(absence.requirement)).then(blocked)
         };
         self.absences.iter().filter_map(cause).collect()
     }
@@ -215,7 +221,7 @@ impl AttributionContext<'_> {
         for id in self.proves {
             let known = self.assessed.contains(id) || blocked.iter().any(|b| b.requirement == Some(*id));
             if !known {
-                blocked.push(BlockedRequirement { requirement: Some(id), ..cause.clone() });
+                blocked.push(BlockedRequirement { requirement: Some(id), explained: false, ..cause.clone() });
             }
         }
     }
@@ -404,8 +410,9 @@ pub fn explained_by<'f, F>(
     first
 }
 
+/// What is seen of a requirement, explained by a finding.
 fn by(cause: &RawFinding, requirement: Option<RequirementId>) -> BlockedRequirement {
-    BlockedRequirement { requirement, because: cause.requirement, message: cause.message.clone() }
+    BlockedRequirement { requirement, because: cause.requirement, message: cause.message.clone(), explained: true }
 }
 
 #[cfg(test)]

@@ -128,6 +128,12 @@ fn requirements(inputs: &Inputs) -> Vec<RequirementResult> {
             [&assessed, &violated].into_iter().flat_map(|m| m.get(id)).flatten().copied().collect();
         let (status, reason, because) = if violated.contains_key(id) {
             (Status::Violated, None, vec![])
+        } else if let Some(because) = Some(hidden_by_less(judged, requirement)).filter(|because| !because.is_empty()) {
+            let reason = format!(
+                "what was seen of it is explained by {}, which does not bind: it may be broken too",
+                because.join(", ")
+            );
+            (Status::NotAssessed, Some(reason), because)
         } else if kept_from(judged, id, &by) {
             let because = blocked_by(judged, id);
             (Status::NotAssessed, Some(format!("blocked by {}", because.join(", "))), because)
@@ -150,6 +156,18 @@ fn requirements(inputs: &Inputs) -> Vec<RequirementResult> {
         }
     };
     inputs.owed.iter().map(result).collect()
+}
+
+/// What is no `must` and explains all that was seen of a `must` somewhere: the `must` may be broken all the same, however
+/// often it was met elsewhere.
+fn hidden_by_less(judged: &[JudgedScenario], requirement: &Required) -> Vec<String> {
+    let explained =
+        judged.iter().flat_map(|j| &j.result.blocked).filter(|b| b.explained && b.requirement == requirement.id);
+    let because: BTreeSet<&String> =
+        explained.map(|b| &b.because).filter(|_| requirement.level == Level::Must).collect();
+    let less =
+        |id: &&String| judged.iter().flat_map(|j| &j.findings).any(|f| f.requirement == **id && f.level != Level::Must);
+    because.into_iter().filter(less).cloned().collect()
 }
 
 /// Whether every scenario that is about a requirement was kept from judging it, whatever others saw by the way: only where a
@@ -307,7 +325,7 @@ fn fold(inputs: &mut Inputs) {
             };
             match cause(&finding).or_else(|| before(&folded)) {
                 Some((because, message)) => {
-                    folded.push(BlockedBy { requirement: finding.requirement, because, message });
+                    folded.push(BlockedBy { requirement: finding.requirement, because, message, explained: true });
                 }
                 None => left.push(finding),
             }

@@ -221,6 +221,8 @@ pub struct BlockedRequirement {
     pub because: Option<RequirementId>,
     /// The finding in a sentence.
     pub message: String,
+    /// Whether something was seen that breaks the requirement, and the finding explains it; otherwise it did not come to that.
+    pub explained: bool,
 }
 
 /// The end that is at fault, in the words of the wire.

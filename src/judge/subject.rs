@@ -217,8 +217,12 @@ fn blocked(played: &Played) -> Vec<BlockedBy> {
     {
         let of = |id: Option<RequirementId>| id.unwrap_or_default().to_owned();
         let (requirement, because) = (of(blocked.requirement), of(blocked.because));
-        if list.iter().all(|other| other.requirement != requirement || other.because != because) {
-            list.push(BlockedBy { requirement, because, message: play.place.replace_in(&blocked.message) });
+        match list.iter_mut().find(|other| other.requirement == requirement && other.because == because) {
+            Some(known) => known.explained |= blocked.explained,
+            None => {
+                let message = play.place.replace_in(&blocked.message);
+                list.push(BlockedBy { requirement, because, message, explained: blocked.explained });
+            }
         }
     }
     list

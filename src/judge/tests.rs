@@ -280,12 +280,35 @@ fn a_partial_run_says_nothing_about_completeness() {
 #[test]
 fn a_part_in_which_a_should_hides_a_must_is_not_green() {
     let should = found(SHOULD, FaultOwner::End(End::Server));
-    let blocked =
-        vec![BlockedRequirement { requirement: Some(MUST), because: Some(SHOULD), message: "it is wrong".to_owned() }];
+    let blocked = vec![BlockedRequirement {
+        requirement: Some(MUST),
+        because: Some(SHOULD),
+        message: "it is wrong".to_owned(),
+        explained: false,
+    }];
     let play = Play { blocked, ..play(ScenarioStatus::Blocked, &[SHOULD], vec![should]) };
     let report =
         JudgeInput { scope: Scope::Partial, ..JudgeInput::default() }.judge(&[scenario("a", &[MUST], vec![play])]);
     assert_eq!(report.verdict, Verdict::Incomplete);
+}
+
+#[test]
+fn a_must_that_is_met_elsewhere_is_not_judged_where_a_should_explains_what_was_seen_of_it() {
+    let hidden = |explained| {
+        let message = "it is wrong".to_owned();
+        let blocked = BlockedRequirement { requirement: Some(MUST), because: Some(SHOULD), message, explained };
+        let should = found(SHOULD, FaultOwner::End(End::Server));
+        let play = Play { blocked: vec![blocked], ..play(ScenarioStatus::Blocked, &[SHOULD], vec![should]) };
+        let mut all = complete();
+        all.push(scenario("ping/other", &[MUST], vec![play]));
+        JudgeInput::default().judge(&all)
+    };
+    assert_eq!(hidden(false).verdict, Verdict::Conforms);
+    let report = hidden(true);
+    assert_eq!(report.verdict, Verdict::Incomplete);
+    let (status, reason) = status(&report, MUST);
+    assert_eq!(status, Status::NotAssessed);
+    assert!(reason.contains(SHOULD), "{reason}");
 }
 
 #[test]

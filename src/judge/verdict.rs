@@ -240,6 +240,10 @@ pub struct BlockedBy {
     pub because: String,
     /// The finding, in a sentence.
     pub message: String,
+    /// Whether something was seen that breaks the requirement, and the finding explains it. Absent where the scenario did not
+    /// come to judge it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub explained: bool,
 }
 
 /// What is said of one requirement of one subject.

@@ -275,7 +275,12 @@ pub fn blame_death(play: &mut Play, exited: &Exited, spec: &SubjectSpec, edition
     };
     for consequence in play.findings.extract_if(.., |found| is_about_process(found)) {
         let (because, message) = (found.requirement, found.message.clone());
-        play.blocked.push(BlockedRequirement { requirement: consequence.requirement, because, message });
+        play.blocked.push(BlockedRequirement {
+            requirement: consequence.requirement,
+            because,
+            message,
+            explained: true,
+        });
     }
     play.status = ScenarioStatus::Failed;
     play.reason.get_or_insert_with(|| found.message.clone());

@@ -104,7 +104,8 @@ fn members_of_what_is_no_object_had_no_occasion_for_that() {
 
 fn blocked(requirement: RequirementId, because: RequirementId) -> Play {
     let message = format!("{because} is broken");
-    let blocked = vec![BlockedRequirement { requirement: Some(requirement), because: Some(because), message }];
+    let blocked =
+        vec![BlockedRequirement { requirement: Some(requirement), because: Some(because), message, explained: false }];
     Play { blocked, ..Play::new(ScenarioStatus::Blocked) }
 }
 

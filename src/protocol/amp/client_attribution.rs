@@ -115,6 +115,8 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     ("discovery/client-incomplete", &["discovery/client-incomplete-unused"]),
     ("connection/client-key-fresh", &["discovery/client-leaves-lockfiles"]),
     ("lifecycle/client-connects-again", &["discovery/client-leaves-lockfiles"]),
+    ("lifecycle/client-late-server", &["discovery/client-leaves-lockfiles"]),
+    ("connection/client-refusal", &["discovery/client-no-server"]),
     ("lifecycle/client-reconnects", &["lifecycle/client-connects-again"]),
     ("connection/client-response-list", &["connection/client-response-case"]),
     ("framing/client-close-refused", &["framing/client-close-code", "framing/client-close-payload"]),

@@ -139,6 +139,8 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
         AgentEffect::Result(EDIT, fail)),
     flaw!("edit-file-failure-hidden" "edit-file/client-failure"
         "An `editFile` that failed is reported as a success." OutcomeSwitch::SuccessAnyway(Method::EditFile).on()),
+    flaw!("edit-file-outcome-dropped" "edit-file/client-failure" "The result of an `editFile` is `null`, whatever came of it."
+        AgentEffect::Result(EDIT, |r| *r = Value::Null)),
     flaw!("diagnostics-without-path" CLI "diagnostics/client-params" "`getDiagnostics` has no parameters."
         AgentEffect::Params(DIAGNOSTICS, |p| *p = json!({}))),
     flaw!("diagnostics-with-null" GUIDE "diagnostics/client-params" "The parameters of `getDiagnostics` are null."
@@ -164,6 +166,8 @@ pub const METHODS_FLAWS: &[FlawRow<AgentEffect>] = &[
         AgentEffect::Result(OPEN, fail)),
     flaw!("open-uri-failure-hidden" "open-uri/client-failure"
         "An `openURI` that failed is reported as a success." OutcomeSwitch::SuccessAnyway(Method::OpenUri).on()),
+    flaw!("open-uri-outcome-dropped" "open-uri/client-failure" "The result of an `openURI` is `null`, whatever came of it."
+        AgentEffect::Result(OPEN, |r| *r = Value::Null)),
     flaw!("ping-without-message" CLI "ping/client-params" "`ping` has no message."
         AgentEffect::Params(PING, |p| *p = json!({}))),
     flaw!("ping-fixed" CLI "ping/client-sent" "`ping` has a message of its own."

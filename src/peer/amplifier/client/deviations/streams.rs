@@ -75,8 +75,8 @@ pub const READING: &[FlawRow<AmplifierClientEffect>] = &[
         ReaderSwitch::TellsPending.on()),
     flaw!("all-is-json" "stream/client-keep-alive" "After data that is no JSON nothing is reported."
     AmplifierClientEffect::EndsAt(|event| {
-        event.data.as_ref().is_some_and(|data| serde_json::from_str::<serde_json::Value>(data).is_err())
-            || event.event_type() != "message"
+        let is_json = |data: &String| serde_json::from_str::<serde_json::Value>(data).is_ok();
+        event.data.as_ref().is_some_and(|data| !is_json(data) || event.event_type() != "message")
     })),
     flaw!("small-events" "stream/client-large" "Events beyond 64 KiB are passed over."
         AmplifierClientEffect::Skips(|event| event.data.as_ref().is_some_and(|data| data.len() > LARGE))),
