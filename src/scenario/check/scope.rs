@@ -112,7 +112,13 @@ impl Check<'_> {
 
     /// Gives a variable a value, if it may have one.
     pub(super) fn define(&mut self, name: &str, span: Span, known: VariableType) {
+        let labelled = |(space, bound): &&(&'static str, String)| *space != language::CONNECTION && bound == name;
+        let label = self.scope.names.keys().find(labelled).map(|(space, _)| *space);
         match self.scope.vars.get(name) {
+            _ if let Some(namespace) = label => {
+                let message = format!("`{name}` names a {namespace} already, and cannot be set to anything else");
+                self.fault("scenario/reserved-variable", message, span, "choose another name");
+            }
             Some(VariableType::BuiltIn) => {
                 let message = format!("the variable `{name}` is always there and cannot be set");
                 self.fault("scenario/reserved-variable", message, span, "choose another name");
@@ -134,11 +140,16 @@ impl Check<'_> {
             self.scope.dynamic.insert(namespace);
             return;
         }
-        if namespace != language::CONNECTION {
+        let key = (namespace, name.to_owned());
+        if namespace != language::CONNECTION && !self.scope.names.contains_key(&key) {
             self.variable_name(name, span);
+            if matches!(self.scope.vars.get(name), Some(VariableType::Value | VariableType::Partly)) {
+                let message = format!("`{name}` is a variable already, which this {namespace} would hide");
+                self.fault("scenario/reserved-variable", message, span, "choose another name");
+            }
             self.define(name, span, VariableType::Value);
         }
-        self.scope.names.insert((namespace, name.to_owned()), span);
+        self.scope.names.insert(key, span);
     }
 
     /// Checks that a name has been bound by an earlier step.
