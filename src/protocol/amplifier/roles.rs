@@ -216,6 +216,7 @@ const CLIENT_OBSERVATIONS: &[ObservationKind] = &[
             Field::optional("text", Shape::Pattern, "The body as text, where it is no JSON."),
             Field::optional("verb", Shape::Pattern, "The HTTP method."),
             Field::optional("target", Shape::Pattern, "The request target."),
+            Field::optional("version", Shape::Pattern, "The HTTP version, such as `HTTP/1.1`."),
             HEADER_LINES,
             Field::optional("tcp", Shape::Pattern, "The number of the TCP connection in this play."),
         ],

@@ -185,6 +185,7 @@ impl ObservationDraft {
     pub fn with_request(self, head: &HttpRequest) -> Self {
         self.with("verb", head.method())
             .with("target", head.target())
+            .with("version", head.start.split(' ').nth(2).unwrap_or_default())
             .with("headers", lines(&head.headers))
             .with("tcp", head.tcp)
     }

@@ -119,8 +119,7 @@ fn request(head: &HttpRequest, content: &Content<'_>) -> ObservationDraft {
     let seen = ObservationDraft::new("request")
         .with_body(content)
         .with_members(content, &["params", "settings"])
-        .with_request(head)
-        .with("version", head.start.split(' ').nth(2).unwrap_or_default());
+        .with_request(head);
     match content.json().and_then(|json| json.get("method")).and_then(Value::as_str) {
         Some(method) => seen.choose("method", method),
         None => seen,
