@@ -181,6 +181,10 @@ pub const SERVER: Attribution = Attribution {
         ("open-uri/invalid", &["envelope/result-key"]),
         ("visible-files/every-client", &["visible-files/path", "robustness/reset"]),
         ("visible-files/latest", &["visible-files/path"]),
+        // What another client than the first is not told.
+        ("open-uri/shown", &["visible-files/every-client"]),
+        ("selection/notified", &["selection/every-client"]),
+        ("edit-file/other-files", &["read-file/unsaved"]),
         // The result for a file that is read.
         ("envelope/result-key", &["read-file/not-open"]),
         ("framing/shortest-length", &["read-file/not-open"]),

@@ -189,7 +189,14 @@ impl FrameContext<'_> {
         };
         let same = theirs == Some(payload);
         check(out, "framing/close-payload", payload.len() == 1, same, "a close frame carries a single byte".to_owned());
-        let [high, low, reason @ ..] = payload else { return };
+        let [high, low, reason @ ..] = payload else {
+            // Carries neither a code nor a reason: nothing is wrong with them.
+            if payload.is_empty() {
+                check(out, "framing/close-code", false, same, String::new());
+                check(out, "framing/close-reason", false, same, String::new());
+            }
+            return;
+        };
         let code = u16::from_be_bytes([*high, *low]);
         let same_code = theirs.is_some_and(|theirs| theirs.starts_with(&payload[..2]));
         let what = format!("a close frame carries the code {code}");

@@ -291,13 +291,13 @@ const MAX_STARTED: usize = 256;
 /// Counts how often a client connects (docs/amp.md, Connecting again). Only where the process in the trace is the
 /// client: several clients may be at the other end of a server. That process may have started several in its turn:
 /// where the trace shows which process a connection is of, each is counted for itself, and what is of no known one is
-/// not counted: one that only looks whether a port accepts is gone before its process can be found.
+/// not counted. A connection counts once something is sent on it: one that only looks whether a port accepts does not.
 pub struct ConnectionAttempts {
     requirements: &'static RequirementIndex,
     single: bool,
     /// Whether the trace names the processes of connections.
     names_processes: bool,
-    /// Connections of which only the beginning was seen.
+    /// Connections on which the client has sent nothing so far.
     started: HashMap<String, ConnectionAttempt>,
     /// When the latest connections to an address came, by the process that they are of, where it is known.
     recent: HashMap<(String, Option<String>), VecDeque<u64>>,
@@ -308,6 +308,7 @@ struct ConnectionAttempt {
     address: String,
     t: u64,
     index: u64,
+    process: Option<String>,
 }
 
 impl ConnectionAttempts {
@@ -315,12 +316,12 @@ impl ConnectionAttempts {
         Self { requirements, single: false, names_processes: false, started: HashMap::new(), recent: HashMap::new() }
     }
 
-    fn count(&mut self, attempt: ConnectionAttempt, process: Option<String>, out: &mut Judgements) {
-        self.names_processes |= process.is_some();
-        if self.names_processes && process.is_none() {
+    fn count(&mut self, attempt: ConnectionAttempt, out: &mut Judgements) {
+        self.names_processes |= attempt.process.is_some();
+        if self.names_processes && attempt.process.is_none() {
             return;
         }
-        let key = (attempt.address, process);
+        let key = (attempt.address, attempt.process);
         if self.recent.len() == MAX_CLIENTS && !self.recent.contains_key(&key) {
             return;
         }
@@ -343,24 +344,23 @@ impl Rule for ConnectionAttempts {
 
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         let Some(conn) = event.conn.as_ref().filter(|_| self.single) else { return };
-        if let Some(attempt) = self.started.remove(conn) {
-            let process = match &event.kind {
-                EventKind::Mark(mark) if mark.mark == Mark::PROCESS => Some(mark.text.clone()),
-                _ => None,
-            };
-            self.count(attempt, process, out);
+        match &event.kind {
+            EventKind::Connected { address } if self.started.len() < MAX_STARTED => {
+                let attempt = ConnectionAttempt { address: address.clone(), t: event.t, index: event.i, process: None };
+                self.started.insert(conn.clone(), attempt);
+            }
+            EventKind::Mark(mark) if mark.mark == Mark::PROCESS => {
+                if let Some(attempt) = self.started.get_mut(conn) {
+                    attempt.process = Some(mark.text.clone());
+                }
+            }
+            EventKind::Handshake(_) | EventKind::HttpRequest(_) | EventKind::Bytes { .. } => {
+                if let Some(attempt) = self.started.remove(conn) {
+                    self.count(attempt, out);
+                }
+            }
+            EventKind::Closed(_) => drop(self.started.remove(conn)),
+            _ => {}
         }
-        if let EventKind::Connected { address } = &event.kind
-            && self.started.len() < MAX_STARTED
-        {
-            self.started
-                .insert(conn.clone(), ConnectionAttempt { address: address.clone(), t: event.t, index: event.i });
-        }
-    }
-
-    fn end(&mut self, out: &mut Judgements) {
-        let mut started: Vec<ConnectionAttempt> = self.started.drain().map(|(_, attempt)| attempt).collect();
-        started.sort_by_key(|attempt| attempt.index);
-        started.into_iter().for_each(|attempt| self.count(attempt, None, out));
     }
 }
