@@ -40,6 +40,8 @@ pub const RESPONSES: &[FlawRow<ResponseEffect>] = &[
         Changes(|r| raw_chunks(r, |body| format!("{:x}\r\n{body}\r\n", body.len())))),
     flaw!("chunks-for-http-1-0" "http/length" "A response is chunked, though the request is of HTTP/1.0."
         ResponseFor(|r, request| if request.head.start.ends_with(" HTTP/1.0") { chunk(r, 40) })),
+    flaw!("error-then-result" "http/length" "After the response to a request that failed another one follows."
+        Changes(another_after_error)),
     flaw!("content-type-missing" "http/content-type" "There is no content type."
     Changes(|r| if length(r).is_some() {
         r.headers.retain(|(name, _)| name != "Content-Type");
@@ -61,6 +63,17 @@ pub const RESPONSES: &[FlawRow<ResponseEffect>] = &[
         r.ending = Ending::Hold;
     })),
 ];
+
+/// Sends a second response behind one that has an error.
+fn another_after_error(response: &mut Response) {
+    let first = length(response).unwrap_or_default();
+    if let Content::Whole(body) = &mut response.content
+        && body.starts_with(br#"{"error""#)
+    {
+        body.extend(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"result\":[]}");
+        header(response, "Content-Length", first);
+    }
+}
 
 fn length_in_characters(response: &mut Response) {
     if let Content::Whole(body) = &response.content {

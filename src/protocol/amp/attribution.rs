@@ -183,7 +183,6 @@ pub const SERVER: Attribution = Attribution {
         ("visible-files/latest", &["visible-files/path"]),
         // What another client than the first is not told.
         ("open-uri/shown", &["visible-files/every-client"]),
-        ("selection/notified", &["selection/every-client"]),
         ("edit-file/other-files", &["read-file/unsaved"]),
         // The result for a file that is read.
         ("envelope/result-key", &["read-file/not-open"]),

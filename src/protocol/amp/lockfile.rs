@@ -92,10 +92,13 @@ fn pid(keys: &Map<String, Value>) -> Result<u32, String> {
 }
 
 /// A JSON number without a fraction; `8080.0` is one, since JSON knows no integers.
+pub fn integer(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0).map(|n| n as i64))
+}
+
 fn whole_number(keys: &Map<String, Value>, key: &str) -> Result<i64, String> {
     let value = member(keys, key)?;
-    let integer = value.as_i64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0).map(|n| n as i64));
-    integer.ok_or_else(|| format!("`{key}` is {}, not a whole number", kind(value)))
+    integer(value).ok_or_else(|| format!("`{key}` is {}, not a whole number", kind(value)))
 }
 
 fn folders(keys: &Map<String, Value>) -> Result<Vec<String>, String> {

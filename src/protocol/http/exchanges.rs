@@ -223,7 +223,6 @@ impl<T: Default> Exchanges<T> {
 
     /// Bytes that are part of nothing.
     pub fn stray(&mut self, conn: &str, event: &Event, bytes: &[u8], ctx: &mut RuleContext<'_>) {
-        let head = bytes.starts_with(b"HTTP/1.");
         match (event.dir, self.open.get_mut(conn)) {
             (Some(Direction::ToServer), Some(exchange)) => {
                 if !exchange.client_is_odd {
@@ -261,8 +260,7 @@ impl<T: Default> Exchanges<T> {
                 }
                 exchange.server_is_odd = true;
             }
-            // A server may say that it has waited too long, and close.
-            (Some(Direction::ToClient), None) if !head && event.deliberate.is_none() => {
+            (Some(Direction::ToClient), None) if !is_last_word(bytes) && event.deliberate.is_none() => {
                 if let Some(breaks) = self.finished.get(conn).copied().flatten() {
                     ctx.check(breaks, Some(ViolationDetail::new("bytes follow a response that was whole")));
                 }
@@ -333,6 +331,18 @@ pub fn timely(took: u64, ctx: &mut RuleContext<'_>) {
 fn is_head(bytes: &[u8]) -> bool {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
     line.first().is_some_and(u8::is_ascii_alphabetic) && line.windows(8).any(|window| window == b" HTTP/1.")
+}
+
+/// Whether bytes that follow a response may be what a server says before it closes: that it has waited too long for the next
+/// request (408), or another error with which it closes.
+fn is_last_word(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
+    let status = text.strip_prefix("http/1.").and_then(|rest| rest.split(' ').nth(1)?.get(..3)?.parse::<u16>().ok());
+    let closes = || text.lines().any(|line| line.starts_with("connection:") && line.contains("close"));
+    match status {
+        Some(status) => status == 408 || status >= 400 && closes(),
+        None => is_incomplete_head(bytes),
+    }
 }
 
 /// Whether a body with these transfer codings comes in chunks.

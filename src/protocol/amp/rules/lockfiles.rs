@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::amp::lockfile::{is_absolute, is_lockfile};
+use crate::protocol::amp::lockfile::{integer, is_absolute, is_lockfile};
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, FileChange};
 use crate::uri;
@@ -44,7 +44,7 @@ impl Lockfiles {
     }
 
     fn keys(&self, index: u64, change: &FileChange, keys: &Map<String, Value>, out: &mut Judgements) {
-        let port = keys.get("port").filter(|port| port.as_u64().is_some_and(|n| (1..=65_535).contains(&n)));
+        let port = keys.get("port").and_then(integer).filter(|port| (1..=65_535).contains(port));
         let mut key = |short: &str, name: &str, wanted: &str, kept: bool| {
             let fault = (!kept).then(|| match keys.get(name) {
                 Some(value) => ViolationDetail::new(format!("the lockfile's `{name}` is not {wanted}"))
@@ -145,7 +145,7 @@ impl Tokens {
 
     fn lockfile(&mut self, content: &[u8]) {
         let Ok(Value::Object(keys)) = serde_json::from_slice::<Value>(content) else { return };
-        let port = keys.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+        let port = keys.get("port").and_then(integer).and_then(|port| u16::try_from(port).ok());
         let (Some(port), Some(token)) = (port, keys.get("authToken").and_then(Value::as_str)) else { return };
         let known = self.tokens.entry(port).or_default();
         let token = ShownToken::shown(token);

@@ -72,7 +72,9 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| followed(f, to_start)))),
     flaw!("selection-end-first" "selection/ordered"
         "A selection is reported with its end first, as when it was made backwards." EditorEffect::Body(SELECTION, swap_ends)),
-    flaw!("selection-first-client-only" "selection/every-client" "The first client alone is told of selections."
+    flaw!("selection-first-client-only" "selection/every-client"
+        ["guide/selection/notified": "A client that connected later is told of none."]
+        "The first client alone is told of selections."
         NotificationSwitch::FirstClientOnly(NotificationKind::Selection).on()),
     flaw!("selection-in-closed-file" CLI "selection/closed"
         "When the file with the selection is closed, clients are not told where the user is then."

@@ -88,6 +88,11 @@ fn a_response_that_ends_early_or_does_not_end_in_time_is_shorter_than_its_head_s
     assert_eq!(asked().gives(json!({"name": "n"})).server(junk()).broken(), ["http/length"]);
     let late = EventKind::Bytes { bytes: b"HTTP/1.1 408 Request Timeout\r\n\r\n".as_slice().into() };
     assert!(asked().gives(json!({"name": "n"})).server(late).broken().is_empty(), "it says that it closes");
+    let closing =
+        EventKind::Bytes { bytes: b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n".as_slice().into() };
+    assert!(asked().gives(json!({"name": "n"})).server(closing).broken().is_empty(), "so does this");
+    let second = EventKind::Bytes { bytes: b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".as_slice().into() };
+    assert_eq!(asked().gives(json!({"name": "n"})).server(second).broken(), ["http/length"]);
 }
 
 #[test]
