@@ -141,8 +141,12 @@ impl AttributionContext<'_> {
             return;
         }
         findings.retain(|other| {
-            let general =
-                self.requirement(other.requirement).is_some_and(|r| self.attribution.astray.contains(&r.short()));
+            // What came in its place is a fault of its own, which what only should be does not explain.
+            let astray = match own.level {
+                Level::Must => self.attribution.astray,
+                _ => self.attribution.astray.get(..1).unwrap_or_default(),
+            };
+            let general = self.requirement(other.requirement).is_some_and(|r| astray.contains(&r.short()));
             let here = missed.conn.is_none() || missed.conn == other.conn;
             let since = other.index.is_some_and(|index| index >= missed.since);
             !(other.missed.is_none() && other.fault == self.subject && general && here && since)
