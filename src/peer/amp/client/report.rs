@@ -41,6 +41,8 @@ pub enum ReportSwitch {
     HoldsWhileOpen,
     /// Of two notifications the second is reported first.
     SwapsNotifications,
+    /// Each notification is reported twice.
+    RepeatsNotifications,
     /// It does not say how it stands with its editor.
     NoStates,
 }
@@ -74,7 +76,10 @@ impl Agent {
     }
 
     async fn report_notification(&self, name: &str, data: &Value) {
-        self.write_line(json!({"event": name, "data": data})).await;
+        let times = if self.has(ReportSwitch::RepeatsNotifications) { 2 } else { 1 };
+        for _ in 0..times {
+            self.write_line(json!({"event": name, "data": data})).await;
+        }
     }
 
     pub(super) async fn report_outcome(&self, call: &AgentCall, outcome: ResponseOutcome) {

@@ -238,6 +238,8 @@ const NOTIFICATIONS: Table = table! { "notifications", Client, Some("notificatio
     "client-in-order": [cli Should cli("Notifications"), guide Should guide("4. Message Structure, Notifications")]
         "Notifications reach the client's user in the order in which they were sent."
         "The last one says what is so now.";
+    "client-once": [cli Should cli("Notifications"), guide Should guide("4. Message Structure, Notifications")]
+        "A notification reaches the client's user once." "A text for the prompt that comes twice is sent twice.";
 };
 
 const METADATA: Table = table! { "notifications", Client, Some("metadata");

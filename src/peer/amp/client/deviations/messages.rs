@@ -278,6 +278,8 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<AgentEffect>] = &[
         "Notifications are told when no request waits for its response any more." ReportSwitch::HoldsWhileOpen.on()),
     flaw!("swaps-notifications" "notifications/client-in-order" "Of two notifications the second is reported first."
         ReportSwitch::SwapsNotifications.on()),
+    flaw!("repeats-notifications" "notifications/client-once" "Each notification is reported twice."
+        ReportSwitch::RepeatsNotifications.on()),
 ];
 
 fn is_selection(name: &str) -> bool {
