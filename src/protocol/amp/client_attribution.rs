@@ -175,7 +175,7 @@ const RESTS_ON: &[(&str, &[&str])] = &[
     ("framing/client-utf8", &["read-file/client-sent"]),
     ("notifications/client-caret", &["notifications/client-selection"]),
     ("notifications/client-several-selections", &["notifications/client-selection"]),
-    ("notifications/client-in-order", &["notifications/client-visible-files"]),
+    ("notifications/client-in-order", &["notifications/client-visible-files", "notifications/client-once"]),
     ("notifications/client-while-open", &["notifications/client-visible-files"]),
     ("edit-file/client-result", &["envelope/client-extra-keys-ignored"]),
     // Whoever hangs after one thing cannot be seen to survive another.

@@ -57,6 +57,7 @@ pub const REQUESTS: &[FlawRow<AmplifierClientEffect>] = &[
         *range = json!([range["start"], range["end"]]);
     }))),
     flaw!("range-backward" "create/client-range-order"
+    ["create/client-as-asked": "It is not the range that was asked for."]
     "A selection is sent from where it was begun."
     AmplifierClientEffect::Body(CREATE, |body| at(body, "/context/selection/range", |range| {
         *range = json!({"start": range["end"], "end": range["start"]});
