@@ -123,10 +123,11 @@ impl AmpServerSteps {
         let dirs = self.subject_dirs(call.verb)?.clone();
         step.check_findable().await?;
         let plan = step.plan(call, self.edition, &dirs);
-        if let Port::Fixed(port) = plan.port {
-            self.editors.values_mut().for_each(|editor| editor.release_port(port.get()));
-        }
-        let mut editor = PlayEditor::start(plan, &self.setting, &dirs, self.registry.clone()).await?;
+        let handed_over = match plan.port {
+            Port::Fixed(port) => self.editors.values_mut().flat_map(|editor| editor.hand_over(port.get())).collect(),
+            Port::Any | Port::Guide => vec![],
+        };
+        let mut editor = PlayEditor::start(plan, &self.setting, &dirs, self.registry.clone(), handed_over).await?;
         let bindings = editor.bindings();
         if let Some(earlier) = self.editors.remove(&name) {
             editor.succeed(earlier).await;

@@ -20,7 +20,7 @@ use crate::wire::tcp::Address;
 
 use super::connection::{ConnectionNames, ConnectionRegistry};
 use super::listener::Listener;
-use super::machine::{self, ForeignLockfile, LockfileContent, PlaceholderProcess, ReservedPort, listen};
+use super::machine::{self, ForeignLockfile, LockfileContent, PlaceholderProcess, ReservedPort, listen, listen_again};
 use super::serve::EditorPlan;
 
 /// How long things may take.
@@ -66,7 +66,8 @@ struct RunningEditor {
 }
 
 impl PlayEditor {
-    /// Starts an editor. When this returns, it accepts connections, and its lockfile is there.
+    /// Starts an editor. When this returns, it accepts connections, and its lockfile is there. `handed_over`: its port, where
+    /// others of the play had that.
     ///
     /// # Errors
     /// [`PeerError::Environment`] where the system has no port, process or folder for it.
@@ -75,6 +76,7 @@ impl PlayEditor {
         setting: &Setting,
         dirs: &SubjectDirs,
         registry: Arc<ConnectionRegistry>,
+        handed_over: Vec<ReservedPort>,
     ) -> Result<Self, PeerError> {
         let token = plan.token.clone().map_or_else(machine::make_token, Ok);
         let token = token.map_err(|e| system("make up a token", e))?;
@@ -96,7 +98,7 @@ impl PlayEditor {
             left: vec![],
             reserved: vec![],
         };
-        let (listener, reserved) = listen(editor.plan.host, editor.plan.port)?;
+        let (listener, reserved) = listen_again(editor.plan.host, editor.plan.port, handed_over).await?;
         editor.reserved.extend(reserved);
         editor.run(listener, setting, dirs)?;
         Ok(editor)
@@ -179,11 +181,10 @@ impl PlayEditor {
         values.map(|(name, value)| (name.to_owned(), value)).to_vec()
     }
 
-    /// Gives the port back that it had in an earlier life, so that another editor of the play can have it.
-    pub fn release_port(&mut self, port: u16) {
-        if self.running.is_none() || port != self.port {
-            self.reserved.retain(|reserved| reserved.port() != port);
-        }
+    /// Hands over the port that it had in an earlier life, so that another editor of the play can have it.
+    pub fn hand_over(&mut self, port: u16) -> Vec<ReservedPort> {
+        let is_free = self.running.is_none() || port != self.port;
+        self.reserved.extract_if(.., |reserved| is_free && reserved.port() == port).collect()
     }
 
     /// Ends it. Bounded in time; does nothing if it has ended.

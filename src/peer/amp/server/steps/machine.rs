@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use base64::Engine as _;
 use serde_json::{Map, Value};
 use tokio::net::{TcpListener, TcpSocket};
+use tokio::time::Instant;
 
 use crate::atomic_file::{self, Readable, create_private_folder};
 use crate::peer::params::wrong;
@@ -122,13 +124,39 @@ pub fn make_token() -> std::io::Result<String> {
 /// still look for it, and must not find an editor of another play.
 pub struct ReservedPort {
     port: u16,
-    _socket: TcpSocket,
+    socket: TcpSocket,
 }
+
+/// How long a process may take between its start and its own program.
+const STARTING: Duration = Duration::from_secs(2);
 
 impl ReservedPort {
     /// Which one it is.
     pub fn port(&self) -> u16 {
         self.port
+    }
+}
+
+/// Listens once more on a port that was handed over.
+///
+/// # Errors
+/// The errors of [`listen`].
+pub async fn listen_again(
+    host: IpAddr,
+    port: Port,
+    handed_over: Vec<ReservedPort>,
+) -> Result<(TcpListener, Option<ReservedPort>), PeerError> {
+    for reserved in &handed_over {
+        let refused = |e: io::Error| PeerError::Environment(format!("cannot give port {} up: {e}", reserved.port));
+        reserved.socket.set_reuseaddr(true).map_err(refused)?;
+    }
+    // A process that is being started has the sockets that we have closed until it executes its own program.
+    let until = Instant::now() + STARTING;
+    loop {
+        match listen(host, port) {
+            Err(_) if !handed_over.is_empty() && Instant::now() < until => tokio::time::sleep(STARTING / 200).await,
+            listening => return listening,
+        }
     }
 }
 
@@ -186,7 +214,7 @@ fn reserved(address: SocketAddr) -> io::Result<(TcpListener, ReservedPort)> {
     let listener = bound((address.ip(), port).into())?.0.listen(BACKLOG)?;
     // Two are enough.
     holder.set_reuseaddr(false)?;
-    Ok((listener, ReservedPort { port, _socket: holder }))
+    Ok((listener, ReservedPort { port, socket: holder }))
 }
 
 /// Those that nobody needs at the moment. Most plays end without the end of their editor, and starting a process takes
