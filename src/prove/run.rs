@@ -44,7 +44,7 @@ const REPEATS: u32 = 3;
 const WHOLE_SUITE_JOBS: usize = 6;
 
 /// Likewise against a mock that is sound, which is waited for as long as any subject: fewer, since nothing late excuses it.
-const SOUND_JOBS: usize = 3;
+const SOUND_JOBS: usize = 2;
 
 /// How long a mock is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
