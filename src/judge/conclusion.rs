@@ -124,16 +124,17 @@ fn requirements(inputs: &Inputs) -> Vec<RequirementResult> {
     }
     let result = |requirement: &Required| {
         let id = requirement.id.as_str();
+        let hidden_by = hidden_by_less(judged, requirement);
         let by: BTreeSet<usize> =
             [&assessed, &violated].into_iter().flat_map(|m| m.get(id)).flatten().copied().collect();
         let (status, reason, because) = if violated.contains_key(id) {
             (Status::Violated, None, vec![])
-        } else if let Some(because) = Some(hidden_by_less(judged, requirement)).filter(|because| !because.is_empty()) {
+        } else if !hidden_by.is_empty() {
             let reason = format!(
                 "what was seen of it is explained by {}, which does not bind: it may be broken too",
-                because.join(", ")
+                hidden_by.join(", ")
             );
-            (Status::NotAssessed, Some(reason), because)
+            (Status::NotAssessed, Some(reason), hidden_by)
         } else if kept_from(judged, id, &by) {
             let because = blocked_by(judged, id);
             (Status::NotAssessed, Some(format!("blocked by {}", because.join(", "))), because)
@@ -158,7 +159,7 @@ fn requirements(inputs: &Inputs) -> Vec<RequirementResult> {
     inputs.owed.iter().map(result).collect()
 }
 
-/// What is no `must` and explains all that was seen of a `must` somewhere: the `must` may be broken all the same, however
+/// What is violated, is no `must`, and explains what was seen of a `must` in some scenario: the `must` may be broken all the same, however
 /// often it was met elsewhere.
 fn hidden_by_less(judged: &[JudgedScenario], requirement: &Required) -> Vec<String> {
     let explained =

@@ -26,7 +26,7 @@ pub fn compare(a: &Number, b: &Number) -> Option<Ordering> {
 }
 
 /// The number as an integer, where it is a whole one that fits.
-pub(super) fn as_integer(n: &Number) -> Option<i128> {
+pub fn as_integer(n: &Number) -> Option<i128> {
     if let Some(n) = n.as_i64() {
         return Some(n.into());
     }

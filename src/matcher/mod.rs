@@ -30,7 +30,7 @@ mod tests;
 mod types;
 
 pub use compile::{MatcherDefinition, PatternError, words};
-pub use json::{compare, equal, pointer_push, show};
+pub use json::{as_integer, compare, equal, pointer_push, show};
 pub use pattern::Pattern;
 pub use pattern::{Captures, Mismatch};
 pub use types::{NoSchemas, Schemas};

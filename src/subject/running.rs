@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::config::{Access, Launch, SubjectSpec};
+use crate::matcher::as_integer;
 use crate::protocol::{Edition, Lock, Reach};
 use crate::trace::{Exited, Recorder};
 
@@ -346,7 +347,7 @@ impl Running {
             Ok((content, _)) => {
                 let folder = self.workspace().and_then(|workspace| self.nearest_folder(&content, workspace));
                 let content: Option<Value> = serde_json::from_slice(&content).ok();
-                let pid = content.as_ref().and_then(|content| whole_number(content.get("pid")?));
+                let pid = content.as_ref().and_then(|content| as_integer(content.get("pid")?.as_number()?));
                 let running = pid.map(|pid| u32::try_from(pid).is_ok_and(tree::is_alive));
                 LockfileState { exists: true, name, content, running, folder }
             }
@@ -374,9 +375,4 @@ impl Running {
         };
         self.tap.recent().into_iter().map(hide).collect()
     }
-}
-
-/// A JSON number without a fraction and a sign; `8080.0` is one.
-fn whole_number(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0).map(|n| n as u64))
 }

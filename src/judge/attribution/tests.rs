@@ -139,6 +139,33 @@ fn charged_and_blocked_ids(attributed: &AttributedFindings) -> ChargedAndBlocked
 }
 
 #[test]
+fn what_came_in_the_place_of_a_response_is_a_fault_that_a_should_does_not_take_away() {
+    const OWN: Attribution = Attribution {
+        absent: &[Due { kind: "response", with: None, breaks: "envelope/answered", unless: &["ping/"] }],
+        astray: &["envelope/answered", "connection/again"],
+        ..NOTHING_KNOWN
+    };
+    let violated = |rule: RequirementId, own: RequirementId| {
+        let found = vec![seen(rule, 5), missed(own, MissKind::Absent, None, &[])];
+        let context = AttributionContext {
+            after_success: false,
+            attribution: &OWN,
+            catalogue: &CATALOGUE,
+            edition: "1",
+            subject: FaultOwner::End(End::Server),
+            proves: &[own],
+            assessed: &[],
+            absences: &[],
+            refusals: &[],
+        };
+        charged_and_blocked_ids(&context.attribute(found)).0
+    };
+    assert_eq!(violated(ANSWERED, TITLE), [TITLE], "that there is none is what the expectation found");
+    assert_eq!(violated(AGAIN, TITLE), [AGAIN, TITLE]);
+    assert_eq!(violated(AGAIN, ECHO), [ECHO]);
+}
+
+#[test]
 fn what_did_not_come_breaks_that_it_comes_and_nothing_else() {
     assert_eq!(
         charged_and_blocked(vec![missed(ECHO, MissKind::Absent, None, &[])]),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use crate::matcher::as_integer;
 use crate::protocol::Lock;
 
 /// The folder of the lockfiles, below the data home.
@@ -93,7 +94,7 @@ fn pid(keys: &Map<String, Value>) -> Result<u32, String> {
 
 /// A JSON number without a fraction; `8080.0` is one, since JSON knows no integers.
 pub fn integer(value: &Value) -> Option<i64> {
-    value.as_i64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0).map(|n| n as i64))
+    value.as_number().and_then(as_integer).and_then(|n| i64::try_from(n).ok())
 }
 
 fn whole_number(keys: &Map<String, Value>, key: &str) -> Result<i64, String> {

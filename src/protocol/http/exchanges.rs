@@ -336,7 +336,8 @@ fn is_head(bytes: &[u8]) -> bool {
 /// Whether bytes that follow a response may be what a server says before it closes: that it has waited too long for the next
 /// request (408), or another error with which it closes.
 fn is_last_word(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
+    let head = &bytes[..bytes.len().min(MAX_HEAD)];
+    let text = String::from_utf8_lossy(head).to_ascii_lowercase();
     let status = text.strip_prefix("http/1.").and_then(|rest| rest.split(' ').nth(1)?.get(..3)?.parse::<u16>().ok());
     let closes = || text.lines().any(|line| line.starts_with("connection:") && line.contains("close"));
     match status {

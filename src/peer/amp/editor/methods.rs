@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::matcher::as_integer;
 use crate::protocol::amp::editions::{DiagnosticsForm, Method, ResultForm};
 
 use super::disk::{self, UriError};
@@ -161,8 +162,11 @@ pub(super) fn string<'a>(params: &'a Params, key: &str) -> Result<&'a str, Metho
 pub(super) fn count(params: &Params, key: &str) -> Result<usize, MethodOutcome> {
     let refused = |what: &str| MethodOutcome::Refused(INVALID_PARAMS, format!("the parameter `{key}` {what}"));
     let value = params.get(key).ok_or_else(|| refused("is missing"))?;
-    let integer = value.as_u64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0).map(|n| n as u64));
-    integer.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| refused("must be a whole number from 0 on"))
+    value
+        .as_number()
+        .and_then(as_integer)
+        .and_then(|n| usize::try_from(n).ok())
+        .ok_or_else(|| refused("must be a whole number from 0 on"))
 }
 
 /// The code of the error of an editor that fails where there are no diagnostics.

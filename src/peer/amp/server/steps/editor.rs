@@ -1,5 +1,6 @@
 //! An editor from its start to its end, and over its restarts.
 
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use crate::wire::tcp::Address;
 
 use super::connection::{ConnectionNames, ConnectionRegistry};
 use super::listener::Listener;
-use super::machine::{self, ForeignLockfile, LockfileContent, PlaceholderProcess, ReservedPort, listen, listen_again};
+use super::machine::{self, ForeignLockfile, LockfileContent, PlaceholderProcess, ReservedPort, listen};
 use super::serve::EditorPlan;
 
 /// How long things may take.
@@ -62,6 +63,8 @@ pub struct PlayEditor {
 
 struct RunningEditor {
     accept_task: JoinHandle<()>,
+    /// A copy of the socket that it listens on.
+    listening: OwnedFd,
     process: PlaceholderProcess,
 }
 
@@ -98,7 +101,7 @@ impl PlayEditor {
             left: vec![],
             reserved: vec![],
         };
-        let (listener, reserved) = listen_again(editor.plan.host, editor.plan.port, handed_over).await?;
+        let (listener, reserved) = machine::take_over(editor.plan.host, editor.plan.port, handed_over)?;
         editor.reserved.extend(reserved);
         editor.run(listener, setting, dirs)?;
         Ok(editor)
@@ -119,6 +122,7 @@ impl PlayEditor {
 
     fn run(&mut self, listener: TcpListener, setting: &Setting, dirs: &SubjectDirs) -> Result<(), PeerError> {
         let address = listener.local_addr().map_err(|e| system("learn where it listens", e))?;
+        let listening = listener.as_fd().try_clone_to_owned().map_err(|e| system("copy a socket", e))?;
         let process =
             PlaceholderProcess::start().map_err(|e| system("start a process that stands for an editor", e))?;
         setting.recorder.add_secret(&self.token);
@@ -133,7 +137,7 @@ impl PlayEditor {
             limits: Limits { handshake: setting.patience, write: setting.patience, ..Limits::default() },
             run_dir: dirs.root.parent().unwrap_or(&dirs.root).to_owned(),
         };
-        self.running = Some(RunningEditor { accept_task: tokio::spawn(acceptor.run(listener)), process });
+        self.running = Some(RunningEditor { accept_task: tokio::spawn(acceptor.run(listener)), listening, process });
         // Written when connections are accepted already: whoever finds it may connect at once.
         if let EditorLockfile::Written(plan) = &self.plan.lockfile {
             let name = plan.name.clone().unwrap_or_else(|| format!("{}.json", self.port));
@@ -198,7 +202,7 @@ impl PlayEditor {
                     self.record_removal(file.path());
                     file.remove();
                 }
-                stop(running.accept_task).await;
+                stop(running.accept_task, &running.listening).await;
                 let leaving = connections().into_iter().map(|connection| {
                     tokio::spawn(async move { connection.leave(bounds.goodbye.min(bounds.patience)).await })
                 });
@@ -213,7 +217,7 @@ impl PlayEditor {
             Ending::Kill(why) => {
                 self.left.extend(self.lockfile.take());
                 running.process.end().await;
-                stop(running.accept_task).await;
+                stop(running.accept_task, &running.listening).await;
                 for connection in connections() {
                     connection.cut_for_kill(why).await;
                 }
@@ -236,10 +240,11 @@ impl PlayEditor {
 }
 
 /// Returns once no client is accepted any more.
-async fn stop(accept_task: JoinHandle<()>) {
+async fn stop(accept_task: JoinHandle<()>, listening: &OwnedFd) {
     accept_task.abort();
     // It was aborted, which is what this says.
     let _ = accept_task.await;
+    machine::stop_listening(listening);
 }
 
 fn system(doing: &str, error: std::io::Error) -> PeerError {

@@ -3,16 +3,15 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use base64::Engine as _;
 use serde_json::{Map, Value};
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::time::Instant;
 
 use crate::atomic_file::{self, Readable, create_private_folder};
 use crate::peer::params::wrong;
@@ -127,9 +126,6 @@ pub struct ReservedPort {
     socket: TcpSocket,
 }
 
-/// How long a process may take between its start and its own program.
-const STARTING: Duration = Duration::from_secs(2);
-
 impl ReservedPort {
     /// Which one it is.
     pub fn port(&self) -> u16 {
@@ -137,27 +133,28 @@ impl ReservedPort {
     }
 }
 
-/// Listens once more on a port that was handed over.
+/// Listens on a port that other editors of the play hand over; on any port, where they hand none over.
 ///
 /// # Errors
 /// The errors of [`listen`].
-pub async fn listen_again(
+pub fn take_over(
     host: IpAddr,
     port: Port,
     handed_over: Vec<ReservedPort>,
 ) -> Result<(TcpListener, Option<ReservedPort>), PeerError> {
     for reserved in &handed_over {
+        // Of the socket itself: a process that is being started may have a copy of it.
         let refused = |e: io::Error| PeerError::Environment(format!("cannot give port {} up: {e}", reserved.port));
         reserved.socket.set_reuseaddr(true).map_err(refused)?;
     }
-    // A process that is being started has the sockets that we have closed until it executes its own program.
-    let until = Instant::now() + STARTING;
-    loop {
-        match listen(host, port) {
-            Err(_) if !handed_over.is_empty() && Instant::now() < until => tokio::time::sleep(STARTING / 200).await,
-            listening => return listening,
-        }
-    }
+    listen(host, port)
+}
+
+/// Has nobody listen on a port any more. Closing is not enough: between its start and its own program, a process has copies of
+/// our sockets, and would keep the port.
+pub fn stop_listening(socket: &OwnedFd) {
+    // A system that refuses this lets go of the port when the copies are closed.
+    let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Both);
 }
 
 /// Listens on such a port, and holds it where the system lets us.

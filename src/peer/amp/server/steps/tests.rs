@@ -441,6 +441,23 @@ async fn the_guides_editor_listens_where_its_clients_look_and_says_only_what_it_
     play.server.finish().await;
 }
 
+/// Between its start and its own program, a process has copies of all sockets.
+#[tokio::test]
+async fn a_port_is_taken_over_while_a_process_that_is_being_started_has_copies_of_its_sockets() {
+    let host = std::net::Ipv4Addr::LOCALHOST.into();
+    let (listener, reserved) = machine::listen(host, Port::Any).unwrap();
+    let reserved = reserved.unwrap();
+    let copy = std::os::fd::AsFd::as_fd(&listener).try_clone_to_owned().unwrap();
+    drop(listener);
+    machine::stop_listening(&copy);
+    let port = Port::Fixed(reserved.port().try_into().unwrap());
+    let (again, _) = machine::take_over(host, port, vec![reserved]).unwrap();
+    assert_eq!(
+        Some(again.local_addr().unwrap().port()),
+        if let Port::Fixed(port) = port { Some(port.get()) } else { None }
+    );
+}
+
 #[tokio::test]
 async fn nobody_gets_the_port_of_an_editor_that_has_ended_until_its_client_is_gone() {
     for (edition, how) in [("guide", "kill"), ("cli", "quit")] {
