@@ -1,9 +1,10 @@
-//! Matchers of what is inside a string, list or object: `$contains`, `$any_order`, `$each` and `$somewhere`.
+//! Matchers of what is inside a string, list or object: `$contains`, `$any_order`, `$unordered`, `$each` and
+//! `$somewhere`.
 
 use serde_json::{Value, json};
 
-use super::compile::{Compiler, MatcherDefinition, pattern_schema, patterns_schema};
-use super::json::show;
+use super::compile::{Compiler, MatcherArgument, MatcherDefinition, pattern_schema, patterns_schema};
+use super::json::{equal, show, unordered_key};
 use super::logic::{compile_list, located};
 use super::pattern::Checker;
 use super::pattern::{Matcher, Node, PatternKind};
@@ -195,6 +196,63 @@ fn augment(p: usize, matches: &[Vec<bool>], owner: &mut [Option<usize>], seen: &
         }
     }
     false
+}
+
+pub(super) const UNORDERED: MatcherDefinition = MatcherDefinition {
+    name: "$unordered",
+    doc: "Exactly this value, apart from the order of the items of lists, at every depth.",
+    argument: || json!({}),
+    compile: |_, value, c| match c.argument(value) {
+        MatcherArgument::Value(value) => Some(PatternKind::Matcher(Box::new(Unordered(value)))),
+        MatcherArgument::Open => None,
+    },
+};
+
+struct Unordered(Value);
+
+impl Matcher for Unordered {
+    fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
+        match actual {
+            Some(actual) => check_unordered(&self.0, actual, source, checker),
+            None => checker.add_unexpected(1, &show(&self.0), source, None),
+        }
+    }
+}
+
+fn check_unordered(wanted: &Value, actual: &Value, source: &Value, checker: &mut Checker) {
+    match (wanted, actual) {
+        (Value::Object(wanted), Value::Object(map)) => {
+            for (key, value) in wanted {
+                checker.inside(key, None, |c| match map.get(key) {
+                    Some(actual) => check_unordered(value, actual, source, c),
+                    None => c.add_unexpected(1, &show(value), source, None),
+                });
+            }
+            for (key, value) in map.iter().filter(|(key, _)| !wanted.contains_key(*key)) {
+                checker.inside(key, None, |c| {
+                    c.add_mismatch(1, format!("unexpected key `{key}`"), source, Some(value));
+                });
+            }
+        }
+        (Value::Array(wanted), Value::Array(items)) => {
+            let mut surplus: Vec<(String, &Value)> = items.iter().map(|i| (unordered_key(i), i)).collect();
+            surplus.sort_by(|a, b| a.0.cmp(&b.0));
+            let mut missing = vec![];
+            for value in wanted {
+                match surplus.binary_search_by(|(key, _)| key.cmp(&unordered_key(value))) {
+                    Ok(at) => {
+                        surplus.remove(at);
+                    }
+                    Err(_) => missing.push(value),
+                }
+            }
+            let mut note = |message: String| checker.add_mismatch(1, message, source, Some(actual));
+            missing.iter().for_each(|value| note(format!("no item is {}", show(value))));
+            surplus.iter().for_each(|(_, value)| note(format!("unexpected item {}", show(value))));
+        }
+        _ if equal(wanted, actual) => {}
+        _ => checker.add_unexpected(1, &show(wanted), source, Some(actual)),
+    }
 }
 
 pub(super) const EACH: MatcherDefinition = MatcherDefinition {

@@ -25,7 +25,7 @@ pub(super) type Compile = fn(&MatcherDefinition, &Value, &mut Compiler<'_>) -> O
 
 /// Every matcher, in the order of the documentation.
 pub fn words() -> &'static [MatcherDefinition] {
-    static ALL: [MatcherDefinition; 22] = [
+    static ALL: [MatcherDefinition; 23] = [
         logic::ANY,
         logic::ABSENT,
         types::TYPE,
@@ -36,6 +36,7 @@ pub fn words() -> &'static [MatcherDefinition] {
         logic::ALL,
         collections::CONTAINS,
         collections::ANY_ORDER,
+        collections::UNORDERED,
         collections::EACH,
         collections::SOMEWHERE,
         types::LENGTH,

@@ -38,6 +38,27 @@ pub fn as_integer(n: &Number) -> Option<i128> {
     (f.fract() == 0.0 && f.abs() < 1.267_650_600_228_229_4e30).then_some(f as i128)
 }
 
+/// A text that is the same for two values where they are [`equal`] apart from the order of lists, at every depth.
+pub fn unordered_key(value: &Value) -> String {
+    match value {
+        Value::Number(n) => as_integer(n).map_or_else(|| n.to_string(), |n| n.to_string()),
+        Value::Array(items) => {
+            let mut keys: Vec<String> = items.iter().map(unordered_key).collect();
+            keys.sort_unstable();
+            format!("[{}]", keys.join(","))
+        }
+        Value::Object(map) => {
+            let mut keys: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), unordered_key(value)))
+                .collect();
+            keys.sort_unstable();
+            format!("{{{}}}", keys.join(","))
+        }
+        value => value.to_string(),
+    }
+}
+
 /// The number of characters of a value that are shown.
 const MAX_SHOWN: usize = 160;
 
@@ -74,7 +95,7 @@ pub fn pointer_push(pointer: &mut String, part: &str) {
 mod tests {
     use serde_json::json;
 
-    use super::{equal, show};
+    use super::{equal, show, unordered_key};
 
     #[test]
     fn numbers_are_compared_by_value() {
@@ -91,6 +112,17 @@ mod tests {
         assert!(!equal(&json!({"a": 1}), &json!({"a": 1, "b": 2})));
         assert!(!equal(&json!({"a": 1, "b": 2}), &json!({"a": 1})));
         assert!(!equal(&json!("1"), &json!(1)));
+    }
+
+    #[test]
+    fn the_order_of_lists_does_not_count_in_a_key_but_how_often_an_item_is_there_does() {
+        let same = |a, b| unordered_key(&a) == unordered_key(&b);
+        assert!(same(json!([{"a": [1, 2.0], "b": null}, "x"]), json!(["x", {"b": null, "a": [2, 1]}])));
+        assert!(!same(json!([1, 1, 2]), json!([1, 2, 2])));
+        assert!(!same(json!(["1"]), json!([1])));
+        assert!(!same(json!(["a,b"]), json!(["a", "b"])));
+        assert!(!same(json!({"a": [1]}), json!({"a": [[1]]})));
+        assert!(!same(json!({"a": 1.5}), json!({"a": 1})));
     }
 
     #[test]

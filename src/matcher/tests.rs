@@ -175,6 +175,27 @@ fn any_order_finds_the_assignment_that_fits_if_there_is_one() {
 }
 
 #[test]
+fn unordered_compares_exactly_but_for_the_order_of_lists() {
+    let vars = json!({"before": {"r": [{"n": 1, "s": ["a", "b"]}, {"n": 2}, {"n": 2}]}});
+    let pattern = json!({"$unordered": "${before}"});
+    let pattern = Pattern::compile_with(&pattern, &NoSchemas, vars.as_object().unwrap()).unwrap();
+    let reported = |value: Value| -> Vec<String> {
+        let mismatches = pattern.check(Some(&value), &mut Map::new()).err().unwrap_or_default();
+        mismatches.into_iter().map(|m| format!("{} {}", m.pointer, m.message)).collect()
+    };
+    assert_eq!(reported(json!({"r": [{"n": 2}, {"s": ["b", "a"], "n": 1}, {"n": 2}]})), Vec::<String>::new());
+    assert_eq!(
+        reported(json!({"r": [{"n": 2}, {"s": ["b", "a"], "n": 1}, {"n": 3}]})),
+        ["/r no item is {\"n\":2}", "/r unexpected item {\"n\":3}"]
+    );
+    assert_eq!(
+        reported(json!({"r": [{"n": 2}, {"s": ["b", "a"], "n": 1}], "x": 1})),
+        ["/r no item is {\"n\":2}", "/x unexpected key `x`"]
+    );
+    assert_eq!(reported(json!({"r": 1}))[0], "/r expected [{\"n\":1,\"s\":[\"a\",\"b\"]},{\"n\":2},{\"n\":2}], got 1");
+}
+
+#[test]
 fn alternatives_report_which_came_nearest() {
     let reported =
         messages(&json!({"r": {"$one_of": [{"a": 1, "b": 2, "c": 3}, {"d": 1}]}}), &json!({"r": {"a": 1, "b": 2}}));
