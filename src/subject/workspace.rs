@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::SubjectError;
@@ -129,7 +129,7 @@ impl ScenarioDir {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match fs::openat(&folder, name, flags, Mode::empty()) {
             Ok(file) => File::from(file),
-            Err(Errno::NOENT) => return Ok(FileState::default()),
+            Err(Errno::NOENT | Errno::NAMETOOLONG) => return Ok(FileState::default()),
             Err(e) => return Err(refused("read", &self.path, path, e)),
         };
         let failed = |e| SubjectError::file("read", self.path.join(path), e);
@@ -202,11 +202,18 @@ fn descend<'a>(root: &Path, path: &'a str, make: bool) -> Result<Option<(OwnedFd
         }
         folder = match fs::openat(&folder, part, flags | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(next) => next,
-            Err(Errno::NOENT) if !make => return Ok(None),
+            Err(Errno::NOENT | Errno::NAMETOOLONG) if !make => return Ok(None),
+            Err(Errno::NOTDIR) if !make && is_file(&folder, part) => return Ok(None),
             Err(e) => return Err(refused("open the folder of", root, path, e)),
         };
     }
     Ok(Some((folder, name)))
+}
+
+/// Whether it is a regular file, and no link to one: nothing can be below it.
+fn is_file(folder: &OwnedFd, name: &str) -> bool {
+    let stat = fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
 }
 
 fn refused(action: &'static str, root: &Path, path: &str, error: Errno) -> SubjectError {
@@ -253,6 +260,18 @@ mod tests {
         drop(clone);
         let left: Vec<_> = std::fs::read_dir(root.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(left, ["theirs"]);
+    }
+
+    #[test]
+    fn what_cannot_be_there_does_not_exist() {
+        let (_root, scenario_dir) = scenario_dir();
+        write(&scenario_dir.path, "a.txt", b"a").unwrap();
+        let long = "n".repeat(300);
+        for path in ["a.txt/b.txt", "a.txt/b/c.txt", &long, &format!("{long}/a.txt"), "none/a.txt"] {
+            assert_eq!(scenario_dir.read(path, 10).unwrap(), FileState::default(), "{path}");
+        }
+        symlink("a.txt", scenario_dir.path.join("link")).unwrap();
+        assert!(scenario_dir.read("link/b.txt", 10).is_err());
     }
 
     #[test]

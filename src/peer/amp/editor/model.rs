@@ -52,6 +52,8 @@ pub struct Editor {
     pub(super) diagnostics: BTreeMap<PathBuf, Vec<FileDiagnostic>>,
     /// Files that were edited by clients, for a flaw that minds.
     pub(super) edited: Vec<PathBuf>,
+    /// The id of the last request that was answered, for a flaw that confuses it.
+    pub(super) last_id: Option<serde_json::Value>,
 }
 
 /// What an editor leaves to whoever steers it. It is no flaw and no freedom.
@@ -145,6 +147,7 @@ impl Editor {
             selection: None,
             diagnostics: BTreeMap::new(),
             edited: vec![],
+            last_id: None,
         })
     }
 

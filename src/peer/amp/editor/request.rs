@@ -37,6 +37,8 @@ pub enum RequestSwitch {
     FailuresUnanswered,
     /// Every response is sent twice.
     AnswersTwice,
+    /// An error has the id of the request before.
+    ErrorHasLastId,
     /// Every response takes more than two seconds.
     SlowAnswers,
     /// A ping is answered after more than two seconds.
@@ -212,13 +214,18 @@ impl Editor {
         }
     }
 
-    fn responses(&self, id: &Value, method: Option<Method>, name: &str, outcome: MethodOutcome) -> Vec<Outgoing> {
+    fn responses(&mut self, id: &Value, method: Option<Method>, name: &str, outcome: MethodOutcome) -> Vec<Outgoing> {
         let failed = matches!(outcome, MethodOutcome::Failed(_) | MethodOutcome::Refused(..));
         if outcome == MethodOutcome::Silence || failed && self.deviations.has(RequestSwitch::FailuresUnanswered) {
             return vec![];
         }
         let twice = self.deviations.has(RequestSwitch::AnswersTwice);
-        let response = outgoing::encode_response(self.edition, &self.deviations, id, method, name, outcome);
+        let last = self.last_id.replace(id.clone());
+        let id = match last {
+            Some(last) if failed && self.deviations.has(RequestSwitch::ErrorHasLastId) => last,
+            _ => id.clone(),
+        };
+        let response = outgoing::encode_response(self.edition, &self.deviations, &id, method, name, outcome);
         if failed {
             self.deviations.history().error();
         }

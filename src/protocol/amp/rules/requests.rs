@@ -1,7 +1,8 @@
 //! Requests: is each one for a method of the edition with sound parameters and id, and does it get one response in
 //! time?
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
 
@@ -107,7 +108,8 @@ struct RequestState {
     closing: Option<u64>,
     /// The pending requests, by id as JSON text.
     pending: HashMap<String, VecDeque<PendingRequest>>,
-    answered: HashSet<String>,
+    /// What answered the last ids, as hashes.
+    answered: HashMap<String, u64>,
     answered_order: VecDeque<String>,
 }
 
@@ -212,8 +214,9 @@ impl Requests {
         let elsewhere = elsewhere.map(|(conn, _)| conn.to_owned());
         let Some(connection) = self.connections.of(event) else { return };
         let Some((pending, exact)) = connection.take(&id) else {
-            return connection.unexpected(event.i, &id, elsewhere, self.requirements, out);
+            return connection.unexpected(event.i, &id, hash(json), elsewhere, self.requirements, out);
         };
+        connection.note_answered(pending.id.to_string(), hash(json));
         let met = |out: &mut Judgements, short: &str| self.requirements.check(out, End::Server, short, event.i, None);
         for short in ["envelope/answered", "envelope/unasked", "envelope/answered-once"] {
             met(out, short);
@@ -336,27 +339,46 @@ impl RequestState {
         if waiting.is_empty() {
             self.pending.remove(&key);
         }
+        let same = pending.id == *id;
+        Some((pending, same))
+    }
+
+    fn note_answered(&mut self, key: String, response: u64) {
         if self.answered_order.len() == MAX_ANSWERED_IDS
             && let Some(oldest) = self.answered_order.pop_front()
         {
             self.answered.remove(&oldest);
         }
         self.answered_order.push_back(key.clone());
-        self.answered.insert(key);
-        let same = pending.id == *id;
-        Some((pending, same))
+        self.answered.insert(key, response);
+    }
+
+    /// The only request that waits.
+    fn only_pending(&mut self) -> Option<PendingRequest> {
+        let key = self.pending.keys().next().filter(|_| self.pending.len() == 1)?.clone();
+        let waiting = self.pending.remove(&key)?;
+        waiting.into_iter().next()
     }
 
     /// A response that answers no request that waits.
     fn unexpected(
-        &self,
+        &mut self,
         index: u64,
         id: &Value,
+        response: u64,
         elsewhere: Option<String>,
         requirements: &RequirementIndex,
         out: &mut Judgements,
     ) {
-        if self.answered.contains(&id.to_string()) {
+        if let Some(first) = self.answered.get(&id.to_string()) {
+            // Another response than the first one is that to the request that waits.
+            if *first != response
+                && let Some(pending) = self.only_pending()
+            {
+                let fault = ViolationDetail::new("a response has the id of a request that was answered before");
+                let fault = fault.at("/serverResponse/id").expected(pending.id).actual(id.clone());
+                return requirements.check(out, End::Server, "envelope/id", index, Some(fault));
+            }
             let fault = ViolationDetail::new(format!("the request {id} is answered again")).at("/serverResponse/id");
             return requirements.check(
                 out,
@@ -377,6 +399,12 @@ impl RequestState {
             ViolationDetail::new(format!("a response with the id {id} answers {whose}")).at("/serverResponse/id");
         requirements.check(out, End::Server, "envelope/unasked", index, Some(fault.actual(id.clone())));
     }
+}
+
+fn hash(json: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    json.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Judges how long a response took that came, or had not come, at `t`, when so many bytes had passed.

@@ -391,6 +391,9 @@ const COLLECTIONS: Table = table! { "collections", Server, Some("collections");
     "status": Must doc("List Collections") =>
         "The list of collections is answered with the status 200."
         "";
+    "again": Must doc("List Collections") =>
+        "The list has the collections that it had when it was asked for before."
+        "";
 };
 
 const AGENTS: Table = table! { "agents", Server, Some("agents");

@@ -63,6 +63,9 @@ const REQUESTS: Table = table! { "http", Server, None;
     "encoded-path": Must uri("2.1") =>
         "A path with characters that are encoded although they need not be is the same path."
         "Clients encode the colon in the name of a profile, or they do not.";
+    "absolute-target": Should http11("3.2.2") =>
+        "A request whose target is an absolute URI is understood as one for the path in it."
+        "Clients that believe that they talk to a proxy send it.";
     "segments": Must http11("6.3") =>
         "A request is understood however its bytes are cut into TCP segments."
         "";

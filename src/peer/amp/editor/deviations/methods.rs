@@ -54,6 +54,9 @@ pub const ENVELOPE_FLAWS: &[FlawRow<EditorEffect>] = &[
         "The id of every response is null." EditorEffect::Message(MessageFilter::Response, |m| everywhere(m, "id", |id| *id = Value::Null))),
     flaw!("id-missing" "envelope/id"
         "Responses have no id." EditorEffect::Message(MessageFilter::Response, |m| { remove(&mut m["serverResponse"], "id"); })),
+    flaw!("error-with-last-id" "envelope/id"
+        ["envelope/answered-once": "Beside other requests it looks like a second response."]
+        "An error has the id of the request before." RequestSwitch::ErrorHasLastId.on()),
     flaw!("ids-shared" "envelope/ids-per-connection"
         ["envelope/answered-once": "The client that used it first is answered twice."]
         "An id is taken for unique: the response goes to the client that used it first."

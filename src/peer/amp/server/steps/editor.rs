@@ -142,7 +142,11 @@ impl PlayEditor {
         if let EditorLockfile::Written(plan) = &self.plan.lockfile {
             let name = plan.name.clone().unwrap_or_else(|| format!("{}.json", self.port));
             let keys = machine::editor_keys(self.plan.edition, &self.plan.folder, self.port, &self.token, pid);
-            let content = LockfileContent::File(plan.content(keys));
+            let content = plan.content(keys);
+            let content = match plan.in_place {
+                true => LockfileContent::InPlace(content),
+                false => LockfileContent::File(content),
+            };
             let why = self.plan.deliberate.as_deref().filter(|_| plan.says_anything());
             self.lockfile = Some(ForeignLockfile::lay(&plan.data_home(dirs), &name, content, why, &setting.recorder)?);
         }

@@ -31,8 +31,10 @@ pub fn editor_keys(edition: &AmpEdition, folder: &Path, port: u16, token: &str, 
 
 /// The content of a lockfile, or of something in its place.
 pub enum LockfileContent {
-    /// A file.
+    /// A new file.
     File(Vec<u8>),
+    /// A file that is written over where it lies.
+    InPlace(Vec<u8>),
     /// A folder.
     Folder,
 }
@@ -62,7 +64,7 @@ impl ForeignLockfile {
         }
         let path = data_home.join(FOLDER).join(name);
         let system = |e: std::io::Error| PeerError::Environment(format!("cannot lay {}: {e}", path.display()));
-        if let LockfileContent::File(bytes) = &content {
+        if let LockfileContent::File(bytes) | LockfileContent::InPlace(bytes) = &content {
             let payload = Some(Payload::from(bytes.as_slice()));
             let change = FileChange { path: path.display().to_string(), change: "written".into(), content: payload };
             recorder.record_deliberate(None, None, deliberate, EventKind::File(change));
@@ -70,7 +72,10 @@ impl ForeignLockfile {
         let folder = matches!(content, LockfileContent::Folder);
         match content {
             LockfileContent::Folder => create_private_folder(&path).map_err(system)?,
-            LockfileContent::File(bytes) => atomic_file::write(&path, &bytes, Readable::ByOwner).map_err(system)?,
+            LockfileContent::InPlace(bytes) if path.is_file() => std::fs::write(&path, bytes).map_err(system)?,
+            LockfileContent::File(bytes) | LockfileContent::InPlace(bytes) => {
+                atomic_file::write(&path, &bytes, Readable::ByOwner).map_err(system)?
+            }
         }
         Ok(Self { path, folder })
     }

@@ -231,13 +231,25 @@ pub const ERRORS: &[FlawRow<AmplifierClientEffect>] = &[
     flaw!("needs-details" "errors/client-no-details" "An error without details gives a result."
         AmplifierClientEffect::Takes(|response| response.member("error").is_some_and(|e| e.is_object() && e.get("details").is_none()))),
     flaw!("needs-error-format" "errors/client-other-format"
-        "A response with the status of an error and another body gives a result."
-        AmplifierClientEffect::Takes(|response| !response.member("error").is_some_and(Value::is_object))),
+    "A response with the status of an error and another body gives a result."
+    AmplifierClientEffect::Takes(|response| {
+        !looks_like_success(response) && !response.member("error").is_some_and(Value::is_object)
+    })),
+    flaw!("status-unread" "errors/client-status-decides" "A response that does not say that it is an error gives a result, whatever its status."
+        AmplifierClientEffect::Takes(looks_like_success)),
     flaw!("prompts-again-when-refused" "errors/client-no-blind-retry" "A prompt that was refused is posted again."
         RequestSwitch::SendsRefusedPromptsAgain.on()),
     flaw!("posts-again-when-failed" "errors/client-no-post-again" "A session or a decision that failed at the server is posted again."
         RequestSwitch::SendsFailedPostsAgain.on()),
 ];
+
+/// Whether the body of a response could be that of a success: none, null, or a session.
+fn looks_like_success(response: &FetchedResponse) -> bool {
+    match &response.json {
+        Some(json) => json.is_null() || json.get("session_id").is_some(),
+        None => response.body.is_empty(),
+    }
+}
 
 fn error_code(response: &FetchedResponse) -> Option<&str> {
     response.member("error")?.get("code")?.as_str()

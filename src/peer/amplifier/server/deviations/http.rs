@@ -55,6 +55,9 @@ pub const REQUESTS: &[FlawRow<AmplifierServerEffect>] = &[
         let code = if s.is(Endpoint::GetProfile) { "PROFILE_NOT_FOUND" } else { "SESSION_NOT_FOUND" };
         s.received.head.path().contains('%').then(|| Instead::Answer(Refusal::new(code, "Not Found").into()))
     })),
+    flaw!("absolute-targets-unknown" "http/absolute-target" "A target that is an absolute URI is taken for a path, and not found."
+        AmplifierServerEffect::Instead(|s| s.received.head.target().starts_with("http://")
+            .then(|| Instead::Answer(Refusal::new("SESSION_NOT_FOUND", "Not Found").into())))),
     flaw!("unknown-paths-found" "http/unknown-path" "What is no endpoint is answered with the status 200."
     AmplifierServerEffect::Instead(|s| {
         let get = s.request.is_none() && s.received.head.method() == "GET";

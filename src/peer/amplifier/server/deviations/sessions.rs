@@ -3,12 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use crate::peer::amplifier::server::model::{PromptSwitch, SessionListSwitch, StopSwitch, WorkSwitch};
+use crate::peer::deviation::http_server::Instead;
 use crate::peer::deviation::value::{naive, remove, rename, set};
 use crate::peer::deviation::{FlawRow, flaw};
 use crate::protocol::amplifier::Endpoint::{
     self, CreateSession, DeleteSession, GetProfile, GetSession, Health, Info, ListAgents, ListCollections,
     ListProfiles, ListSessions,
 };
+use crate::wire::http::Response;
 
 use super::super::model::{EndpointRequest, Refusal, Reply};
 use super::{AmplifierServerEffect, lenient, pretend, refuse, reply, result, status};
@@ -287,6 +289,11 @@ pub const CATALOGS: &[FlawRow<AmplifierServerEffect>] = &[
         reply(GetProfile, |r| pretend(r, 404, 200, json!({"name": r.body["error"]["details"]["profile"], "collection": null, "description": "",
             "extends": null, "providers": [], "tools": [], "hooks": [], "agents": []})))),
     flaw!("collections-206" "collections/status" "The list of collections has the status 206." status(ListCollections, 206)),
+    flaw!("collections-once" "collections/again" "The list of collections is empty when it is asked for again."
+    AmplifierServerEffect::Instead(|s| {
+        let again = s.is(ListCollections) && s.memory.repeated > 0;
+        again.then(|| Instead::respond(Response::new("200 OK").json(&json!({"collections": []}))))
+    })),
     flaw!("collections-bare" "collections/list" "The list of collections is not in an object." result(ListCollections, |b| *b = b["collections"].clone())),
     flaw!("collections-without-name" "collections/name" "Collections have an `id`." each_collection(|one| rename(one, "name", "id"))),
     flaw!("collections-description-null" "collections/description" "The description of a collection is null." each_collection(|one| set(one, "description", Value::Null))),

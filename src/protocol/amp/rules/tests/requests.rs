@@ -38,6 +38,19 @@ fn a_request_is_answered_once() {
 }
 
 #[test]
+fn another_response_with_an_answered_id_is_that_to_the_request_that_waits() {
+    for edition in ["cli", "guide"] {
+        let waits = || {
+            let answered = requested(edition).server_sends(content(edition, "1"));
+            answered.client_sends(request(edition, "2", "readFile", json!({"path": "/b"})))
+        };
+        let confused = json!({"serverResponse": {"id": "1", "error": {"code": 1, "message": "no"}}});
+        assert_eq!(waits().server_sends(confused).broken(edition), ["envelope/id"]);
+        assert_eq!(waits().server_sends(content(edition, "1")).broken(edition), ["envelope/answered-once"]);
+    }
+}
+
+#[test]
 fn an_id_may_be_used_again_after_its_answer() {
     let again = requested("cli").server_sends(content("cli", "1")).client_sends(request(
         "cli",
