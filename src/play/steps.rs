@@ -120,10 +120,14 @@ async fn perform_one(scene: &mut Scene<'_>, step: &Step) -> Result<(), Halt> {
             }
             Ok(())
         }
-        StepKind::Repeat { times, steps } => {
+        StepKind::Repeat { times, each, steps } => {
             let failures = scene.outcome.findings.len();
+            let mut values = each.iter().flat_map(|each| each.iter());
             for n in 1..=*times {
                 scene.vars.insert("n".into(), n.into());
+                if let Some(value) = values.next() {
+                    scene.vars.insert("each".into(), value.clone());
+                }
                 perform(scene, steps).await?;
                 // Most likely the next ones go the same way, after the same wait.
                 if scene.outcome.findings.len() > failures {

@@ -37,7 +37,7 @@ pub fn least_waiting_time(steps: &[Step]) -> Duration {
         StepKind::Act { verb, params: Value::String(time) } if verb.name == "pause" => {
             parse_duration(time).unwrap_or_default()
         }
-        StepKind::Repeat { times, steps } => {
+        StepKind::Repeat { times, steps, .. } => {
             least_waiting_time(steps).saturating_mul(u32::try_from(*times).unwrap_or(u32::MAX))
         }
         _ => Duration::ZERO,
@@ -59,7 +59,7 @@ fn bound_of_step(kind: &StepKind, patience: Duration) -> Duration {
         | StepKind::Act { .. }
         | StepKind::Stimulate { .. } => patience,
         StepKind::Set(_) => Duration::ZERO,
-        StepKind::Repeat { times, steps } => {
+        StepKind::Repeat { times, steps, .. } => {
             waiting_time(steps, patience).saturating_mul(u32::try_from(*times).unwrap_or(u32::MAX))
         }
     }

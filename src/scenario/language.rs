@@ -51,7 +51,10 @@ pub const STEPS: &[Keyword] = &[
     word("barrier", "Goes on once the subject has handled all that was sent to it on the connection."),
     word("stimulate", "Has something done to the subject from outside."),
     word("set", "Sets variables, all at once."),
-    word("repeat", "Does steps several times over; `${n}` counts from 1. A time in which something fails is the last."),
+    word(
+        "repeat",
+        "Does steps several times over, or once for each of several values; `${n}` counts from 1, `${each}` is the value. A time in which something fails is the last.",
+    ),
 ];
 
 /// The keys of `expect` beside the observation.

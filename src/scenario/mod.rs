@@ -11,6 +11,7 @@ mod load;
 mod plan;
 mod schema;
 pub mod text;
+pub mod values;
 mod variety;
 
 pub use filter::{Filter, glob};

@@ -122,7 +122,12 @@ pub enum StepKind {
     /// Sets variables, all at once.
     Set(Map<String, Value>),
     /// The steps, several times over; `${n}` counts from 1.
-    Repeat { times: u64, steps: Vec<Step> },
+    Repeat {
+        times: u64,
+        /// What `${each}` is each time, one for each; none where it is not set.
+        each: Option<Arc<[Value]>>,
+        steps: Vec<Step>,
+    },
 }
 
 /// The end of an expectation of absence.

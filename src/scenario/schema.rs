@@ -10,6 +10,7 @@ use crate::matcher::words;
 use crate::protocol::{self, ObservationKind, Protocol, Role, Verb};
 
 use super::language::{self, COLLECT, EXPECT, Keyword, MAX_TIMES, NEVER, PART, STEPS, TOP, VERSION};
+use super::values;
 
 /// The schema of scenario files of one role, or of all roles.
 pub fn schema(role: Option<&Role>) -> Value {
@@ -270,9 +271,18 @@ fn repeat(role: &Role) -> Value {
                 "minimum": 1,
                 "maximum": MAX_TIMES,
             },
+            "each": {
+                "title": "each",
+                "description": "What `${each}` is each time.",
+                "anyOf": [
+                    {"type": "array", "minItems": 1},
+                    {"enum": values::CLASSES.iter().map(|class| class.name).collect::<Vec<_>>()},
+                ],
+            },
             "steps": {"title": "steps", "description": "What to do each time.", "type": "array", "minItems": 1, "items": step},
         },
-        "required": ["times", "steps"],
+        "required": ["steps"],
+        "oneOf": [{"required": ["times"]}, {"required": ["each"]}],
         "additionalProperties": false,
     })
 }

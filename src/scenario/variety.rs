@@ -116,7 +116,7 @@ impl Visit {
                     self.now.extend(matches!(until, Until::Quiet(_)).then_some(Dimension::Time));
                 }
                 StepKind::Collect(collect) => self.proved(&collect.proves, times),
-                StepKind::Repeat { times: more, steps } => self.steps(steps, times * more),
+                StepKind::Repeat { times: more, steps, .. } => self.steps(steps, times * more),
                 StepKind::Barrier { .. } | StepKind::Set(_) => {}
             }
         }

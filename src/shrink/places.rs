@@ -138,6 +138,7 @@ impl Walk {
                     for (n, (key, inner)) in params.entries().unwrap_or_default().iter().enumerate() {
                         match key.as_str() {
                             "times" => self.leaf(below(&path, n), LeafKind::Number(1)),
+                            "each" if inner.items().is_some() => self.every(inner, below(&path, n)),
                             "steps" => self.steps(inner, below(&path, n)),
                             _ => {}
                         }

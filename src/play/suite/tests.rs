@@ -58,8 +58,14 @@ fn what_waits_longest_comes_first_and_then_what_has_a_process_of_its_own() {
         plan("short"),
         Plan { process: ProcessSharing::Own, ..plan("own") },
         Plan { steps: [wait("30ms")].into(), ..plan("some") },
-        Plan { steps: [step(StepKind::Repeat { times: 2, steps: vec![wait("20ms")] })].into(), ..plan("most") },
-        Plan { steps: [step(StepKind::Repeat { times: u64::MAX, steps: vec![wait("9h")] })].into(), ..plan("ever") },
+        Plan {
+            steps: [step(StepKind::Repeat { times: 2, each: None, steps: vec![wait("20ms")] })].into(),
+            ..plan("most")
+        },
+        Plan {
+            steps: [step(StepKind::Repeat { times: u64::MAX, each: None, steps: vec![wait("9h")] })].into(),
+            ..plan("ever")
+        },
     ];
     let ids = |longest_first| order(&plans, longest_first).iter().map(|n| plans[*n].id.as_str()).collect::<Vec<_>>();
     assert_eq!(ids(true), ["ever", "most", "some", "own", "short"]);

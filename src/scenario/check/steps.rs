@@ -1,14 +1,16 @@
 //! Steps, and `collect`: a stream and the rules for it.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::diagnostic::Span;
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::format::{Field, Shape};
-use crate::matcher::template::is_name;
+use crate::matcher::template::{is_name, variables};
 use crate::protocol::{ObservationKind, Verb};
 use crate::scenario::language::{self, COLLECT, CONNECTION, MAIN, MAX_TIMES, STEPS};
-use crate::scenario::{Collect, Step, StepKind};
+use crate::scenario::{Collect, Step, StepKind, values};
 
 use super::expects::find_entry;
 use super::scope::VariableType;
@@ -196,13 +198,27 @@ impl Check<'_> {
     }
 
     fn repeat(&mut self, entry: &Entry) -> Option<StepKind> {
-        let map = self.map(entry, "a map with `times` and `steps`")?;
-        self.known_keys(map, &["times", "steps"], " of `repeat`");
-        for key in ["times", "steps"].into_iter().filter(|key| find_entry(map, key).is_none()) {
+        let map = self.map(entry, "a map with `times` or `each`, and `steps`")?;
+        self.known_keys(map, &["times", "each", "steps"], " of `repeat`");
+        let (times, each) = (find_entry(map, "times"), find_entry(map, "each"));
+        if let (Some(_), Some(each)) = (times, each) {
+            self.fault("scenario/conflicting-keys", "`times` and `each` exclude one another", each.key_span, "");
+        }
+        let missing =
+            [("times` or `each", times.is_none() && each.is_none()), ("steps", find_entry(map, "steps").is_none())];
+        for (key, _) in missing.into_iter().filter(|(_, missing)| *missing) {
             let message = format!("the key `{key}` is missing");
             self.fault("scenario/missing-key", message, entry.key_span, "");
         }
-        let times = find_entry(map, "times").and_then(|e| self.times(e));
+        let outer = self.scope.vars.contains_key("each");
+        let each = each.map(|e| self.each(e));
+        let times = match &each {
+            Some(each) => each.as_ref().map(|values| values.len() as u64),
+            None => times.and_then(|e| self.times(e)),
+        };
+        if each.is_some() {
+            self.scope.vars.insert("each".to_owned(), VariableType::Value);
+        }
         self.scope.vars.insert("n".to_owned(), VariableType::Value);
         self.repeats += 1;
         let steps = find_entry(map, "steps").map(|e| {
@@ -215,7 +231,44 @@ impl Check<'_> {
         if self.repeats == 0 {
             self.scope.vars.remove("n");
         }
-        Some(StepKind::Repeat { times: times?, steps: steps? })
+        if !outer {
+            self.scope.vars.remove("each");
+        }
+        Some(StepKind::Repeat { times: times?, each: each.flatten(), steps: steps? })
+    }
+
+    /// The values of `each`: written in a list, or those of a class.
+    fn each(&mut self, entry: &Entry) -> Option<Arc<[Value]>> {
+        match &entry.value.kind {
+            Kind::List(items) if items.is_empty() => {
+                self.fault("scenario/empty", "there is nothing to repeat", entry.key_span, "");
+                None
+            }
+            Kind::List(items) => {
+                let values: Vec<Value> = items.iter().map(|item| item.to_json()).collect();
+                for (item, value) in items.iter().zip(&values) {
+                    if !variables(value).is_empty() {
+                        let message = "the values of `each` are taken as they are: there can be no variables in them";
+                        self.fault("scenario/variable", message, item.span, "");
+                        return None;
+                    }
+                }
+                Some(values.into())
+            }
+            Kind::String(name) => match values::class(name) {
+                Some(class) => Some(class.values().into()),
+                None => {
+                    let known: Vec<&str> = values::CLASSES.iter().map(|class| class.name).collect();
+                    let message = format!("there is no class of values `{name}`; there are: {}", known.join(", "));
+                    self.fault("scenario/unknown-value", message, entry.value.span, "");
+                    None
+                }
+            },
+            _ => {
+                self.wrong_type(&entry.value, entry.key_span, "a list of values, or the name of a class of them");
+                None
+            }
+        }
     }
 
     fn times(&mut self, entry: &Entry) -> Option<u64> {

@@ -255,6 +255,11 @@ pub struct RequestMemory {
 }
 
 impl RequestMemory {
+    /// Whether the last request was for this endpoint.
+    pub fn was(&self, endpoint: Endpoint) -> bool {
+        self.last == Some(endpoint)
+    }
+
     /// How many subscribers have left a session.
     pub fn left(&self, session: &str) -> u64 {
         self.left.get(session).copied().unwrap_or_default()

@@ -118,7 +118,8 @@ pub struct LockfilePlan {
     /// The whole file as text, instead of JSON made from the editor; `$${port}` and the like in it are the JSON of the
     /// editor's keys.
     pub text: Option<String>,
-    /// Writes over the file that lies there, as many editors do it. Without it a new file takes its place at once.
+    /// Writes over the file that lies there, as many editors do it, and before the editor listens where its `port` is a
+    /// number. Without it a new file takes its place at once.
     pub in_place: bool,
 }
 

@@ -101,9 +101,17 @@ impl PlayEditor {
             left: vec![],
             reserved: vec![],
         };
+        let process = stand_in()?;
+        if let (EditorLockfile::Written(plan), Port::Fixed(port)) = (&editor.plan.lockfile, editor.plan.port)
+            && plan.in_place
+        {
+            // Before it listens: clients that still have the old token must not find it.
+            editor.port = port.get();
+            editor.write_lockfile(process.pid(), setting, dirs)?;
+        }
         let (listener, reserved) = machine::take_over(editor.plan.host, editor.plan.port, handed_over)?;
         editor.reserved.extend(reserved);
-        editor.run(listener, setting, dirs)?;
+        editor.run(listener, process, setting, dirs)?;
         Ok(editor)
     }
 
@@ -117,14 +125,18 @@ impl PlayEditor {
         self.reserved.extend(reserved);
         self.token = machine::make_token().map_err(|e| system("make up a token", e))?;
         self.shared = self.shared.renewed(self.token.clone());
-        self.run(listener, setting, dirs)
+        self.run(listener, stand_in()?, setting, dirs)
     }
 
-    fn run(&mut self, listener: TcpListener, setting: &Setting, dirs: &SubjectDirs) -> Result<(), PeerError> {
+    fn run(
+        &mut self,
+        listener: TcpListener,
+        process: PlaceholderProcess,
+        setting: &Setting,
+        dirs: &SubjectDirs,
+    ) -> Result<(), PeerError> {
         let address = listener.local_addr().map_err(|e| system("learn where it listens", e))?;
         let listening = listener.as_fd().try_clone_to_owned().map_err(|e| system("copy a socket", e))?;
-        let process =
-            PlaceholderProcess::start().map_err(|e| system("start a process that stands for an editor", e))?;
         setting.recorder.add_secret(&self.token);
         self.port = address.port();
         let pid = process.pid();
@@ -139,6 +151,14 @@ impl PlayEditor {
         };
         self.running = Some(RunningEditor { accept_task: tokio::spawn(acceptor.run(listener)), listening, process });
         // Written when connections are accepted already: whoever finds it may connect at once.
+        if self.lockfile.is_none() {
+            self.write_lockfile(pid, setting, dirs)?;
+        }
+        Ok(())
+    }
+
+    fn write_lockfile(&mut self, pid: u32, setting: &Setting, dirs: &SubjectDirs) -> Result<(), PeerError> {
+        setting.recorder.add_secret(&self.token);
         if let EditorLockfile::Written(plan) = &self.plan.lockfile {
             let name = plan.name.clone().unwrap_or_else(|| format!("{}.json", self.port));
             let keys = machine::editor_keys(self.plan.edition, &self.plan.folder, self.port, &self.token, pid);
@@ -253,4 +273,8 @@ async fn stop(accept_task: JoinHandle<()>, listening: &OwnedFd) {
 
 fn system(doing: &str, error: std::io::Error) -> PeerError {
     PeerError::Environment(format!("cannot {doing}: {error}"))
+}
+
+fn stand_in() -> Result<PlaceholderProcess, PeerError> {
+    PlaceholderProcess::start().map_err(|e| system("start a process that stands for an editor", e))
 }

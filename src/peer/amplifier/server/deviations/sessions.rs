@@ -291,7 +291,7 @@ pub const CATALOGS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("collections-206" "collections/status" "The list of collections has the status 206." status(ListCollections, 206)),
     flaw!("collections-once" "collections/again" "The list of collections is empty when it is asked for again."
     AmplifierServerEffect::Instead(|s| {
-        let again = s.is(ListCollections) && s.memory.repeated > 0;
+        let again = s.is(ListCollections) && s.memory.was(ListCollections);
         again.then(|| Instead::respond(Response::new("200 OK").json(&json!({"collections": []}))))
     })),
     flaw!("collections-bare" "collections/list" "The list of collections is not in an object." result(ListCollections, |b| *b = b["collections"].clone())),
