@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::scenario::Plan;
 use crate::scenario::text::{Branch, Path, Tree};
+use crate::scenario::{Plan, values};
 
 /// A copy without those below `path` whose number `gone` has. Maps and lists that have nothing left stay, empty.
 pub fn without(tree: &Tree, path: &[usize], gone: &BTreeSet<usize>) -> Tree {
@@ -107,6 +107,26 @@ pub fn unwrapped(tree: &Tree, path: &[usize], inner: &[usize]) -> Option<Tree> {
         first.above.splice(0..0, above);
     }
     Some(copy)
+}
+
+/// A copy in which the values of classes are written out wherever steps are repeated for each of them.
+pub fn with_values(tree: &Tree) -> Tree {
+    let mut copy = tree.clone();
+    copy.each_mut(&mut |node| {
+        let Branch::Map(entries) = &mut node.branch else { return };
+        let Some((_, body)) = entries.iter_mut().find(|(key, _)| key == "repeat") else { return };
+        let Branch::Map(entries) = &mut body.branch else { return };
+        let Some((_, each)) = entries.iter_mut().find(|(key, _)| key == "each") else { return };
+        if let Some(class) = each.text().and_then(values::class) {
+            *each = Tree::from(Value::Array(class.values()));
+            each.each_mut(&mut |value| {
+                if let Branch::Leaf(Value::String(text)) = &mut value.branch {
+                    *text = text.replace("${", "$${");
+                }
+            });
+        }
+    });
+    copy
 }
 
 /// A copy in which the variable at this number of `vars` is written out wherever it is used.

@@ -7,7 +7,9 @@ use serde_json::Value;
 use crate::protocol::Role;
 use crate::scenario::text::{Path, Tree, write};
 
-use super::edit::{self, below, dependants, inlined, unwrapped, with_file_first, with_leaf, with_text, without};
+use super::edit::{
+    self, below, dependants, inlined, unwrapped, with_file_first, with_leaf, with_text, with_values, without,
+};
 use super::parts::{Chunks, TextParts, is_harmless};
 use super::places::{self, Leaf, LeafKind, Places};
 
@@ -86,6 +88,7 @@ impl<'a, T: Trial> Shrinker<'a, T> {
     /// # Errors
     /// Where it was stopped before; what was found until then stands.
     pub async fn run(&mut self) -> Result<(), Stop> {
+        self.attempt(with_values(&self.tree)).await?;
         loop {
             let before = write(&self.tree);
             self.top().await?;

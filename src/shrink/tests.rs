@@ -108,6 +108,31 @@ fn steps<'a>(scenario: &'a Value, verb: &str) -> Vec<&'a Value> {
 }
 
 #[test]
+fn of_a_class_of_values_those_are_left_that_fail() {
+    let scenario = r#"
+wirecert: 1
+title: Many texts
+role: amp-server
+edition: cli
+steps:
+  - connect: {}
+  - repeat:
+      each: texts
+      steps:
+        - request: { as: p, method: ping, params: { message: "${each}" } }
+        - expect: { response: { to: p, result: { message: "${each}" } }, proves: ping/any-text }
+"#;
+    let (text, ended, _) = shrunk(scenario, 10_000, |s| {
+        let each =
+            s.pointer("/steps").and_then(Value::as_array).into_iter().flatten().find_map(|s| s.pointer("/repeat/each"));
+        let fails = |text: &Value| text == "$${x} $x {{x}} {0} #{x}";
+        each.is_some_and(|each| each == "texts" || each.as_array().is_some_and(|each| each.iter().any(fails)))
+    });
+    assert_eq!(ended, Ok(()));
+    assert!(text.contains(r#"each: ["$${x} $x {{x}} {0} #{x}"]"#), "{text}");
+}
+
+#[test]
 fn what_is_left_is_what_the_failure_needs_and_the_remarks_of_that() {
     let (text, ended, _) = shrunk(BUG, 10_000, |s| {
         let read = steps(s, "request").iter().any(|r| r["method"] == "readFile");

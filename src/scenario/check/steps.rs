@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::diagnostic::Span;
 use crate::diagnostic::yaml::{Entry, Kind, Node};
 use crate::format::{Field, Shape};
-use crate::matcher::template::{is_name, variables};
+use crate::matcher::template::{is_name, resolve};
 use crate::protocol::{ObservationKind, Verb};
 use crate::scenario::language::{self, COLLECT, CONNECTION, MAIN, MAX_TIMES, STEPS};
 use crate::scenario::{Collect, Step, StepKind, values};
@@ -245,13 +245,15 @@ impl Check<'_> {
                 None
             }
             Kind::List(items) => {
-                let values: Vec<Value> = items.iter().map(|item| item.to_json()).collect();
-                for (item, value) in items.iter().zip(&values) {
-                    if !variables(value).is_empty() {
+                let mut values = vec![];
+                for item in items {
+                    let Ok(value) = resolve(&item.to_json(), &Map::new()) else {
                         let message = "the values of `each` are taken as they are: there can be no variables in them";
-                        self.fault("scenario/variable", message, item.span, "");
+                        let fault = super::fault(self.source, "scenario/variable", message, item.span, "");
+                        self.report(fault.help("`$${` for a plain `${`"));
                         return None;
-                    }
+                    };
+                    values.push(value);
                 }
                 Some(values.into())
             }
