@@ -1,0 +1,1 @@
+"""Ends wirecert at random moments, and checks what it leaves."""
