@@ -34,15 +34,16 @@ def play_cell(name, end, options):
     folder = tempfile.mkdtemp(prefix="wirecert-ends-recorded-")
     try:
         recorded = record(options, folder) if name == "replay" else None
-        duration = ENDLESS if command.endless else min(LONGEST, measure(command, options, recorded))
+        duration = options.duration or ENDLESS
+        if not command.endless and not options.duration:
+            duration = min(LONGEST, measure(command, options, recorded))
         until = options.within and time.monotonic() + options.within
         for number in range(options.moments):
             if until and time.monotonic() > until:
                 break
             moment = chosen.uniform(0, duration)
-            last = number == options.moments - 1
             try:
-                outcome = play(command, end, moment, options, recorded, number % AGAIN_EVERY == 0 or last)
+                outcome = play(command, end, moment, options, recorded, number % AGAIN_EVERY == 1)
             except PermissionError as error:
                 print(json.dumps({"skipped": f"no file system of its own: {error}"}), flush=True)
                 return
@@ -89,6 +90,7 @@ def one(name, end, options, script):
     """Plays one pair in a process of its own; gives the outcomes as dictionaries."""
     words = [sys.executable, script, options.wirecert, "--cell", name, end, "--moments", str(options.moments)]
     words += ["--seed", str(options.seed), "--before", str(options.before), "--within", str(options.within)]
+    words += ["--duration", str(options.duration)]
     words += ["--keep"] if options.keep else []
     began, outcomes = time.monotonic(), []
     child = subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True)

@@ -17,7 +17,7 @@ from . import commands, files
 # The ways to end, with the signal of each.
 ENDS = {"kill": signal.SIGKILL, "int": signal.SIGINT, "term": signal.SIGTERM, "full": None}
 # Seconds that a command may take from a signal to its end, and from a full disk.
-ENDS_WITHIN, FULL_WITHIN = 15, 90
+ENDS_WITHIN, FULL_WITHIN = 30, 90
 # Seconds after the end until no process may be left.
 GRACE = 1.5
 # Bytes of the file system that gets full.
@@ -57,9 +57,11 @@ class Play:
         self.port, self.over, self.peers, self.child = free_port(), False, [], None
 
     def path(self, name):
+        """The path of a file of the play."""
         return os.path.join(self.root, name)
 
     def write(self, name, text):
+        """Writes a file that the command is given."""
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -68,12 +70,14 @@ class Play:
         return self.trace
 
     def environment(self, **more):
+        """The environment of the command and of the peers."""
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": "C.UTF-8",
             "HOME": self.log_folder,
             "TMPDIR": self.path("tmp"),
             "ENDS_LOG": self.log,
+            "ENDS_COMMAND": self.command.name,
             **more,
         }
 
@@ -130,6 +134,7 @@ class Play:
             return None
 
     def printed(self, name="stderr"):
+        """What the command has printed."""
         with open(os.path.join(self.log_folder, name), encoding="utf-8", errors="replace") as file:
             return file.read()
 

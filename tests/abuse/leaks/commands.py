@@ -56,6 +56,7 @@ steps:
 
 
 def protocol_of(role):
+    """The protocol of a role."""
     return role.split("-")[0]
 
 
@@ -85,6 +86,7 @@ def described(site, role):
 
 
 def reports(kinds=REPORTS):
+    """The options that ask for these reports."""
     return [word for kind in kinds for word in ("--report", f"{kind}=report.{kind}")]
 
 
@@ -296,6 +298,7 @@ def look(folder, place, token, most):
     """Asks the inspector for all that it can show, `most` events of it, and writes that beside the trace."""
 
     def ask(name, path, body=None):
+        """Makes a request, and writes what came to a file of this name."""
         request = urllib.request.Request(place + path, body and json.dumps(body).encode())
         request.add_header("Authorization", f"Bearer {token}")
         request.add_header("Content-Type", "application/json")

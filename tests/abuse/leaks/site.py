@@ -33,6 +33,7 @@ class Site:
         self.children, self.log, self.numbers = [], [], {}
 
     def path(self, *names):
+        """The path of a file of the site."""
         return os.path.join(self.root, *names)
 
     def write(self, name, text):
