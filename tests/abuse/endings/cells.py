@@ -19,7 +19,7 @@ from . import commands
 from .play import ENDS, Play, play
 
 # Seconds of the life of an endless command, and the most of that of another one, in which moments are chosen.
-ENDLESS, LONGEST = 1.5, 4.0
+ENDLESS, LONGEST = 3.0, 4.0
 # How often the command is run again after its end.
 AGAIN_EVERY = 10
 

@@ -160,7 +160,7 @@ def feed(pipe, lines):
                 pipe.write(line.encode() + b"\n")
                 pipe.flush()
                 time.sleep(0.15)
-            time.sleep(0.5)
+            time.sleep(1.5)
             pipe.close()
         except OSError:
             pass
@@ -173,7 +173,7 @@ def shell(orders, role):
     lines = "; ".join(f"printf '%s\\n' {shlex.quote(order)}; sleep 0.2" for order in orders)
     program = f"{shlex.quote(sys.executable)} {shlex.quote(SUBJECT)} {role}"
     # What it prints goes to the terminal, and is none of wirecert's output.
-    return ["sh", "-c", f"({lines}; sleep 0.3) | exec {program} >/dev/null 2>&1"]
+    return ["sh", "-c", f"({lines}; sleep 0.3) | LEAKS_PATIENT=1 exec {program} >/dev/null 2>&1"]
 
 
 def free_port():
@@ -183,7 +183,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def await_port(port, seconds=10):
+def await_port(port, seconds=30):
     """Waits until somebody listens on this port."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
