@@ -192,6 +192,14 @@ def play(command, end, moment, options, recorded, next_run=False):
         run.close(keep)
 
 
+def interrupt(child):
+    """Ctrl-C in a terminal: to all of the group, also to the client of `record`."""
+    try:
+        os.killpg(child.pid, signal.SIGINT)
+    except ProcessLookupError:
+        pass
+
+
 def end_it(run, end, outcome):
     """Ends the command, and checks its exit code."""
     command = run.command
@@ -200,12 +208,11 @@ def end_it(run, end, outcome):
         allowed, within = commands.USUAL | {2}, FULL_WITHIN
         if command.endless:
             time.sleep(0.5)
-            os.killpg(run.child.pid, signal.SIGINT)
+            interrupt(run.child)
             allowed, within = command.on_full, ENDS_WITHIN
     else:
         if end == "int":
-            # Ctrl-C in a terminal: to all of its group, also to the client of `record`.
-            os.killpg(run.child.pid, signal.SIGINT)
+            interrupt(run.child)
         else:
             run.child.send_signal(ENDS[end])
         allowed = {"kill": {-9}, "int": command.on_interrupt, "term": command.on_terminate}[end]
@@ -286,7 +293,7 @@ def again(run, outcome):
     run.start()
     if run.command.endless:
         time.sleep(1.5)
-        os.killpg(run.child.pid, signal.SIGINT)
+        interrupt(run.child)
         allowed = {130}
     else:
         allowed = commands.USUAL
