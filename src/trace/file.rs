@@ -95,7 +95,13 @@ impl FileSink {
     /// The file cannot be created, or not even the header fits.
     pub fn create(path: &Path, header: &Header) -> Result<(Self, TraceFileStatus), WriteError> {
         let file = File::create(path).map_err(|error| write_error("create", path, &error, 0))?;
-        Self::to_writer(Box::new(file), path, header)
+        let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+        Self::to_writer(Box::new(file), path, header).inspect_err(|_| {
+            // Without its header it is no trace, and nobody can read it.
+            if regular {
+                let _ = std::fs::remove_file(path);
+            }
+        })
     }
 
     /// Writes to any output, such as a pipe; `path` is its name in errors.

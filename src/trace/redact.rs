@@ -12,6 +12,8 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Number, Value};
 
 use super::{Body, Direction, Event, EventKind, Finding, Frame, Message, Payload};
@@ -316,7 +318,7 @@ impl Redactor {
         if let Some(mut value) = open.value.take() {
             let end = keys::closing_quote(&value, data);
             let part = &data[..end.unwrap_or(data.len())];
-            hits.push(SecretHit { start: 0, end: part.len(), secret: None });
+            hits.push(SecretHit { start: 0, end: part.len(), secret: None, number: false });
             if value.len() <= MAX_LENGTH {
                 value.extend(part);
             }
@@ -358,7 +360,7 @@ impl Redactor {
             }
             let secret =
                 known.or_else(|| value.meaning.as_ref().and_then(|meaning| self.numbers.get(meaning)).copied());
-            hits.push(SecretHit { start: value.start, end: value.end, secret });
+            hits.push(SecretHit { start: value.start, end: value.end, secret, number: value.number });
         }
         hits
     }
@@ -377,14 +379,10 @@ impl Redactor {
         let mut rename = false;
         for (key, value) in map.iter_mut() {
             match value {
-                Value::String(text) if self.keys.has(key) => {
-                    self.learn(text, MIN_NAMED_LENGTH);
-                    *text = self.placeholder(text);
-                }
-                Value::Number(number) if self.keys.has(key) => {
-                    self.learn(&number.to_string(), MIN_NAMED_LENGTH);
-                    hide_number(number);
-                }
+                value @ (Value::String(_) | Value::Number(_)) if self.keys.has(key) => self.named(value),
+                Value::Array(items) if self.keys.has(key) => items.iter_mut().for_each(|item| self.named(item)),
+                // What is no text is given in base64.
+                Value::String(text) if key == "base64" => self.base64(text),
                 value => self.json(value),
             }
             rename |= !self.secrets.find(key.as_bytes()).is_empty();
@@ -395,6 +393,28 @@ impl Redactor {
                 (key, value)
             };
             *map = std::mem::take(map).into_iter().map(hide).collect();
+        }
+    }
+
+    /// Hides a value that has the name of a secret, or is in a list of that name.
+    fn named(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                self.learn(text, MIN_NAMED_LENGTH);
+                *text = self.placeholder(text);
+            }
+            Value::Number(number) => {
+                self.learn(&number.to_string(), MIN_NAMED_LENGTH);
+                hide_number(number);
+            }
+            value => self.json(value),
+        }
+    }
+
+    fn base64(&mut self, text: &mut String) {
+        match STANDARD.decode(&*text).ok().and_then(|bytes| self.redact_standalone(&bytes)) {
+            Some(hidden) => *text = STANDARD.encode(hidden),
+            None => self.text(text),
         }
     }
 
@@ -425,7 +445,9 @@ fn replace_hits(data: &[u8], hits: &[SecretHit]) -> Option<Vec<u8>> {
     let mut out = data.to_vec();
     // Parts first: a complete secret within what looked like the beginning of another one keeps its placeholder.
     for hit in hits.iter().filter(|hit| hit.secret.is_none()).chain(hits.iter().filter(|hit| hit.secret.is_some())) {
-        out[hit.start..hit.end].copy_from_slice(placeholder(hit.end - hit.start, hit.secret).as_bytes());
+        let length = hit.end - hit.start;
+        let hidden = if hit.number { "1".repeat(length) } else { placeholder(length, hit.secret) };
+        out[hit.start..hit.end].copy_from_slice(hidden.as_bytes());
     }
     Some(out)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use regex::bytes::Regex;
+use regex::bytes::{Captures, Regex};
 
 use crate::uri;
 
@@ -26,6 +26,8 @@ struct KeysInner {
 #[derive(Debug, Default)]
 struct Patterns {
     json: Option<Regex>,
+    item: Option<Regex>,
+    nested: Option<Regex>,
     query: Option<Regex>,
     header: Option<Regex>,
 }
@@ -41,6 +43,8 @@ pub struct NamedValue {
     pub meaning: Option<String>,
     /// Whether the value is the beginning of a JSON string that continues in a later piece.
     pub open: bool,
+    /// Whether it is a JSON number.
+    pub number: bool,
 }
 
 impl Default for Keys {
@@ -69,7 +73,12 @@ impl Keys {
             let any = names.iter().map(|name| regex::escape(name)).collect::<Vec<_>>().join("|");
             let compile = |pattern: String| (!names.is_empty()).then(|| Regex::new(&pattern).ok()).flatten();
             Patterns {
-                json: compile(format!(r#"(?s-u)"(?:{any})"[ \t\r\n]*:[ \t\r\n]*"((?:[^"\\]|\\.)*\\?)"#)),
+                json: compile(format!(
+                    r#"(?s-u)"(?:{any})"[ \t\r\n]*:[ \t\r\n]*(?:"((?:[^"\\]|\\.)*\\?)|(-?[0-9][0-9eE.+-]*)|\[([^\[\]{{}}]*))"#
+                )),
+                item: compile(r#"(?s-u)"((?:[^"\\]|\\.)*\\?)"?|(-?[0-9][0-9eE.+-]*)"#.to_owned()),
+                // In JSON that is a string of other JSON.
+                nested: compile(format!(r#"(?s-u)\\"(?:{any})\\"[ \t]*:[ \t]*\\"((?:[^"\\]|\\\\(?:\\.|[^\\]))*)"#)),
                 query: compile(format!(r#"(?-u)[?&;](?:{any})=([^&;#\s"'<>]+)"#)),
                 header: Regex::new(&format!(
                     r"(?im-u)^(?:{})[ \t]*:[ \t]*(?:[A-Za-z]+[ \t]+)?([^\r\n]*[^\r\n \t])",
@@ -103,25 +112,46 @@ impl Keys {
         if !data.iter().any(|byte| matches!(byte, b':' | b'=')) {
             return values;
         }
-        let Patterns { json, query, header } = self.patterns();
+        let Patterns { json, item, nested, query, header } = self.patterns();
         let query = query.as_ref().filter(|_| memchr::memchr(b'=', data).is_some());
         let header = header.as_ref().filter(|_| may_have_header(data));
-        for found in json.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
-            let open = data.get(found.end()) != Some(&b'"');
-            let meaning = if open { None } else { unescape(found.as_bytes()) };
-            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open });
+        for found in json.iter().flat_map(|regex| regex.captures_iter(data)) {
+            values.extend(json_value(&found, 0, data));
+            if let Some(list) = found.get(3) {
+                let items = item.iter().flat_map(|regex| regex.captures_iter(list.as_bytes()));
+                values.extend(items.filter_map(|found| json_value(&found, list.start(), data)));
+            }
+        }
+        let nested = nested.as_ref().filter(|_| memchr::memmem::find(data, b"\\\"").is_some());
+        for found in nested.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
+            let meaning = unescape(found.as_bytes()).and_then(|once| unescape(once.as_bytes()));
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false, number: false });
         }
         for found in query.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let meaning = String::from_utf8(uri::decode_bytes(found.as_bytes())).ok();
-            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false });
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false, number: false });
         }
         for found in header.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let meaning = std::str::from_utf8(found.as_bytes()).ok().map(str::to_owned);
-            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false });
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false, number: false });
         }
         values.retain(|value| value.start < value.end || value.open);
         values
     }
+}
+
+/// The string or number that was found as group 1 or 2, in a part of the data that begins at `offset`.
+fn json_value(found: &Captures<'_>, offset: usize, data: &[u8]) -> Option<NamedValue> {
+    if let Some(text) = found.get(1) {
+        let (start, end) = (offset + text.start(), offset + text.end());
+        let open = data.get(end) != Some(&b'"');
+        let meaning = if open { None } else { unescape(text.as_bytes()) };
+        return Some(NamedValue { start, end, meaning, open, number: false });
+    }
+    let number = found.get(2)?;
+    let meaning = std::str::from_utf8(number.as_bytes()).ok().map(str::to_owned);
+    let (start, end) = (offset + number.start(), offset + number.end());
+    Some(NamedValue { start, end, meaning, open: false, number: true })
 }
 
 /// Whether any line may begin with one of [`HEADERS`]. For JSON this is much faster than the expression.
@@ -170,9 +200,17 @@ mod tests {
     }
 
     #[test]
+    fn numbers_lists_and_json_within_json_are_found() {
+        assert_eq!(meanings(r#"{"auth":12345678901,"port":1}"#), ["12345678901"]);
+        assert_eq!(meanings(r#"{"auth" : [ "a\"b", 17, true, "c"], "x": ["d"]}"#), ["a\"b", "17", "c"]);
+        assert_eq!(meanings(r#"{"message":"{\"auth\": \"nes\\\"ted\",\"x\":\"y\"}"}"#), ["nes\"ted"]);
+        assert_eq!(meanings(r#"{"auth":[{"x":"y"}],"auth":true}"#), Vec::<String>::new());
+    }
+
+    #[test]
     fn an_unfinished_value_is_told_apart() {
         let found = Keys::new(&["authToken"]).find(br#"{"authToken":"ab"#);
-        assert_eq!(found, [NamedValue { start: 14, end: 16, meaning: None, open: true }]);
+        assert_eq!(found, [NamedValue { start: 14, end: 16, meaning: None, open: true, number: false }]);
         assert_eq!(closing_quote(b"ab", br#"c\"d"}"#), Some(4));
         assert_eq!(closing_quote(br"ab\", br#""d"}"#), Some(2));
     }
