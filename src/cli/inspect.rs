@@ -199,10 +199,14 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let runtime = runtime(Some(2))?;
     let ended = runtime.block_on(inspect(&args, &spec, terminal));
     runtime.shutdown_background();
-    Ok(match ended? {
+    ended
+}
+
+fn exit_at(signal: EndSignal) -> Exit {
+    match signal {
         EndSignal::Terminate => Exit::OK,
         EndSignal::Interrupt => Exit::INTERRUPTED,
-    })
+    }
 }
 
 /// What stands opposite whom.
@@ -214,7 +218,7 @@ struct Opposite {
     run_dir: Option<RunDir>,
 }
 
-async fn inspect(args: &Args, spec: &SubjectSpec, terminal: &mut Terminal) -> Result<EndSignal, CliError> {
+async fn inspect(args: &Args, spec: &SubjectSpec, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let mut signals = end_signals()?;
     let met = async {
         match spec.role.is_client() {
@@ -224,8 +228,9 @@ async fn inspect(args: &Args, spec: &SubjectSpec, terminal: &mut Terminal) -> Re
     };
     let Opposite { feed, recorder, peer, subject, run_dir } = tokio::select! {
         met = met => met?,
-        signal = signals.next() => return Ok(signal),
+        signal = signals.next() => return Ok(exit_at(signal)),
     };
+    let trace = args.trace.is_some().then(|| feed.status());
     let place = place(&subject, &recorder);
     let (peer, subject) = (Arc::new(Mutex::new(peer)), Arc::new(Mutex::new(Some(subject))));
     let stimuli: BTreeSet<String> = spec.stimuli.keys().map(|name| (*name).to_string()).collect();
@@ -248,7 +253,8 @@ async fn inspect(args: &Args, spec: &SubjectSpec, terminal: &mut Terminal) -> Re
     }
     recorder.end();
     drop(run_dir);
-    signal
+    let exit = exit_at(signal?);
+    Ok(trace.map_or(exit, |trace| terminal.trace_written(&trace, exit)))
 }
 
 /// How the subject was reached; secrets are hidden.

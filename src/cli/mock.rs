@@ -19,7 +19,7 @@ use crate::peer::{
 };
 use crate::protocol::{self, Protocol};
 use crate::signals::EndSignal;
-use crate::trace::{Clock, End, FileSink, Header, Party, PartyKind, Recorder, Sink};
+use crate::trace::{Clock, End, FileSink, Header, Party, PartyKind, Recorder, Sink, TraceFileStatus};
 
 use super::inspect::{PageOptions, feed_error, next_end};
 use super::terminal::{end_signals, runtime};
@@ -151,7 +151,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     }
     let start = match kind.begin {
         Begin::Serve(start) => start,
-        Begin::Drive(drive) => return run_driven(&args, kind, drive),
+        Begin::Drive(drive) => return run_driven(&args, kind, drive, terminal),
     };
     let runtime = runtime(Some(2))?;
     let outcome = runtime.block_on(serve(args, kind, start, terminal));
@@ -166,7 +166,7 @@ async fn serve(args: Args, kind: &'static MockKind, start: Serve, terminal: &mut
     let control = args.control.as_deref().map(ControlSocket::bind).transpose()?;
     // Read before anything is started, as far as that can be.
     let source = args.script.as_deref().map(yaml::read).transpose()?;
-    let (mut options, recorder, feed) = options(&args, kind)?;
+    let (mut options, recorder, feed, trace) = options(&args, kind)?;
     let edition = options.edition;
     if kind.scripted {
         if options.data.is_some() && source.is_some() {
@@ -264,14 +264,14 @@ async fn serve(args: Args, kind: &'static MockKind, start: Serve, terminal: &mut
             _ = &mut responded => break,
         }
     }
-    Ok(exit)
+    Ok(trace.map_or(exit, |trace| terminal.trace_written(&trace, exit)))
 }
 
 /// How a mock of a client is driven.
 type Drive = fn(MockOptions, Lines) -> BoxFuture<'static, Result<Ended, MockError>>;
 
 /// Runs a mock of a client, which is driven over stdin and stdout.
-fn run_driven(args: &Args, kind: &MockKind, drive: Drive) -> Result<Exit, CliError> {
+fn run_driven(args: &Args, kind: &MockKind, drive: Drive, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let unfit = [
         ("--port", args.port.is_some()),
         ("--token", args.token.is_some()),
@@ -286,18 +286,22 @@ fn run_driven(args: &Args, kind: &MockKind, drive: Drive) -> Result<Exit, CliErr
         let error = CliError::usage(format!("the mock of `{}` is a client and takes no {option}", kind.role));
         return Err(error.help("it reads what to do from stdin: {\"id\":1,\"call\":\"…\",\"params\":{…}}"));
     }
-    let (options, recorder, _) = options(args, kind)?;
+    let (options, recorder, _, trace) = options(args, kind)?;
     let end = drive_lives(options, drive).map_err(|e| start_error(args, e))?;
     recorder.end();
-    Ok(match end {
+    let exit = match end {
         LivesEnd::Quit => Exit::OK,
         LivesEnd::Interrupted => Exit::INTERRUPTED,
         LivesEnd::Died => DIED,
-    })
+    };
+    Ok(trace.map_or(exit, |trace| terminal.trace_written(&trace, exit)))
 }
 
-/// The options of the mock, the recorder of its connections, and the feed of the inspector.
-fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder, Option<Feed>), CliError> {
+/// The options of the mock, the recorder of its connections, the feed of the inspector, and what becomes of the trace file
+/// that was asked for.
+type Prepared = (MockOptions, Recorder, Option<Feed>, Option<TraceFileStatus>);
+
+fn options(args: &Args, kind: &MockKind) -> Result<Prepared, CliError> {
     let (protocol, role) =
         protocol::role(kind.role).ok_or_else(|| CliError::usage(format!("no protocol has the role {}", kind.role)))?;
     let edition = match &args.edition {
@@ -311,14 +315,16 @@ fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder, Optio
         End::Server => header.server = ours,
     }
     let mut sinks: Vec<Box<dyn Sink>> = vec![];
-    let mut feed = None;
+    let (mut feed, mut trace) = (None, None);
     if args.inspect {
         let inspected = Feed::create(args.trace.as_deref(), &header, protocol, edition).map_err(feed_error)?;
         sinks.push(Box::new(inspected.clone()));
+        trace = args.trace.is_some().then(|| inspected.status());
         feed = Some(inspected);
     } else if let Some(path) = &args.trace {
-        let (sink, _) = FileSink::create(path, &header).map_err(|e| CliError::usage(e.to_string()))?;
+        let (sink, status) = FileSink::create(path, &header).map_err(|e| CliError::usage(e.to_string()))?;
         sinks.push(Box::new(sink));
+        trace = Some(status);
     }
     let recorder = Recorder::with_secret_keys(Clock::start(), protocol.secret_keys, sinks);
     let options = MockOptions {
@@ -336,7 +342,7 @@ fn options(args: &Args, kind: &MockKind) -> Result<(MockOptions, Recorder, Optio
         latency: args.latency.map(|(min, max)| Latency { min, max, seed: args.seed }),
         recorder: recorder.clone(),
     };
-    Ok((options, recorder, feed))
+    Ok((options, recorder, feed, trace))
 }
 
 fn no_edition(protocol: &Protocol, id: &str) -> CliError {

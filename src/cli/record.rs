@@ -148,13 +148,9 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     // Connections that stand would keep it.
     runtime.shutdown_background();
     let ended = ended?;
-    let mut exit = Exit::OK;
-    match written.outcome() {
-        Ok(events) => terminal.progress(&format!("recorded {events} events in {}", args.out.display())),
-        Err(error) => {
-            terminal.diagnostics(&[Diagnostic::error("trace/write", error.to_string())]);
-            exit = Exit::USAGE;
-        }
+    let mut exit = terminal.trace_written(&written, Exit::OK);
+    if let Ok(events) = written.outcome() {
+        terminal.progress(&format!("recorded {events} events in {}", args.out.display()));
     }
     if let Some(live) = live {
         let options = JudgeOptions { edition: None, baseline: &known, strict: args.strict };
@@ -168,7 +164,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         }
         exit = Exit::of(report.standing(), false, exit == Exit::USAGE);
     }
-    Ok(if matches!(ended, RecordingEnd::Signal(EndSignal::Interrupt)) { Exit::INTERRUPTED } else { exit })
+    let interrupted = matches!(ended, RecordingEnd::Signal(EndSignal::Interrupt)) && written.outcome().is_ok();
+    Ok(if interrupted { Exit::INTERRUPTED } else { exit })
 }
 
 /// Records until it is to end.

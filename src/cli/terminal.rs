@@ -13,6 +13,7 @@ use crate::judge::Standing;
 use crate::play::Cancel;
 use crate::signals::EndSignals;
 use crate::subject::RunError;
+use crate::trace::TraceFileStatus;
 
 /// How to print.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +122,18 @@ impl Terminal {
     /// Writes a line to stderr where `-v` asks for more.
     pub fn detail(&mut self, line: &str) {
         self.say(1, line);
+    }
+
+    /// The exit code of a command that wrote a trace beside: the given one, or that of an error if the trace is not whole,
+    /// which is reported.
+    pub fn trace_written(&mut self, trace: &TraceFileStatus, exit: Exit) -> Exit {
+        match trace.outcome() {
+            Ok(_) => exit,
+            Err(error) => {
+                self.diagnostics(&[Diagnostic::error("trace/write", error.to_string())]);
+                Exit::USAGE
+            }
+        }
     }
 
     /// Draws what is wrong on stderr; with `-qq` only errors.

@@ -318,7 +318,7 @@ impl Redactor {
         if let Some(mut value) = open.value.take() {
             let end = keys::closing_quote(&value, data);
             let part = &data[..end.unwrap_or(data.len())];
-            hits.push(SecretHit { start: 0, end: part.len(), secret: None, number: false });
+            hits.push(SecretHit { start: 0, end: part.len(), secret: None });
             if value.len() <= MAX_LENGTH {
                 value.extend(part);
             }
@@ -360,7 +360,7 @@ impl Redactor {
             }
             let secret =
                 known.or_else(|| value.meaning.as_ref().and_then(|meaning| self.numbers.get(meaning)).copied());
-            hits.push(SecretHit { start: value.start, end: value.end, secret, number: value.number });
+            hits.push(SecretHit { start: value.start, end: value.end, secret });
         }
         hits
     }
@@ -446,10 +446,20 @@ fn replace_hits(data: &[u8], hits: &[SecretHit]) -> Option<Vec<u8>> {
     // Parts first: a complete secret within what looked like the beginning of another one keeps its placeholder.
     for hit in hits.iter().filter(|hit| hit.secret.is_none()).chain(hits.iter().filter(|hit| hit.secret.is_some())) {
         let length = hit.end - hit.start;
-        let hidden = if hit.number { "1".repeat(length) } else { placeholder(length, hit.secret) };
+        let hidden = if is_json_number(data, hit) { "1".repeat(length) } else { placeholder(length, hit.secret) };
         out[hit.start..hit.end].copy_from_slice(hidden.as_bytes());
     }
     Some(out)
+}
+
+/// Whether a hit is a number in JSON, which remains one so that the JSON can be read.
+fn is_json_number(data: &[u8], hit: &SecretHit) -> bool {
+    let (before, rest) = data.split_at(hit.start);
+    let (inside, after) = rest.split_at(hit.end - hit.start);
+    inside.first().is_some_and(|b| b.is_ascii_digit() || *b == b'-')
+        && inside.iter().all(|b| b.is_ascii_digit() || b"-+.eE".contains(b))
+        && before.trim_ascii_end().last().is_some_and(|b| b":,[".contains(b))
+        && after.trim_ascii_start().first().is_some_and(|b| b",]}".contains(b))
 }
 
 /// `<secret:1***>` of `length` bytes; asterisks where there is no room for that, or only a part of a secret is hidden.

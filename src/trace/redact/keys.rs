@@ -43,8 +43,6 @@ pub struct NamedValue {
     pub meaning: Option<String>,
     /// Whether the value is the beginning of a JSON string that continues in a later piece.
     pub open: bool,
-    /// Whether it is a JSON number.
-    pub number: bool,
 }
 
 impl Default for Keys {
@@ -125,15 +123,15 @@ impl Keys {
         let nested = nested.as_ref().filter(|_| memchr::memmem::find(data, b"\\\"").is_some());
         for found in nested.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let meaning = unescape(found.as_bytes()).and_then(|once| unescape(once.as_bytes()));
-            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false, number: false });
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false });
         }
         for found in query.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let meaning = String::from_utf8(uri::decode_bytes(found.as_bytes())).ok();
-            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false, number: false });
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false });
         }
         for found in header.iter().flat_map(|regex| regex.captures_iter(data)).filter_map(|c| c.get(1)) {
             let meaning = std::str::from_utf8(found.as_bytes()).ok().map(str::to_owned);
-            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false, number: false });
+            values.push(NamedValue { start: found.start(), end: found.end(), meaning, open: false });
         }
         values.retain(|value| value.start < value.end || value.open);
         values
@@ -146,12 +144,12 @@ fn json_value(found: &Captures<'_>, offset: usize, data: &[u8]) -> Option<NamedV
         let (start, end) = (offset + text.start(), offset + text.end());
         let open = data.get(end) != Some(&b'"');
         let meaning = if open { None } else { unescape(text.as_bytes()) };
-        return Some(NamedValue { start, end, meaning, open, number: false });
+        return Some(NamedValue { start, end, meaning, open });
     }
     let number = found.get(2)?;
     let meaning = std::str::from_utf8(number.as_bytes()).ok().map(str::to_owned);
     let (start, end) = (offset + number.start(), offset + number.end());
-    Some(NamedValue { start, end, meaning, open: false, number: true })
+    Some(NamedValue { start, end, meaning, open: false })
 }
 
 /// Whether any line may begin with one of [`HEADERS`]. For JSON this is much faster than the expression.
@@ -210,7 +208,7 @@ mod tests {
     #[test]
     fn an_unfinished_value_is_told_apart() {
         let found = Keys::new(&["authToken"]).find(br#"{"authToken":"ab"#);
-        assert_eq!(found, [NamedValue { start: 14, end: 16, meaning: None, open: true, number: false }]);
+        assert_eq!(found, [NamedValue { start: 14, end: 16, meaning: None, open: true }]);
         assert_eq!(closing_quote(b"ab", br#"c\"d"}"#), Some(4));
         assert_eq!(closing_quote(br"ab\", br#""d"}"#), Some(2));
     }

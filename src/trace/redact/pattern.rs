@@ -64,8 +64,6 @@ pub struct SecretHit {
     pub end: usize,
     /// The secret, by the order in which they were added; none for a part of one.
     pub secret: Option<usize>,
-    /// Whether it stands as a JSON number, and has to remain one.
-    pub number: bool,
 }
 
 impl Secrets {
@@ -126,9 +124,9 @@ impl Secrets {
             std::mem::swap(&mut live, &mut next);
         }
         if self.reveals_secret(&live) {
-            hits.push(SecretHit { start: 0, end: data.len(), secret: None, number: false });
+            hits.push(SecretHit { start: 0, end: data.len(), secret: None });
         } else if done > 0 {
-            hits.push(SecretHit { start: 0, end: done, secret: None, number: false });
+            hits.push(SecretHit { start: 0, end: done, secret: None });
         }
         carry.0 = live;
         self.scan(data, done, &mut hits, Some(carry));
@@ -163,7 +161,7 @@ impl Secrets {
             }
             if let Some(carry) = &mut carry {
                 if self.reveals_secret(&live) {
-                    hits.push(SecretHit { start: start.max(hidden), end: data.len(), secret: None, number: false });
+                    hits.push(SecretHit { start: start.max(hidden), end: data.len(), secret: None });
                 }
                 for progress in &live {
                     if !carry.0.contains(progress) {
@@ -173,12 +171,12 @@ impl Secrets {
             }
             start = match found {
                 Some((end, secret)) if start >= hidden => {
-                    hits.push(SecretHit { start, end, secret: Some(secret), number: false });
+                    hits.push(SecretHit { start, end, secret: Some(secret) });
                     hidden = end;
                     (start + 1).max(end.saturating_sub(OVERLAP))
                 }
                 Some((end, _)) if end > hidden => {
-                    hits.push(SecretHit { start: hidden, end, secret: None, number: false });
+                    hits.push(SecretHit { start: hidden, end, secret: None });
                     hidden = end;
                     start + 1
                 }
@@ -302,7 +300,7 @@ mod tests {
     }
 
     fn complete_hit(start: usize, end: usize, secret: usize) -> SecretHit {
-        SecretHit { start, end, secret: Some(secret), number: false }
+        SecretHit { start, end, secret: Some(secret) }
     }
 
     #[test]
@@ -337,20 +335,20 @@ mod tests {
             secrets(&["abcab"]).find(b"abcabcabcab."),
             [
                 complete_hit(0, 5, 0),
-                SecretHit { start: 5, end: 8, secret: None, number: false },
-                SecretHit { start: 8, end: 11, secret: None, number: false },
+                SecretHit { start: 5, end: 8, secret: None },
+                SecretHit { start: 8, end: 11, secret: None },
             ]
         );
         // Taken for an escaped one, the first reaches into the second.
         let both = secrets(&[r"\\00\"]).find(br"\\\\00\\\00\");
-        assert_eq!(both, [complete_hit(0, 8, 0), SecretHit { start: 8, end: 12, secret: None, number: false }]);
+        assert_eq!(both, [complete_hit(0, 8, 0), SecretHit { start: 8, end: 12, secret: None }]);
         let mut carry = PartialMatches::default();
         let secrets = secrets(&["abcdab"]);
         assert_eq!(
             secrets.find_next(b"abcdabcd", &mut carry),
-            [complete_hit(0, 6, 0), SecretHit { start: 6, end: 8, secret: None, number: false }]
+            [complete_hit(0, 6, 0), SecretHit { start: 6, end: 8, secret: None }]
         );
-        assert_eq!(secrets.find_next(b"ab", &mut carry), [SecretHit { start: 0, end: 2, secret: None, number: false }]);
+        assert_eq!(secrets.find_next(b"ab", &mut carry), [SecretHit { start: 0, end: 2, secret: None }]);
     }
 
     #[test]
@@ -359,15 +357,9 @@ mod tests {
         let mut carry = PartialMatches::default();
         assert_eq!(secrets.find_next(b"x01", &mut carry), []);
         assert_eq!(secrets.find_next(b"2", &mut carry), []);
-        assert_eq!(secrets.find_next(b"3", &mut carry), [SecretHit { start: 0, end: 1, secret: None, number: false }]);
-        assert_eq!(
-            secrets.find_next(b"%345678", &mut carry),
-            [SecretHit { start: 0, end: 7, secret: None, number: false }]
-        );
-        assert_eq!(
-            secrets.find_next(b"9 after", &mut carry),
-            [SecretHit { start: 0, end: 1, secret: None, number: false }]
-        );
+        assert_eq!(secrets.find_next(b"3", &mut carry), [SecretHit { start: 0, end: 1, secret: None }]);
+        assert_eq!(secrets.find_next(b"%345678", &mut carry), [SecretHit { start: 0, end: 7, secret: None }]);
+        assert_eq!(secrets.find_next(b"9 after", &mut carry), [SecretHit { start: 0, end: 1, secret: None }]);
         assert!(carry.is_empty());
     }
 
@@ -375,10 +367,7 @@ mod tests {
     fn what_only_began_like_a_secret_does_not_hide_what_follows() {
         let secrets = secrets(&["0123456789"]);
         let mut carry = PartialMatches::default();
-        assert_eq!(
-            secrets.find_next(b"012345", &mut carry),
-            [SecretHit { start: 0, end: 6, secret: None, number: false }]
-        );
+        assert_eq!(secrets.find_next(b"012345", &mut carry), [SecretHit { start: 0, end: 6, secret: None }]);
         assert_eq!(secrets.find_next(b"others", &mut carry), []);
         assert!(carry.is_empty());
     }
@@ -388,9 +377,6 @@ mod tests {
         let secrets = secrets(&["ababac"]);
         let mut carry = PartialMatches::default();
         secrets.find_next(b"abab", &mut carry);
-        assert_eq!(
-            secrets.find_next(b"abac", &mut carry),
-            [SecretHit { start: 0, end: 4, secret: None, number: false }]
-        );
+        assert_eq!(secrets.find_next(b"abac", &mut carry), [SecretHit { start: 0, end: 4, secret: None }]);
     }
 }

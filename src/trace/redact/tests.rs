@@ -154,6 +154,30 @@ fn the_same_secret_gets_the_same_number_in_every_form() {
 }
 
 #[test]
+fn numbers_lists_and_json_within_json_are_hidden_under_a_secret_name_and_stay_json() {
+    let body = json!({"authToken": 12_345_678_901_u64, "auth": ["first-secret", 98_765_432_109_u64], "port": 7,
+        "message": json!({"auth": "nested-secret"}).to_string()});
+    let shown = recorded(&[], vec![self::body(body.to_string().as_bytes(), true)]);
+    let text = &bodies(&shown)[0];
+    for secret in ["12345678901", "first-secret", "98765432109", "nested-secret"] {
+        assert!(!text.contains(secret), "{text}");
+    }
+    let read: Value = serde_json::from_str(text).unwrap();
+    assert_eq!((read["authToken"].is_number(), &read["port"], read["auth"][1].is_number()), (true, &json!(7), true));
+}
+
+#[test]
+fn a_known_secret_is_hidden_where_a_result_is_given_in_base64() {
+    let result = json!({"base64": BASE64.encode(b"\xff token-of-mine \xfe")});
+    let mut redactor = super::Redactor::new(&[]);
+    redactor.add_secret("token-of-mine");
+    let mut hidden = result;
+    redactor.redact_json(&mut hidden);
+    let bytes = BASE64.decode(hidden["base64"].as_str().unwrap()).unwrap();
+    assert!(bytes.starts_with(b"\xff <secret:1") && bytes.len() == 17, "{bytes:?}");
+}
+
+#[test]
 fn a_short_value_is_hidden_under_its_name_and_nowhere_else() {
     let message = Message::joined(true, br#"{"authToken":"true","ok":"true","n":{"auth":1234}}"#, 1);
     let head = Head {
