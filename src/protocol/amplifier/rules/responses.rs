@@ -93,6 +93,8 @@ pub fn judge_deliberate(
         _ if request.method() == "HEAD" => {}
         // Whether an encoded slash parts segments is the router's choice: the path may be that of no endpoint.
         Some(Route { name: Some(name), .. }) if name.contains('/') => {}
+        // A server that takes a whole URI for a path finds nothing there.
+        Some(_) if status == 404 && !request.target().starts_with('/') => error_outside(content, ctx),
         Some(route) => judge_error(route, status, response, content, sessions, ctx),
         None if matches!(status, 404 | 405) => error_outside(content, ctx),
         None => {}
