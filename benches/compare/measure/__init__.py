@@ -1,0 +1,1 @@
+"""What all rows need: programs that are started and stopped, figures with their spread, and the page."""
