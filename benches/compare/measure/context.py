@@ -151,13 +151,19 @@ class Context:
         )
         if done.returncode != 0:
             raise Failed(f"`{' '.join(command)}`: {done.stderr.strip()}")
-        return json.loads(done.stdout)
+        found = json.loads(done.stdout)
+        if isinstance(found, dict):
+            found["said"] = done.stderr[-2000:]
+        return found
 
     def time(self, *command, codes=(0,)):
         """Runs a program to its end, and gives seconds, processor time and the most memory."""
-        found = self.ask("time", "--", *command)
+        output = self.file("output")
+        found = self.ask("time", "--out", output, "--", *command)
         if found["code"] not in codes:
-            raise Failed(f"`{' '.join(command)}` ended with exit code {found['code']}")
+            with open(output, encoding="utf-8", errors="replace") as file:
+                last = file.read()[-2000:]
+            raise Failed(f"`{' '.join(command)}` ended with exit code {found['code']}: {last}{found['said']}")
         return found
 
 

@@ -74,9 +74,10 @@ def middle(values):
     return statistics.median(values)
 
 
-def growth(sizes, costs, per="each"):
-    """What is said of growth: how the cost of one changes from the second size to the last, and a word for it."""
-    single = [cost / size for size, cost in zip(sizes, costs)]
-    factor = single[-1] / single[1] if len(single) > 2 else single[-1] / single[0]
+def growth(sizes, costs, one="one"):
+    """A word for how cost grows from the second size to the last (the first holds what does not grow, such as starting)."""
+    first = 1 if len(sizes) > 2 else 0
+    factor = (costs[-1] / sizes[-1]) / (costs[first] / sizes[first])
     word = "linear" if 0.67 <= factor <= 1.5 else "less than linear" if factor < 0.67 else "**more than linear**"
-    return f"{word} ({factor:.2f} × {per})"
+    times = f"{sizes[-1] / sizes[first]:.3g}"
+    return f"{word} (×{times}: {one} costs {factor:.2f} × as much)"

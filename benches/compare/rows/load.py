@@ -34,7 +34,7 @@ def streams(context):
         )
         rates.append((count, middle([one["seconds"] for one in run["passes"]])))
         context.stop(server)
-    table.note(f"Growth of the time with the number of streams: {growth(*zip(*rates), 'for one stream')}.")
+    table.note(f"Growth of the time with the number of streams: {growth(*zip(*rates), 'one stream')}.")
     return table
 
 
@@ -76,5 +76,5 @@ def sizes(context):
         table.row(length, *[show(found[who], "µs") for who in found], *[show([max(peaks[who])], "MB") for who in ("mock", "trace")])
         grown.append((length, middle(found["mock"]), middle(found["trace"])))
     length, mock, trace = zip(*grown)
-    table.note(f"Growth of the mock: {growth(length, mock, 'for one byte')}; with a trace: {growth(length, trace, 'for one byte')}.")
+    table.note(f"Growth of the mock: {growth(length, mock, 'one byte')}; with a trace: {growth(length, trace, 'one byte')}.")
     return [table]

@@ -27,7 +27,7 @@ ping     Messages of AMP over WebSockets, --window of them under way on each con
          --port N --token T --connections N --window N --size BYTES --passes N,N...
 round    Round trips at several servers in turns: the times of each. --targets NAME=PORT,NAME=PORT
          --transport http|ws --path P --method M --body TEXT --token T --round-trips N --size BYTES
-time     Runs COMMAND to its end: seconds, processor time, the most memory
+time     Runs COMMAND to its end, its stdout into the file of --out: seconds, processor time, the most memory
 first    Listens, runs COMMAND with {port} replaced, and answers requests: the time to the first connection and request
 ready    Runs COMMAND: the time to its first line on stdout, and until its port accepts a connection. Then ends it
 
@@ -198,9 +198,10 @@ impl Connection {
 
     /// Upgrades to a WebSocket.
     async fn upgrade(&mut self, target: &str) -> Result<(), Failure> {
+        let key = tokio_tungstenite::tungstenite::handshake::client::generate_key();
         let request = format!(
             "GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n"
         );
         self.send(request.as_bytes()).await?;
         match self.head().await?.status {
@@ -529,7 +530,10 @@ fn command(arguments: &Arguments, port: u16) -> Result<Command, Failure> {
 
 fn time(arguments: &Arguments) -> Result<Value, Failure> {
     let mut command = command(arguments, 0)?;
-    command.stdout(Stdio::null());
+    match arguments.text("out", "") {
+        "" => command.stdout(Stdio::null()),
+        file => command.stdout(std::fs::File::create(file)?),
+    };
     let began = Instant::now();
     let status = command.spawn()?.wait()?;
     let seconds = began.elapsed().as_secs_f64();
