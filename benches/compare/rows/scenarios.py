@@ -15,7 +15,7 @@ edition: "2025-12-09"
 steps:
   - request: { as: health, endpoint: health }
   - expect: { response: { to: health, status: 200, json: { status: healthy } } }
-  - request: { as: created, endpoint: createSession, over: health }
+  - request: { as: created, endpoint: createSession, over: health, body: { profile: dev } }
   - expect: { response: { to: created, status: 201, json: { session_id: { $capture: id }, status: created } } }
   - request: { as: seen, endpoint: getSession, over: created, params: { session_id: "${id}" } }
   - expect: { response: { to: seen, status: 200, json: { session_id: "${id}" } } }

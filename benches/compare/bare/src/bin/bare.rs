@@ -122,9 +122,10 @@ async fn amplifier(server: &Arc<Server>, request: Request<Incoming>) -> Response
             respond(StatusCode::OK, &health)
         }
         (&Method::POST, ["sessions"]) => create(server, request).await,
-        (&Method::GET, ["sessions", id]) if server.sessions().contains_key(*id) => {
-            respond(StatusCode::OK, &json!({"session_id": id, "status": "active", "profile": "dev", "created_at": CREATED}))
-        }
+        (&Method::GET, ["sessions", id]) if server.sessions().contains_key(*id) => respond(
+            StatusCode::OK,
+            &json!({"session_id": id, "status": "active", "profile": "dev", "created_at": CREATED}),
+        ),
         (&Method::DELETE, ["sessions", id]) if server.sessions().remove(*id).is_some() => {
             respond(StatusCode::OK, &json!({"session_id": id, "status": "stopped"}))
         }
@@ -169,11 +170,17 @@ impl Server {
 async fn create(server: &Server, request: Request<Incoming>) -> Response<Body> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     if !read_json(request).await.is_some_and(|asked| asked["profile"].is_string()) {
-        return respond(StatusCode::BAD_REQUEST, &json!({"error": {"code": "INVALID_REQUEST", "message": "no profile"}}));
+        return respond(
+            StatusCode::BAD_REQUEST,
+            &json!({"error": {"code": "INVALID_REQUEST", "message": "no profile"}}),
+        );
     }
     let id = format!("00000000-0000-4000-8000-{:012x}", NEXT.fetch_add(1, Ordering::Relaxed));
     server.sessions().insert(id.clone(), Session::default());
-    respond(StatusCode::CREATED, &json!({"session_id": id, "status": "created", "profile": "dev", "created_at": CREATED}))
+    respond(
+        StatusCode::CREATED,
+        &json!({"session_id": id, "status": "created", "profile": "dev", "created_at": CREATED}),
+    )
 }
 
 /// Accepts a prompt, and has the agent answer it.
@@ -221,7 +228,10 @@ fn stream_events(events: mpsc::Receiver<Utf8Bytes>) -> Response<Body> {
 fn upgrade(mut request: Request<Incoming>, mut events: mpsc::Receiver<Utf8Bytes>) -> Response<Body> {
     let key = request.headers().get("sec-websocket-key").map(|key| derive_accept_key(key.as_bytes()));
     let Some(accept) = key.and_then(|key| HeaderValue::from_str(&key).ok()) else {
-        return respond(StatusCode::BAD_REQUEST, &json!({"error": {"code": "INVALID_REQUEST", "message": "no WebSocket"}}));
+        return respond(
+            StatusCode::BAD_REQUEST,
+            &json!({"error": {"code": "INVALID_REQUEST", "message": "no WebSocket"}}),
+        );
     };
     tokio::spawn(async move {
         let Ok(upgraded) = hyper::upgrade::on(&mut request).await else { return };

@@ -447,7 +447,9 @@ async fn follow(arguments: &Arguments) -> Result<Value, Failure> {
         let stretch = Stretch::begin(arguments)?;
         let mut working = JoinSet::new();
         for (id, mut stream) in open.drain(..) {
-            control.send(request("POST", &format!("/sessions/{id}/prompt"), r#"{"prompt":"flood"}"#).as_bytes()).await?;
+            control
+                .send(request("POST", &format!("/sessions/{id}/prompt"), r#"{"prompt":"flood"}"#).as_bytes())
+                .await?;
             control.response().await?;
             working.spawn(async move {
                 let (mut events, mut told) = (0, 0);
@@ -581,7 +583,8 @@ fn answer(stream: std::net::TcpStream, began: Instant, connected: Duration, tell
             let _ = tell.send((connected, began.elapsed()));
         }
         if line.is_empty() {
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", BODY.len());
+            let head =
+                format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", BODY.len());
             let _ = out.write_all((head + BODY).as_bytes());
         }
     }
