@@ -17,7 +17,16 @@ def connections(context):
 def streams(context):
     """Sessions and event streams on one mock."""
     script = flood(context, 100)
-    table = Table("sessions", "streams", "opened in", "events", "memory at most", "memory now", "now, again", "memory for one stream")
+    table = Table(
+        "sessions",
+        "streams",
+        "opened in",
+        "events",
+        "memory at most",
+        "memory now",
+        "now, again",
+        "memory for one stream",
+    )
     sizes = [(10, 1), (100, 10)] if context.quick else [(100, 10), (1000, 100), (10_000, 1000)]
     rates = []
     for sessions, count in sizes:
@@ -29,8 +38,14 @@ def streams(context):
         context.ask(*asked, "--sessions", count, "--streams", count, "--passes", 5)
         again = server.memory("VmRSS")
         table.row(
-            sessions, count, show([run["opened"]], "s"), show(rate, "/s"), show([server.memory()], "MB"), show([now], "MB"),
-            show([again], "MB"), f"{(now - empty) / count / 1000:.0f} kB",
+            sessions,
+            count,
+            show([run["opened"]], "s"),
+            show(rate, "/s"),
+            show([server.memory()], "MB"),
+            show([now], "MB"),
+            show([again], "MB"),
+            f"{(now - empty) / count / 1000:.0f} kB",
         )
         rates.append((count, middle([one["seconds"] for one in run["passes"]])))
         context.stop(server)
@@ -45,13 +60,24 @@ def pings(context):
     for size in sizes:
         rates, peaks = {"bare": [], "mock": []}, {"bare": [], "mock": []}
         for _ in range(max(2, context.repeat // 2)):
-            for who, start in (("bare", lambda: context.serve(context.bare, "amp")), ("mock", lambda: context.mock("amp-server", "--token", TOKEN))):
+            for who, start in (
+                ("bare", lambda: context.serve(context.bare, "amp")),
+                ("mock", lambda: context.mock("amp-server", "--token", TOKEN)),
+            ):
                 server = start()
-                passes = context.ask("ping", "--port", server.port, "--token", TOKEN, "--connections", size, "--passes", messages)
+                passes = context.ask(
+                    "ping", "--port", server.port, "--token", TOKEN, "--connections", size, "--passes", messages
+                )
                 rates[who].append(passes[0]["rate"])
                 peaks[who].append(server.memory())
                 context.stop(server)
-        table.row(size, show(rates["bare"], "/s"), show(rates["mock"], "/s"), show([max(peaks["bare"])], "MB"), show([max(peaks["mock"])], "MB"))
+        table.row(
+            size,
+            show(rates["bare"], "/s"),
+            show(rates["mock"], "/s"),
+            show([max(peaks["bare"])], "MB"),
+            show([max(peaks["mock"])], "MB"),
+        )
     return table
 
 
@@ -68,13 +94,34 @@ def sizes(context):
         for _ in range(context.repeat):
             for who in found:
                 trace = ["--trace", context.file("size.trace")] if who == "trace" else []
-                server = context.serve(context.bare, "amp") if who == "bare" else context.mock("amp-server", "--token", TOKEN, *trace)
-                asked = ("--targets", f"one={server.port}", "--transport", "ws", "--token", TOKEN, "--size", length, "--round-trips", count)
+                server = (
+                    context.serve(context.bare, "amp")
+                    if who == "bare"
+                    else context.mock("amp-server", "--token", TOKEN, *trace)
+                )
+                asked = (
+                    "--targets",
+                    f"one={server.port}",
+                    "--transport",
+                    "ws",
+                    "--token",
+                    TOKEN,
+                    "--size",
+                    length,
+                    "--round-trips",
+                    count,
+                )
                 found[who].append(context.ask("round", *asked)["one"]["p50"])
                 peaks[who].append(server.memory())
                 context.stop(server)
-        table.row(length, *[show(found[who], "µs") for who in found], *[show([max(peaks[who])], "MB") for who in ("mock", "trace")])
+        table.row(
+            length,
+            *[show(found[who], "µs") for who in found],
+            *[show([max(peaks[who])], "MB") for who in ("mock", "trace")],
+        )
         grown.append((length, middle(found["mock"]), middle(found["trace"])))
     length, mock, trace = zip(*grown)
-    table.note(f"Growth of the mock: {growth(length, mock, 'one byte')}; with a trace: {growth(length, trace, 'one byte')}.")
+    table.note(
+        f"Growth of the mock: {growth(length, mock, 'one byte')}; with a trace: {growth(length, trace, 'one byte')}."
+    )
     return [table]

@@ -28,28 +28,50 @@ def works(context):
     deltas, messages = context.fewer(5000, 200), context.fewer(16000, 320)
     script = flood(context, deltas)
     answer = context.write("meta.json", '{"result":{"name":"A provider","mentions":{"label":"Search"},"items":{}}}')
-    data = context.write("provider.yaml", "wirecert: 1\nmeta: { name: A provider, mentions: { label: Search }, items: {} }\n")
+    data = context.write(
+        "provider.yaml", "wirecert: 1\nmeta: { name: A provider, mentions: { label: Search }, items: {} }\n"
+    )
     meta = ("--method", "POST", "--path", "/", "--body", '{"method":"meta","params":{}}')
     streams = ("stream", "--deltas", deltas, "--sessions", 4, "--streams", 4, "--passes", 2)
     return [
         Work(
-            "HTTP: `GET /health` of `amplifier-server`", "requests", "amplifier-server", ["amplifier"], [],
+            "HTTP: `GET /health` of `amplifier-server`",
+            "requests",
+            "amplifier-server",
+            ["amplifier"],
+            [],
             ("http", "--path", "/health", "--passes", f"{first},{requests}"),
         ),
         Work(
-            "HTTP: `meta` of `openctx-provider`", "requests", "openctx-provider", ["openctx", "0", answer],
-            ["--data", data], ("http", *meta, "--passes", f"{first},{requests}"),
+            "HTTP: `meta` of `openctx-provider`",
+            "requests",
+            "openctx-provider",
+            ["openctx", "0", answer],
+            ["--data", data],
+            ("http", *meta, "--passes", f"{first},{requests}"),
         ),
         Work(
-            "event streams of `amplifier-server`", "events", "amplifier-server", ["amplifier", str(deltas)],
-            ["--script", script], streams,
+            "event streams of `amplifier-server`",
+            "events",
+            "amplifier-server",
+            ["amplifier", str(deltas)],
+            ["--script", script],
+            streams,
         ),
         Work(
-            "events over WebSockets of `amplifier-server`", "messages", "amplifier-server", ["amplifier", str(deltas)],
-            ["--script", script], (*streams, "--transport", "ws"),
+            "events over WebSockets of `amplifier-server`",
+            "messages",
+            "amplifier-server",
+            ["amplifier", str(deltas)],
+            ["--script", script],
+            (*streams, "--transport", "ws"),
         ),
         Work(
-            "WebSockets: `ping` of `amp-server`", "responses", "amp-server", ["amp"], ["--token", TOKEN],
+            "WebSockets: `ping` of `amp-server`",
+            "responses",
+            "amp-server",
+            ["amp"],
+            ["--token", TOKEN],
             ("ping", "--token", TOKEN, "--passes", f"{first},{messages}"),
         ),
     ]
@@ -69,8 +91,25 @@ def mocks(context):
     events: four streams). Recording is `--trace FILE`. A server is started anew for each measurement: *first* is
     the first pass after its start, the other columns are the second pass. The processor time is that of the server alone; it
     depends less on what else the machine does."""
-    speed = Table("what", "plain server", "mock", "of the plain server", "goal", "mock with a trace", "of the plain server", "goal")
-    cost = Table("what, for one", "plain server", "mock", "mock with a trace", "first: plain server", "first: mock", "first: mock with a trace")
+    speed = Table(
+        "what",
+        "plain server",
+        "mock",
+        "of the plain server",
+        "goal",
+        "mock with a trace",
+        "of the plain server",
+        "goal",
+    )
+    cost = Table(
+        "what, for one",
+        "plain server",
+        "mock",
+        "mock with a trace",
+        "first: plain server",
+        "first: mock",
+        "first: mock with a trace",
+    )
     trace = context.file("mock.trace")
     for work in works(context):
         found = {"bare": [], "mock": [], "trace": []}

@@ -23,9 +23,25 @@ class Mitmproxy:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.flows = context.file("flows")
-        command = [context.mitmdump, "--quiet", "--mode", f"reverse:http://127.0.0.1:{port}", "--listen-host", "127.0.0.1"]
-        command += ["--listen-port", str(self.port), "--save-stream-file", self.flows, "--set", f"confdir={context.file('mitm')}"]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        command = [
+            context.mitmdump,
+            "--quiet",
+            "--mode",
+            f"reverse:http://127.0.0.1:{port}",
+            "--listen-host",
+            "127.0.0.1",
+        ]
+        command += [
+            "--listen-port",
+            str(self.port),
+            "--save-stream-file",
+            self.flows,
+            "--set",
+            f"confdir={context.file('mitm')}",
+        ]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
         self.pid = self.process.pid
         context.running.append(self)
         until = time.monotonic() + START
@@ -49,7 +65,15 @@ def accepts(port):
 def recording(context, port, trace):
     """A recording in front of a server."""
     return context.serve(
-        context.wirecert, "record", "amplifier", "--listen", "127.0.0.1:0", "--upstream", f"http://127.0.0.1:{port}", "--out", trace
+        context.wirecert,
+        "record",
+        "amplifier",
+        "--listen",
+        "127.0.0.1:0",
+        "--upstream",
+        f"http://127.0.0.1:{port}",
+        "--out",
+        trace,
     )
 
 
@@ -73,7 +97,9 @@ def latency(context, plain, record, mitmproxy):
     named = ",".join(f"{name}={server.port}" for name, server in targets.items())
     found = []
     for _ in range(context.repeat):
-        found.append(context.ask("round", "--targets", named, "--path", "/health", "--round-trips", context.fewer(500, 50)))
+        found.append(
+            context.ask("round", "--targets", named, "--path", "/health", "--round-trips", context.fewer(500, 50))
+        )
     table = Table("a round trip", "direct", "wirecert adds", "goal", "mitmproxy adds")
     for name, key, limit in (("median", "p50", 0.2e-3), ("99th percentile", "p99", 1e-3)):
         added = {who: [run[who][key] - run["direct"][key] for run in found] for who in targets}
@@ -92,9 +118,15 @@ def throughput(context, plain, record, mitmproxy, trace):
     table = Table("throughput", "direct", "wirecert", "mitmproxy", "of direct", "of mitmproxy", "goal")
     requests, found = context.fewer(8000, 320), {"direct": [], "wirecert": [], "mitmproxy": []}
     for _ in range(context.repeat):
-        for who, server, count in (("direct", plain, requests), ("wirecert", record, requests), ("mitmproxy", mitmproxy, requests // 10)):
+        for who, server, count in (
+            ("direct", plain, requests),
+            ("wirecert", record, requests),
+            ("mitmproxy", mitmproxy, requests // 10),
+        ):
             if server:
-                passes = context.ask("http", "--port", server.port, "--path", "/health", "--passes", f"{count // 10},{count}")
+                passes = context.ask(
+                    "http", "--port", server.port, "--path", "/health", "--passes", f"{count // 10},{count}"
+                )
                 found[who].append(passes[1]["rate"])
     times = ratios(found["wirecert"], found["mitmproxy"])
     table.row(
@@ -109,12 +141,33 @@ def throughput(context, plain, record, mitmproxy, trace):
         for _ in range(context.repeat):
             for who, server in (("direct", plain), ("wirecert", record)):
                 run = context.ask(
-                    "stream", "--port", server.port, "--transport", transport, "--deltas", context.fewer(5000, 200),
-                    "--sessions", 4, "--streams", 4, "--passes", 2,
+                    "stream",
+                    "--port",
+                    server.port,
+                    "--transport",
+                    transport,
+                    "--deltas",
+                    context.fewer(5000, 200),
+                    "--sessions",
+                    4,
+                    "--streams",
+                    4,
+                    "--passes",
+                    2,
                 )
                 found[who].append(run["passes"][1]["rate"])
-        table.row(name, show(found["direct"], "/s"), show(found["wirecert"], "/s"), "–", show(ratios(found["wirecert"], found["direct"]), "x"), "–", "–")
+        table.row(
+            name,
+            show(found["direct"], "/s"),
+            show(found["wirecert"], "/s"),
+            "–",
+            show(ratios(found["wirecert"], found["direct"]), "x"),
+            "–",
+            "–",
+        )
     peak = record.memory()
     context.stop(record)
-    table.note(f"The recording took {show([peak], 'MB')} of memory at most, and wrote {show([os.path.getsize(trace)], 'MB')}.")
+    table.note(
+        f"The recording took {show([peak], 'MB')} of memory at most, and wrote {show([os.path.getsize(trace)], 'MB')}."
+    )
     return table

@@ -57,7 +57,9 @@ def write(context, count):
 
 def subject(context, port):
     """Describes the server for wirecert."""
-    text = f'name: server\nrole: amplifier-server\nurl: "http://127.0.0.1:{port}/"\ncredentials: {{ good: COMPARE_KEY }}\n'
+    text = (
+        f'name: server\nrole: amplifier-server\nurl: "http://127.0.0.1:{port}/"\ncredentials: {{ good: COMPARE_KEY }}\n'
+    )
     return context.write("subject.yaml", text)
 
 
@@ -79,7 +81,16 @@ def scenarios(context):
     server = context.mock("amplifier-server")
     described = subject(context, server.port)
     table = Table(
-        "scenarios", "", "hurl", "wirecert", "of the time of hurl", "goal", "processor time: hurl", "wirecert", "memory: hurl", "wirecert"
+        "scenarios",
+        "",
+        "hurl",
+        "wirecert",
+        "of the time of hurl",
+        "goal",
+        "processor time: hurl",
+        "wirecert",
+        "memory: hurl",
+        "wirecert",
     )
     sizes, cost = ([2, 20] if context.quick else [20, 200, 2000]), []
     for size in sizes:

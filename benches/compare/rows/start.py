@@ -58,7 +58,13 @@ def measure(context, ours, theirs):
     kinds = [
         ("first request on the wire", "asked", first, rival, 10e-3),
         ("…and to the end", "ended", first, rival, None),
-        ("`--version`", "seconds", ("time", "--", ours, "--version"), theirs and ("time", "--", theirs, "--version"), 5e-3),
+        (
+            "`--version`",
+            "seconds",
+            ("time", "--", ours, "--version"),
+            theirs and ("time", "--", theirs, "--version"),
+            5e-3,
+        ),
     ]
     for role in ("amp-server", "openctx-provider", "amplifier-server"):
         mock = ("ready", "--", ours, "mock", role, "--workspace", context.workspace)
@@ -72,6 +78,10 @@ def measure(context, ours, theirs):
                         forget(who)
                     if asked:
                         found.append(context.ask(*asked)[key])
-            word = goal(f"≤ {limit * 1e3:g} ms", middle(run), lambda value, limit=limit: value <= limit) if limit and heat == "warm" else "–"
+            word = (
+                goal(f"≤ {limit * 1e3:g} ms", middle(run), lambda value, limit=limit: value <= limit)
+                if limit and heat == "warm"
+                else "–"
+            )
             table.row(name, heat, show(run, "ms"), word, show(beside, "ms"))
     return table

@@ -24,5 +24,7 @@ def suite(context):
     )
     incomplete = sum(one["code"] == 3 for one in found)
     if incomplete:
-        table.note(f"In {incomplete} of {len(found)} runs, the machine was too busy for a play to be judged (exit code 3).")
+        table.note(
+            f"In {incomplete} of {len(found)} runs, the machine was too busy for a play to be judged (exit code 3)."
+        )
     return [table]

@@ -20,14 +20,26 @@ def record(context, messages, name):
     plain = context.serve(context.bare, "amplifier", str(messages // STREAMS))
     recorder = recording(context, plain.port, trace)
     run = context.ask(
-        "stream", "--port", recorder.port, "--transport", "ws", "--deltas", messages // STREAMS,
-        "--sessions", STREAMS, "--streams", STREAMS, "--pid", recorder.pid,
+        "stream",
+        "--port",
+        recorder.port,
+        "--transport",
+        "ws",
+        "--deltas",
+        messages // STREAMS,
+        "--sessions",
+        STREAMS,
+        "--streams",
+        STREAMS,
+        "--pid",
+        recorder.pid,
     )
     peak = recorder.stop()
     context.stop(recorder, plain)
     with open(trace, "rb") as file:
         events = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b"")) - 2
-    return {"seconds": run["passes"][0]["seconds"], "peak": peak, "events": events, "trace": trace}
+    one = run["passes"][0]
+    return {"seconds": one["seconds"], "processor": one["processor"], "peak": peak, "events": events, "trace": trace}
 
 
 def commands(context, trace):
@@ -41,7 +53,12 @@ def commands(context, trace):
         ("view", [wirecert, "view", trace], (0,), None),
         ("view --html", [wirecert, "view", trace, "--html", page], (0,), page),
         ("view --har", [wirecert, "view", trace, "--har", har], (0,), har),
-        ("scenario --as client", [wirecert, "scenario", trace, "--as", "client", "--observed", "--out", scenario], (0, 2), None),
+        (
+            "scenario --as client",
+            [wirecert, "scenario", trace, "--as", "client", "--observed", "--out", scenario],
+            (0, 2),
+            None,
+        ),
     ]
 
 
@@ -79,19 +96,20 @@ def traces(context):
 def table(events, found):
     """A row for each command, with a time for each size."""
     head = [f"{count:,} events".replace(",", "\u202f") for count in events]
-    out = Table("", *head, "goal", "growth", *[f"memory: {one}" for one in head], "goal")
+    out = Table("", *head, "goal", "processor time", "growth of that", *[f"memory: {one}" for one in head], "goal")
     for name, runs in found.items():
         if any(not run for run, _ in runs):
-            out.row(f"`{name}`", *["not measured"] * (2 * len(events) + 3))
+            out.row(f"`{name}`", *["not measured"] * (2 * len(events) + 4))
             out.note(f"`{name}`: " + next(text for run, text in runs if not run).replace("|", "\\|"))
             continue
-        seconds = [[one["seconds"] for one in run] for run, _ in runs]
+        seconds, busy = ([[one[key] for one in run] for run, _ in runs] for key in ("seconds", "processor"))
         peaks = [max(one["peak"] for one in run) for run, _ in runs]
         out.row(
             f"`{name}`",
             *[show(one, "s") for one in seconds],
             goal("< 5 s", middle(seconds[-1]), lambda value: value < 5),
-            growth(events, [middle(one) for one in seconds], "one event"),
+            show(busy[-1], "s"),
+            growth(events, [middle(one) for one in busy], "one event"),
             *[show([peak], "MB") for peak in peaks],
             goal("< 50 MB", peaks[-1], lambda value: value < MAX_MEMORY),
         )
