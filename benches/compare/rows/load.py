@@ -8,54 +8,45 @@ from .mocks import TOKEN, flood
 
 @row("connections", "Many sessions and connections")
 def connections(context):
-    """A mock with sessions, each created by a request, and streams, each with one prompt of 100 words. *Again*: the memory after
-    the prompts were sent four times more, with the same streams; flat, if it does not grow with every prompt. And
-    `ping` over more and more WebSockets."""
+    """A mock with sessions, each created by a request, and event streams, each with one prompt of 100 words after another. The memory
+    is the most that a mock took which was started anew: with the sessions alone, with one prompt for each stream, and with ten. It
+    is flat if ten prompts take no more than one. And `ping` over more and more WebSockets; `mock amp-server` resets what is
+    beyond 512."""
     return [streams(context), pings(context)]
 
 
 def streams(context):
     """Sessions and event streams on one mock."""
     script = flood(context, 100)
-    table = Table(
-        "sessions",
-        "streams",
-        "opened in",
-        "events",
-        "memory at most",
-        "memory now",
-        "now, again",
-        "memory for one stream",
-    )
-    sizes = [(10, 1), (100, 10)] if context.quick else [(100, 10), (1000, 100), (10_000, 1000)]
-    rates = []
+    memories = [f"memory: {one}" for one in ("sessions", "one prompt", "ten prompts")]
+    table = Table("sessions", "streams", "opened in", "events", "processor time for one", *memories)
+    sizes, spent = [(10, 1), (100, 10)] if context.quick else [(100, 10), (1000, 100), (10_000, 1000)], []
     for sessions, count in sizes:
-        server = context.mock("amplifier-server", "--script", script)
-        asked = ("stream", "--port", server.port, "--deltas", 100, "--pid", server.pid)
-        empty = server.memory("VmRSS")
-        run = context.ask(*asked, "--sessions", sessions, "--streams", count, "--passes", 5)
-        now, rate = server.memory("VmRSS"), [one["rate"] for one in run["passes"]]
-        context.ask(*asked, "--sessions", count, "--streams", count, "--passes", 5)
-        again = server.memory("VmRSS")
+        peaks = []
+        for followed, passes in ((0, 0), (count, 1), (count, 10)):
+            server = context.mock("amplifier-server", "--script", script)
+            asked = ("stream", "--port", server.port, "--deltas", 100, "--pid", server.pid)
+            run = context.ask(*asked, "--sessions", sessions, "--streams", followed, "--passes", passes)
+            peaks.append(server.stop())
+            context.stop(server)
+        rates = [one["rate"] for one in run["passes"]]
+        busy = [one["processor"] / one["count"] for one in run["passes"]]
         table.row(
             sessions,
             count,
             show([run["opened"]], "s"),
-            show(rate, "/s"),
-            show([server.memory()], "MB"),
-            show([now], "MB"),
-            show([again], "MB"),
-            f"{(now - empty) / count / 1000:.0f} kB",
+            show(rates, "/s"),
+            show(busy, "µs"),
+            *[show([peak], "MB") for peak in peaks],
         )
-        rates.append((count, middle([one["seconds"] for one in run["passes"]])))
-        context.stop(server)
-    table.note(f"Growth of the time with the number of streams: {growth(*zip(*rates), 'one stream')}.")
+        spent.append((count, count * middle(busy)))
+    table.note(f"Growth of the processor time with the number of streams: {growth(*zip(*spent), 'one event')}.")
     return table
 
 
 def pings(context):
     """Round trips over more and more WebSockets, and the memory that they take."""
-    sizes, messages = [1, 10, 100] if context.quick else [10, 100, 1000], context.fewer(10_000, 1000)
+    sizes, messages = [1, 10, 100] if context.quick else [5, 50, 500], context.fewer(10_000, 1000)
     table = Table("WebSockets", "plain server", "`mock amp-server`", "memory: plain server", "mock")
     for size in sizes:
         rates, peaks = {"bare": [], "mock": []}, {"bare": [], "mock": []}
