@@ -139,21 +139,28 @@ class Context:
     def ask(self, *words):
         """Runs the loader, and gives what it found."""
         command = [self.load, *map(str, words)]
-        done = subprocess.run(
+        # In a process group of its own, so that what it started can be ended with it.
+        loader = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             env=self.environment,
             cwd=self.folder,
-            timeout=PATIENCE,
-            check=False,
+            start_new_session=True,
         )
-        if done.returncode != 0:
-            raise Failed(f"`{' '.join(command)}`: {done.stderr.strip()}")
-        found = json.loads(done.stdout)
+        try:
+            out, said = loader.communicate(timeout=PATIENCE)
+        except BaseException:
+            os.killpg(loader.pid, signal.SIGTERM)
+            loader.communicate()
+            raise
+        if loader.returncode != 0:
+            raise Failed(f"`{' '.join(command)}`: {said.strip()}")
+        found = json.loads(out)
         if isinstance(found, dict):
-            found["said"] = done.stderr[-2000:]
+            found["said"] = said[-2000:]
         return found
 
     def time(self, *command, codes=(0,)):

@@ -25,10 +25,11 @@ def measure(row, context):
 
 def conditions(context, before, after, took):
     """What a section says of how it was measured."""
+    kernel = ".".join(platform.release().split(".")[:2])
     loaded = before > QUIET * (os.cpu_count() or 1)
     text = (
         f"Measured in {took:.0f} s on {time.strftime('%Y-%m-%d')}, {context.repeat} times each: {os.cpu_count()} processors"
-        f" ({processor()}), {platform.system()} {platform.release()}, {version(context.wirecert)}."
+        f" ({processor()}), {platform.system()} {kernel}, {version(context.wirecert)}."
         f" Load average: {before:.2f} before, {after:.2f} after."
     )
     if loaded:
