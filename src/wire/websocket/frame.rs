@@ -173,7 +173,13 @@ pub(super) fn shortest_bits(length: u64) -> u8 {
 
 /// Masks or unmasks in place: the two are the same.
 pub(super) fn mask(payload: &mut [u8], key: [u8; 4]) {
-    for (byte, key) in payload.iter_mut().zip(key.into_iter().cycle()) {
+    // Eight bytes at a time: the key twice.
+    let twice = u64::from_ne_bytes([key[0], key[1], key[2], key[3], key[0], key[1], key[2], key[3]]);
+    let (words, rest) = payload.as_chunks_mut::<8>();
+    for word in words {
+        *word = (u64::from_ne_bytes(*word) ^ twice).to_ne_bytes();
+    }
+    for (byte, key) in rest.iter_mut().zip(key.into_iter().cycle()) {
         *byte ^= key;
     }
 }
@@ -204,6 +210,18 @@ fn fresh_key() -> [u8; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_byte_is_masked_by_the_byte_of_the_key_at_its_place() {
+        let key = [0x37, 0xfa, 0x00, 0x3d];
+        for length in 0..40_u8 {
+            let plain: Vec<u8> = (0..length).collect();
+            let mut masked = plain.clone();
+            mask(&mut masked, key);
+            let expected: Vec<u8> = plain.iter().enumerate().map(|(at, byte)| byte ^ key[at % 4]).collect();
+            assert_eq!(masked, expected);
+        }
+    }
 
     #[test]
     fn a_server_sends_text_unmasked_and_a_client_masked() {
