@@ -148,6 +148,35 @@ fn one_that_ends_at_once_is_told_once_with_its_last_words_and_what_to_do() {
 }
 
 #[test]
+fn the_token_of_one_that_ends_before_it_is_ready_is_hidden_in_its_last_words() {
+    let place = Place::new();
+    place.write(
+        "tells.py",
+        "import json, os, sys\n\
+         folder = os.path.join(os.environ['AMP_DATA_HOME'], 'amp/ide')\n\
+         os.makedirs(folder, exist_ok=True)\n\
+         lock = {'port': 1, 'authToken': 'a-token-of-mine', 'workspaceFolders': [], 'ideName': 'x', 'pid': os.getpid()}\n\
+         json.dump(lock, open(os.path.join(folder, '1.json'), 'w'))\n\
+         print('the token is a-token-of-mine', file=sys.stderr)\n\
+         sys.exit(3)\n",
+    );
+    let outcome = place.outcome(&[
+        "run",
+        "ask.yaml",
+        "--run-dir",
+        "runs",
+        "--edition",
+        "cli",
+        "--",
+        "python3",
+        "{config_dir}/tells.py",
+    ]);
+    assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    assert!(outcome.stderr.contains("the token is <secret:"), "{}", outcome.stderr);
+    assert!(!format!("{outcome:?}").contains("a-token-of-mine"), "{outcome:?}");
+}
+
+#[test]
 fn one_that_never_becomes_ready_is_told_with_where_was_looked() {
     let place = Place::new();
     let launch = format!("[python3, '{}', never]", editor());

@@ -80,6 +80,11 @@ impl ProcessTap {
         state.recorder = Some(recorder);
     }
 
+    /// Hides a secret from now on.
+    pub(super) fn hide(&self, secret: &str) {
+        self.state().recorder.iter().for_each(|recorder| recorder.add_secret(secret));
+    }
+
     /// Records what was kept back.
     pub(super) fn flush(&self) {
         self.state().flush();

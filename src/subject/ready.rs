@@ -56,6 +56,7 @@ pub(super) async fn wait_for_lockfile(
     let started = Instant::now();
     loop {
         watcher.look();
+        hide_tokens(watcher, process);
         if watcher.usable().next().is_some() {
             // Once for all lockfiles: there may be thousands, and each look at the processes reads all of the system.
             let members = process.tree().ids();
@@ -74,12 +75,18 @@ pub(super) async fn wait_for_lockfile(
         if let Some(exited) = process.exited() {
             // The process may have written something between the last look and its end.
             watcher.look();
+            hide_tokens(watcher, process);
             return Err(ended(watcher, process, &how(&exited), misplaced));
         }
         if !poll_again(started, within).await {
             return Err(too_late(watcher, process, within));
         }
     }
+}
+
+/// Tokens are secret from the moment that a lockfile has them; of those of other editors no more than a few are learnt.
+fn hide_tokens(watcher: &LockfileWatcher, process: &SubjectProcess) {
+    watcher.usable().take(16).for_each(|candidate| process.tap().hide(&candidate.lock.token));
 }
 
 /// Whether the process that accepts connections at this port is another subject or a wirecert, as far as the system shows: the ports
