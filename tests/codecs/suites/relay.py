@@ -22,6 +22,8 @@ class Relay:
         # Without these, a task that waits could be collected.
         self.tasks = set()
         self.loop = asyncio.new_event_loop()
+        # What is still open at the end is cancelled, which is no error.
+        self.loop.set_exception_handler(lambda *_: None)
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
 
     def __enter__(self):
@@ -51,22 +53,20 @@ class Relay:
         number = len(self.connections)
         copy = (bytearray(), bytearray())
         self.connections.append(copy)
+        extra = f"X-Connection: {number}\r\n".encode() if self.numbered else b""
+        server_writer = None
         try:
             server_reader, server_writer = await asyncio.open_connection("127.0.0.1", self.target)
-        except OSError:
-            writer.close()
-            return
-        extra = f"X-Connection: {number}\r\n".encode() if self.numbered else b""
-        try:
             await asyncio.gather(
                 self.pump(reader, server_writer, copy[0], self.retarget(number), extra),
                 self.pump(server_reader, writer, copy[1], None, extra),
             )
-        except asyncio.CancelledError:
+        except (OSError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
-            server_writer.close()
+            if server_writer:
+                server_writer.close()
 
     async def pump(self, reader, writer, copy, target, extra):
         """Passes one direction on, up to its end, with another target and more headers."""

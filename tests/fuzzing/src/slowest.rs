@@ -1,0 +1,46 @@
+//! [`Slowest`]: the input that took longest, and the one that took longest for its size, in files.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Shorter inputs say nothing about the time for each byte.
+const MIN_LEN: usize = 512;
+/// What takes less is not written down.
+const MIN_TIME: Duration = Duration::from_millis(1);
+
+/// The slowest inputs so far. The folder in the variable `SLOWEST` gets their files: `input`, and `input-by-size`, each
+/// with a file `.ns`, in which its nanoseconds are.
+pub struct Slowest {
+    longest: Duration,
+    by_size: f64,
+}
+
+static SLOWEST: Mutex<Slowest> = Mutex::new(Slowest { longest: MIN_TIME, by_size: 0.0 });
+
+impl Slowest {
+    /// Takes note of an input and its time.
+    pub fn note(data: &[u8], took: Duration) {
+        if took < MIN_TIME {
+            return;
+        }
+        let Some(folder) = std::env::var_os("SLOWEST").map(PathBuf::from) else { return };
+        let mut slowest = SLOWEST.lock().unwrap_or_else(PoisonError::into_inner);
+        if took > slowest.longest {
+            slowest.longest = took;
+            keep(&folder, "input", data, took);
+        }
+        let each = took.as_secs_f64() / data.len().max(1) as f64;
+        if data.len() >= MIN_LEN && each > slowest.by_size {
+            slowest.by_size = each;
+            keep(&folder, "input-by-size", data, took);
+        }
+    }
+}
+
+/// Writes an input and its time. What cannot be written is left out: it is only a remark.
+fn keep(folder: &std::path::Path, name: &str, data: &[u8], took: Duration) {
+    let _ = fs::write(folder.join(name), data);
+    let _ = fs::write(folder.join(format!("{name}.ns")), took.as_nanos().to_string());
+}
