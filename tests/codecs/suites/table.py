@@ -5,6 +5,9 @@ import collections
 BEGIN, END = "<!-- results: written by tests/codecs/run --markdown -->", "<!-- end of results -->"
 
 
+OUTCOMES = ("holds", "choice", "differs", "skipped")
+
+
 def counts(rows):
     """For each part and group, in order: how many cases there are, hold, are a choice, differ."""
     found = collections.OrderedDict()
@@ -16,14 +19,15 @@ def counts(rows):
 def lines(rows):
     """The rows of the table."""
     for (part, group), count in counts(rows).items():
-        yield [part, group, *(str(n) for n in (sum(count.values()), count["holds"], count["choice"], count["differs"]))]
+        yield [part, group, *(str(n) for n in (sum(count.values()), *(count[name] for name in OUTCOMES)))]
 
 
 def markdown(rows):
     """The table of a page, and what differs."""
-    out = ["| part | group | cases | hold | choice | differ |", "|---|---|---|---|---|---|"]
+    out = ["| part | group | cases | hold | choice | differ | skipped |", "|---|---|---|---|---|---|---|"]
     out += ["| " + " | ".join(line) + " |" for line in lines(rows)]
-    other = [row for row in rows if row.outcome != "holds"]
+    # An `i_` text of JSON has no outcome but what is done with it.
+    other = [row for row in rows if row.outcome not in ("holds", "skipped") and row.group != "i"]
     if other:
         out += ["", "| part | case | outcome | wirecert | expected |", "|---|---|---|---|---|"]
         out += [
@@ -40,7 +44,7 @@ def cell(text):
 
 def text(rows):
     """The table for a terminal."""
-    header = ["part", "group", "cases", "hold", "choice", "differ"]
+    header = ["part", "group", "cases", "hold", "choice", "differ", "skipped"]
     all_lines = [header, *lines(rows)]
     widths = [max(len(line[i]) for line in all_lines) for i in range(len(header))]
     return "\n".join("  ".join(word.ljust(width) for word, width in zip(line, widths)).rstrip() for line in all_lines)

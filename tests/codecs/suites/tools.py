@@ -29,7 +29,7 @@ class Row:
     case: str
     expected: str
     got: str
-    # `holds`, `choice` (the standard leaves it open, or asks for it with SHOULD) or `differs`.
+    # `holds`, `choice` (the standard leaves it to the recipient), `differs`, or `skipped` (the suite itself failed).
     outcome: str = "holds"
 
 
