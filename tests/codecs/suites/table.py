@@ -5,6 +5,8 @@ import collections
 BEGIN, END = "<!-- results: written by tests/codecs/run --markdown -->", "<!-- end of results -->"
 
 
+# Characters of a cell.
+MAX_CELL = 100
 OUTCOMES = ("holds", "choice", "differs", "skipped")
 
 
@@ -38,8 +40,9 @@ def markdown(rows):
 
 
 def cell(text):
-    """A text that may stand in a table."""
-    return text.replace("|", "\\|").replace("\n", " ")
+    """A text that may stand in a table, cut where it is long."""
+    text = text.replace("|", "\\|").replace("\n", " ")
+    return text if len(text) <= MAX_CELL else text[:MAX_CELL] + "…"
 
 
 def text(rows):
