@@ -31,9 +31,9 @@ def markdown(rows):
     # An `i_` text of JSON has no outcome but what is done with it.
     other = [row for row in rows if row.outcome not in ("holds", "skipped") and row.group != "i"]
     if other:
-        out += ["", "| part | case | outcome | wirecert | expected |", "|---|---|---|---|---|"]
+        out += ["", "| part | group | case | outcome | wirecert | expected |", "|---|---|---|---|---|---|"]
         out += [
-            "| " + " | ".join(cell(text) for text in (row.part, row.case, row.outcome, row.got, row.expected)) + " |"
+            "| " + " | ".join(cell(text) for text in (row.part, row.group, row.case, row.outcome, row.got, row.expected)) + " |"
             for row in other
         ]
     return "\n".join(out) + "\n"
