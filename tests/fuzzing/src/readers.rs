@@ -6,13 +6,11 @@ use std::path::Path;
 use std::process;
 use std::sync::Arc;
 
-use wirecert::certification as _;
 use wirecert::config::{Environment, Flags, SubjectFile, resolve};
 use wirecert::diagnostic::{Diagnostic, Source, Style, render_all};
 use wirecert::judge::{Baseline, FindingSource, FindingsReader, Report, ShardReport, merge};
 use wirecert::peer;
 use wirecert::protocol::{self, Edition};
-use wirecert::record as _;
 use wirecert::scenario;
 use wirecert::trace::{Clock, Closed, Direction, End, Event, Recorder, Sink, StreamEvent, TraceReader};
 use wirecert::wire::Limits;
@@ -113,14 +111,14 @@ fn mock_script(data: &[u8]) {
     if let Err(faults) = peer::amplifier::server::script::Script::parse(&source) {
         shown(&faults);
     }
-    if let Err(faults) = peer::script::read(&source, &|command| peer::amp::editor::steer::read(command).err()) {
+    if let Err(faults) = peer::script::read(&source, &|command| peer::amp::editor::steer::read(command).map(drop)) {
         shown(&faults);
     }
 }
 
 fn provider_data(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    if let Err(faults) = peer::openctx::data::read(&Source::new("data.yaml", text)) {
+    if let Err(faults) = peer::openctx::data::Data::parse(&Source::new("data.yaml", text)) {
         shown(&faults);
     }
 }
@@ -132,8 +130,7 @@ fn lockfile(data: &[u8]) {
 
 /// A connection as a recorder sees it. The input has pieces: a byte with the direction and the size, and the bytes.
 fn observed(data: &[u8], decoder: impl Fn(&Recorder) -> PassiveDecoder) {
-    let rules = Arc::new(());
-    let recorder = Recorder::new(Clock::start(), vec![Box::new(Forget(rules))]);
+    let recorder = Recorder::new(Clock::start(), vec![Box::new(Forget)]);
     let mut decoder = decoder(&recorder);
     let mut rest = data;
     while let Some((control, after)) = rest.split_first() {
@@ -154,12 +151,13 @@ fn observed(data: &[u8], decoder: impl Fn(&Recorder) -> PassiveDecoder) {
     decoder.finish();
 }
 
-/// A sink that keeps nothing.
-struct Forget(Arc<()>);
+/// A sink that writes each event as a line, and keeps nothing.
+struct Forget;
 
 impl Sink for Forget {
     fn event(&mut self, event: &Arc<Event>) {
-        let _ = (&self.0, serde_json::to_string(&**event));
+        // As a trace file would have it.
+        let _ = serde_json::to_string(&**event);
     }
 }
 
