@@ -351,10 +351,12 @@ impl StreamEvent {
 }
 
 /// The status in a status line.
+/// The status of a status line: three digits (RFC 9112 section 4).
 fn status(start: &str) -> Option<u16> {
     let mut words = start.split(' ');
     words.next().filter(|version| version.starts_with("HTTP/"))?;
-    words.next()?.parse().ok()
+    let digits = words.next().filter(|word| word.len() == 3 && word.bytes().all(|b| b.is_ascii_digit()))?;
+    digits.parse().ok()
 }
 
 /// The values of every header of this name.
@@ -365,4 +367,18 @@ fn values<'a>(headers: &'a [(String, String)], name: &'a str) -> impl Iterator<I
 /// Reads an optional JSON value in which `null` is a value, not the absence of one.
 pub(super) fn present_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_has_three_digits() {
+        assert_eq!(status("HTTP/1.1 200 OK"), Some(200));
+        assert_eq!(status("HTTP/1.1 204"), Some(204));
+        for wrong in ["HTTP/1.1 +20 OK", "HTTP/1.1 0200 OK", "HTTP/1.1 20 OK", "HTTP/1.1  200 OK", "200 OK"] {
+            assert_eq!(status(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -86,7 +86,7 @@ pub fn parse(bytes: &[u8]) -> Head {
     let headers = lines
         .take_while(|line| !line.is_empty())
         .map(|line| match line.split_once(':') {
-            Some((name, value)) => (name.to_owned(), value.trim_matches([' ', '\t']).to_owned()),
+            Some((name, value)) => (name.to_owned(), trim(value).to_owned()),
             None => (line.to_owned(), String::new()),
         })
         .collect();
@@ -112,7 +112,7 @@ pub fn encode(head: &Head) -> Vec<u8> {
 
 /// Whether a header of this name has this token in its comma-separated list, whatever the case of both.
 pub fn has_token(head: &Head, name: &str, token: &str) -> bool {
-    head.header(name).flat_map(|v| v.split(',')).any(|word| word.trim().eq_ignore_ascii_case(token))
+    head.header(name).flat_map(|v| v.split(',')).any(|word| trim(word).eq_ignore_ascii_case(token))
 }
 
 /// How long the body of a refusal may take.
@@ -144,6 +144,11 @@ pub(super) async fn read_body(
     }
     let beyond = body.split_off(wanted.min(body.len()));
     (body, beyond, ended)
+}
+
+/// Without the white space around it: spaces and tabs, and nothing else that Unicode takes for it (RFC 9110 section 5.5).
+pub fn trim(value: &str) -> &str {
+    value.trim_matches([' ', '\t'])
 }
 
 #[cfg(test)]

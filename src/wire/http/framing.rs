@@ -92,8 +92,12 @@ pub fn keeps_alive(head: &Head) -> bool {
 
 /// Whether the body is chunked; a fault for another transfer coding.
 fn coding(head: &Head) -> Result<Option<()>, HttpError> {
-    let codings: Vec<&str> =
-        head.header("transfer-encoding").flat_map(|v| v.split(',')).map(str::trim).filter(|c| !c.is_empty()).collect();
+    let codings: Vec<&str> = head
+        .header("transfer-encoding")
+        .flat_map(|v| v.split(','))
+        .map(http_head::trim)
+        .filter(|c| !c.is_empty())
+        .collect();
     match codings[..] {
         [] => Ok(None),
         [coding] if coding.eq_ignore_ascii_case("chunked") => Ok(Some(())),
@@ -103,7 +107,7 @@ fn coding(head: &Head) -> Result<Option<()>, HttpError> {
 
 /// The announced length. Several that are equal are one (RFC 9110 section 8.6).
 fn length(head: &Head) -> Result<Option<u64>, HttpError> {
-    let mut lengths = head.header("content-length").flat_map(|value| value.split(',')).map(str::trim);
+    let mut lengths = head.header("content-length").flat_map(|value| value.split(',')).map(http_head::trim);
     let Some(first) = lengths.next() else { return Ok(None) };
     let fault = || HttpError::Length(excerpt(&head.header("content-length").collect::<Vec<_>>().join(", ")));
     let digits = !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit());
@@ -310,6 +314,7 @@ mod tests {
         {
             assert!(matches!(response(&format!("{wrong}\r\n")), Err(HttpError::Length(_))), "{wrong}");
         }
+        assert!(matches!(response("Content-Length: \u{a0}5\r\n"), Err(HttpError::Length(_))));
         assert_eq!(response("Transfer-Encoding: gzip, chunked\r\n"), Err(HttpError::Coding("gzip, chunked".into())));
     }
 
