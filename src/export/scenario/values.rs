@@ -148,9 +148,9 @@ impl ScenarioValues {
                 let context = |key: &str| ValueContext { failed: failed || key == "error", ..context };
                 let rendered: Map<String, Value> =
                     entries.map(|(key, value)| (key.clone(), self.expected(key, value, context(key)))).collect();
-                match rendered.keys().next() {
-                    Some(only) if rendered.len() == 1 && only.starts_with('$') => json!({ "$literal": map }),
-                    _ => rendered.into(),
+                match map.keys().any(|key| key.starts_with('$')) {
+                    true => json!({ "$literal": map }),
+                    false => rendered.into(),
                 }
             }
             Value::Number(_) => {

@@ -12,7 +12,7 @@ use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::{Use, ViolationDetail};
-use crate::trace::HttpResponse;
+use crate::trace::{HttpRequest, HttpResponse};
 
 /// Statuses that an intermediary may send in place of the server.
 const FROM_INTERMEDIARIES: &[u16] = &[408, 413, 414, 429, 431, 502, 503, 504];
@@ -40,6 +40,10 @@ pub fn judge(exchange: &Exchange, content: &Content<'_>, sessions: &mut Sessions
     if let (Some((capability, request)), None) = (capability(route.endpoint), exchange.own.must_refuse) {
         let refusal = matches!(status, 404 | 405 | 501).then_some(i64::from(status));
         ctx.used(Use { capability, request: request.to_owned(), refusal });
+    }
+    if is_taken_for_path(request, status) {
+        error_outside(content, ctx);
+        return;
     }
     if status >= 400 {
         judge_error(route, status, response, content, sessions, ctx);
@@ -93,12 +97,16 @@ pub fn judge_deliberate(
         _ if request.method() == "HEAD" => {}
         // Whether an encoded slash parts segments is the router's choice: the path may be that of no endpoint.
         Some(Route { name: Some(name), .. }) if name.contains('/') => {}
-        // A server that takes a whole URI for a path finds nothing there.
-        Some(_) if status == 404 && !request.target().starts_with('/') => error_outside(content, ctx),
+        Some(_) if is_taken_for_path(request, status) => error_outside(content, ctx),
         Some(route) => judge_error(route, status, response, content, sessions, ctx),
         None if matches!(status, 404 | 405) => error_outside(content, ctx),
         None => {}
     }
+}
+
+/// Whether a server took a target that is a whole URI for a path, and found no endpoint there.
+fn is_taken_for_path(request: &HttpRequest, status: u16) -> bool {
+    status == 404 && !request.target().starts_with('/')
 }
 
 /// Judges a response of an endpoint that is an error.
