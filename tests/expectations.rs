@@ -51,6 +51,15 @@ fn what_may_still_come_is_not_told_to_be_missing_where_something_else_differs() 
 }
 
 #[test]
+fn a_repetition_within_another_leaves_its_value_and_number_as_they_were() {
+    let steps = "  - repeat:\n      each: [one]\n      steps:\n        - repeat: { each: [two, three], steps: [pause: 1ms] }\n        \
+        - write_file: { path: \"${each}-${n}.txt\", content: here }\n  \
+        - expect: { file: { path: one-1.txt, exists: true } }\n";
+    let report = report("meta: { name: Quick }\n", steps);
+    assert_eq!(findings(&report).len(), 0, "{report:#}");
+}
+
+#[test]
 fn a_secret_is_compared_as_the_trace_shows_it() {
     let steps = |name: &str| {
         format!(

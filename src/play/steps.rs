@@ -122,6 +122,7 @@ async fn perform_one(scene: &mut Scene<'_>, step: &Step) -> Result<(), Halt> {
         }
         StepKind::Repeat { times, each, steps } => {
             let failures = scene.outcome.findings.len();
+            let outer = ["n", "each"].map(|name| (name, scene.vars.get(name).cloned()));
             let mut values = each.iter().flat_map(|each| each.iter());
             for n in 1..=*times {
                 scene.vars.insert("n".into(), n.into());
@@ -134,6 +135,7 @@ async fn perform_one(scene: &mut Scene<'_>, step: &Step) -> Result<(), Halt> {
                     break;
                 }
             }
+            scene.vars.extend(outer.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
             Ok(())
         }
     }

@@ -276,7 +276,7 @@ fn repeat(role: &Role) -> Value {
                 "description": "What `${each}` is each time.",
                 "anyOf": [
                     {"type": "array", "minItems": 1},
-                    {"enum": values::CLASSES.iter().map(|class| class.name).collect::<Vec<_>>()},
+                    {"oneOf": values::CLASSES.iter().map(|class| json!({"const": class.name, "description": class.doc})).collect::<Vec<_>>()},
                 ],
             },
             "steps": {"title": "steps", "description": "What to do each time.", "type": "array", "minItems": 1, "items": step},

@@ -9,7 +9,6 @@ from measure.context import Failed, Server
 from measure.figures import Table, goal, middle, ratios, show
 
 from . import row
-from .mocks import flood
 
 # Seconds until mitmproxy accepts connections.
 START = 30

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import threading
 import time

