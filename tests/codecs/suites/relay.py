@@ -5,6 +5,8 @@ import threading
 
 # Bytes.
 PIECE = 1 << 16
+# Seconds that connections may take to end, once the relay is to end.
+LAST = 2
 
 
 class Relay:
@@ -42,10 +44,19 @@ class Relay:
     async def end(self):
         """Closes the listener, and ends what is still open."""
         self.server.close()
-        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        if others := self.others():
+            # What an end sent last is still passed on.
+            await asyncio.wait(others, timeout=LAST)
+        # A connection that was just accepted begins another one.
+        while others := self.others():
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+
+    @staticmethod
+    def others():
+        """The tasks beside this one."""
+        return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
 
     async def connection(self, reader, writer):
         """Serves one connection."""
