@@ -33,6 +33,33 @@ pub fn encode(text: impl AsRef<[u8]>, set: &'static AsciiSet) -> String {
     percent_encode(text.as_ref(), set).to_string()
 }
 
+/// Whether a text is the value of a header `Host`: a name or IP address, and perhaps a port (RFC 9110 section 7.2).
+pub fn is_host(text: &str) -> bool {
+    let (host, port) = match text.rfind(':').filter(|at| !text[*at..].contains(']')) {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (text, ""),
+    };
+    let is_host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok() || is_future_address(address),
+        None => {
+            let is_in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte);
+            host.bytes().all(is_in_name) && is_well_encoded(host)
+        }
+    };
+    is_host && port.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text is an IP address of a version later than 6 (RFC 3986 section 3.2.2).
+fn is_future_address(text: &str) -> bool {
+    let version = text.strip_prefix(['v', 'V']).and_then(|text| text.split_once('.'));
+    version.is_some_and(|(version, address)| {
+        !version.is_empty()
+            && version.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && !address.is_empty()
+            && address.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:".contains(&byte))
+    })
+}
+
 /// Encodes every byte, as nobody needs to.
 pub fn encode_all(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
@@ -76,6 +103,18 @@ mod tests {
         assert_eq!(encode(text, COMPONENT), "aZ9-._~%20%2F%3A%40!%24%26'()*%2B%2C%3B%3D%3F%23%5B%5D%25%22%C3%A9");
         assert_eq!(encode("/a b", UNRESERVED_PATH), "/a%20b");
         assert_eq!(encode_all("a/"), "%61%2F");
+    }
+
+    #[test]
+    fn a_host_is_a_name_or_an_address_and_perhaps_a_port() {
+        for host in ["", "a", "a:80", "a:", "127.0.0.1:1", "[::1]", "[::1]:80", "[v1.a:b]", "%41"] {
+            assert!(is_host(host), "{host}");
+        }
+        for other in
+            ["http://a", "a/", "a b", "a:b", "::1", "[::1", "[a]", "u@a", "a?", "%4", "é", "a:80:80", "[::1]x", "[v.a]"]
+        {
+            assert!(!is_host(other), "{other}");
+        }
     }
 
     #[test]

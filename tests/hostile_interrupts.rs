@@ -75,6 +75,31 @@ fn while_a_subject_is_stopped() {
 }
 
 #[test]
+fn by_a_kill_that_nothing_can_be_done_about_no_process_of_the_subject_is_left() {
+    let place = Place::new();
+    let mut pipe = place.pipe();
+    // Each process of it has the name of the place in its arguments.
+    let words = r#"trap '' TERM
+        for start in env setsid; do $start sh -c 'while :; do sleep 1; done' "$0" & done
+        echo started > "$WIRECERT_TEST_TELL"
+        wait"#;
+    let script = place.write("subject.sh", words);
+    let script = script.to_string_lossy();
+    let args = ["run", "ask.yaml", "--edition", "cli", "--run-dir", "runs", "--jobs", "1", "--", "sh", &script];
+    let run = telling(&mut place.wirecert(&args), &pipe);
+    assert_eq!(pipe.word(), "started");
+    assert!(place.processes().len() >= 3, "{:?}", place.processes());
+    run.signal("KILL");
+    run.outcome();
+    // The guard ends them without delay; a machine under load may take its time.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !place.processes().is_empty() && std::time::Instant::now() < deadline {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(place.processes(), [""; 0], "processes are left");
+}
+
+#[test]
 fn while_a_report_goes_to_a_pipe_that_nobody_reads_a_second_one_ends_it() {
     let place = Place::new();
     assert!(Command::new("mkfifo").arg(place.path("fifo")).status().unwrap().success());

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use clap::{ArgAction, ColorChoice, Parser, Subcommand, ValueEnum};
 
+use crate::subject::guard;
+
 use super::{
     CliError, Exit, Output, Terminal, call, certify, check, doctor, export, fixtures, fuzz, init, inspect, mock, prove,
     record, reference, replay, report, scenario, shell, shrink, snapshot, verify, view,
@@ -85,6 +87,9 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
+    /// Kill the subjects of a wirecert that was killed. It is started by that one itself.
+    #[command(hide = true)]
+    Guard,
 }
 
 impl Cli {
@@ -139,6 +144,10 @@ impl Cli {
             Command::Doctor(args) => doctor::doctor(args, terminal),
             Command::Completions(args) => shell::completions(args, terminal),
             Command::Man(args) => shell::man(args, terminal),
+            Command::Guard => {
+                guard::serve(std::io::stdin());
+                Ok(Exit::OK)
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::time::Duration;
 
+use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
@@ -102,7 +103,12 @@ impl Terminal {
             held.push(Held::Stdout(text.to_owned()));
             return;
         }
-        match self.stdout.write_all(text.as_bytes()) {
+        // In one piece: the stream itself writes what stands between two colours by itself.
+        let written = match self.stdout.current_choice() {
+            ColorChoice::Never => io::stdout().write_all(strip_str(text).to_string().as_bytes()),
+            _ => self.stdout.write_all(text.as_bytes()),
+        };
+        match written {
             Ok(()) => {}
             Err(e) if e.kind() == ErrorKind::BrokenPipe => self.closed = true,
             Err(e) => self.broken = Some(e),

@@ -5,6 +5,7 @@
 //! its response. What is no HTTP (processes, files, marks) is left out.
 
 mod entry;
+mod spool;
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -14,14 +15,16 @@ use serde_json::json;
 use crate::trace::{Direction, Event, EventKind, Header};
 
 use entry::{EntryStage, HarEntry};
+use spool::Spool;
 
-/// Writes an archive, event by event. Holds the exchanges and WebSockets that are open.
+/// Writes an archive, event by event. Holds the exchanges that are open; messages of open WebSockets are in a temporary file.
 pub struct Har<W: Write> {
     out: W,
     start: jiff::Timestamp,
     open: HashMap<String, HarEntry>,
     /// When connections were made whose request has not come yet, and to where.
     connected: HashMap<String, (u64, String)>,
+    spool: Spool,
     entries: u64,
 }
 
@@ -35,8 +38,8 @@ impl<W: Write> Har<W> {
         let comment = format!("{name}: {}, edition {}", header.protocol, header.edition);
         write!(out, "{{\"log\":{{\"version\":\"1.2\",\"creator\":{creator},\"comment\":{},", json!(comment))?;
         write!(out, "\"pages\":[],\"entries\":[")?;
-        let (open, connected) = (HashMap::new(), HashMap::new());
-        Ok(Self { out, start: header.clock.start, open, connected, entries: 0 })
+        let (open, connected, spool) = (HashMap::new(), HashMap::new(), Spool::default());
+        Ok(Self { out, start: header.clock.start, open, connected, spool, entries: 0 })
     }
 
     /// Takes in the next event.
@@ -89,7 +92,9 @@ impl<W: Write> Har<W> {
             }
             EventKind::Message(message) => {
                 if let Some(entry) = self.open.get_mut(conn) {
-                    entry.message(event.t, to_server, message);
+                    if let Some(json) = entry.message(self.start, event.t, to_server, message) {
+                        self.spool.push(&mut entry.messages, &json)?;
+                    }
                     if entry.is_complete() {
                         self.finish(conn)?;
                     }
@@ -115,7 +120,15 @@ impl<W: Write> Har<W> {
     fn finish(&mut self, conn: &str) -> io::Result<()> {
         let Some(entry) = self.open.remove(conn) else { return Ok(()) };
         write!(self.out, "{}", if self.entries > 0 { ",\n" } else { "\n" })?;
-        serde_json::to_writer(&mut self.out, &entry.json(self.start))?;
+        let json = entry.json(self.start).to_string();
+        match json.strip_suffix('}') {
+            Some(open) if entry.is_socket() => {
+                write!(self.out, "{open},\"_webSocketMessages\":")?;
+                self.spool.write(&entry.messages, &mut self.out)?;
+                self.out.write_all(b"}")?;
+            }
+            _ => self.out.write_all(json.as_bytes())?,
+        }
         self.entries += 1;
         Ok(())
     }

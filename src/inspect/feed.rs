@@ -259,6 +259,7 @@ impl FeedState {
     fn event(&mut self, event: &Arc<Event>, written: &AtomicU64, protocol: &Protocol) {
         let offset = written.load(Ordering::Acquire);
         self.file.event(event);
+        self.file.flush();
         let row = self.rows.event(event);
         self.index.add(event, &row, offset);
         let end = written.load(Ordering::Acquire);

@@ -51,6 +51,7 @@ impl Draft {
         if std::mem::take(&mut draft.ended) {
             draft.file.end();
         }
+        draft.file.flush();
         draft.buffer.copy_to(path)
     }
 }

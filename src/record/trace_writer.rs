@@ -213,6 +213,7 @@ struct WriterThread {
 
 impl WriterThread {
     fn run(mut self, mut events: mpsc::UnboundedReceiver<TapEvent>, backlog: &Backlog) {
+        self.recorder.set_manual_flush();
         while let Some(TapEvent { t, data }) = events.blocking_recv() {
             if matches!(data, TapData::End) {
                 break;
@@ -222,6 +223,9 @@ impl WriterThread {
             self.handle(data);
             if size > 0 && backlog.bytes.fetch_sub(size, Ordering::AcqRel) > BACKLOG {
                 backlog.drained.notify_waiters();
+            }
+            if events.is_empty() {
+                self.recorder.flush();
             }
         }
         let mut remaining: Vec<(u64, PassiveDecoder)> = self.connections.drain().collect();

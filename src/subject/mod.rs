@@ -6,6 +6,7 @@
 mod control;
 mod driver;
 mod error;
+pub mod guard;
 mod lockfile;
 mod output;
 mod process;

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
+use super::guard;
 use super::table::{self, ProcessEntry};
 
 /// How long to wait between two looks at processes that are being killed.
@@ -69,6 +70,8 @@ pub(super) struct Tree {
     /// A line of the environment that only they have; none for a mere command of a subject, which has the
     /// subject's.
     marker: Option<String>,
+    /// Whether it is one of our subjects.
+    counted: bool,
     /// The processes that were seen to belong, and when each began: process ids are used again.
     seen: Mutex<HashMap<u32, u64>>,
 }
@@ -86,6 +89,14 @@ impl Tree {
     /// The tree of a subject: of the process `leader`, which leads a group of its own; `marker` is `NAME=value`.
     pub(super) fn of_subject(leader: u32, marker: String) -> Self {
         LIVE_SUBJECTS.fetch_add(1, Ordering::SeqCst);
+        guard::started(leader, &marker);
+        let mut tree = Self::new(leader, Some(marker));
+        tree.counted = true;
+        tree
+    }
+
+    /// The tree of a subject of another process, for the guard.
+    pub(super) fn of_guarded(leader: u32, marker: String) -> Self {
         Self::new(leader, Some(marker))
     }
 
@@ -96,7 +107,7 @@ impl Tree {
 
     fn new(leader: u32, marker: Option<String>) -> Self {
         let began = table::of(leader).map_or(0, |e| e.began);
-        Self { leader, began, marker, seen: Mutex::new(HashMap::from([(leader, began)])) }
+        Self { leader, began, marker, counted: false, seen: Mutex::new(HashMap::from([(leader, began)])) }
     }
 
     /// Whether this process belongs.
@@ -244,9 +255,13 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        if self.marker.is_some() && LIVE_SUBJECTS.fetch_sub(1, Ordering::SeqCst) == 1 {
+        if !self.counted {
+            return;
+        }
+        if LIVE_SUBJECTS.fetch_sub(1, Ordering::SeqCst) == 1 {
             sweep();
         }
+        guard::ended(self.leader);
     }
 }
 

@@ -10,7 +10,7 @@ mod tests;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -47,12 +47,13 @@ fn remedy(kind: io::ErrorKind) -> &'static str {
     }
 }
 
-/// Writes every event to a file, with one system call for each: a recorded event is in the file even if this process
-/// dies in the next moment. After a failure nothing more is written; [`TraceFileStatus`] reports it.
+/// Writes every event to a file, by the time it is flushed: then it is in the file even if this process dies in the next
+/// moment. After a failure nothing more is written; [`TraceFileStatus`] reports it.
 pub struct FileSink {
     path: PathBuf,
     file: Box<dyn Write + Send>,
-    line: Vec<u8>,
+    /// Lines that are not written yet.
+    pending: Vec<u8>,
     state: Arc<Mutex<FileSinkState>>,
 }
 
@@ -113,47 +114,95 @@ impl FileSink {
         path: &Path,
         header: &Header,
     ) -> Result<(Self, TraceFileStatus), WriteError> {
-        let line = Vec::with_capacity(4096);
         json_line(header)
             .and_then(|line| file.write_all(&line))
             .map_err(|error| write_error("write", path, &error, 0))?;
         let state = Arc::new(Mutex::new(FileSinkState::default()));
         let written = TraceFileStatus { path: path.to_owned(), state: state.clone() };
-        Ok((Self { path: path.to_owned(), file, line, state }, written))
+        Ok((Self { path: path.to_owned(), file, pending: vec![], state }, written))
     }
 
-    fn write(&mut self, bytes: impl FnOnce(&mut Vec<u8>, u64) -> io::Result<()>, counts: bool) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.error.is_some() {
-            return;
+    /// Adds a line to those that are written next.
+    fn add(&mut self, line: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
+        let len = self.pending.len();
+        if let Err(error) = line(&mut self.pending) {
+            self.pending.truncate(len);
+            self.write_pending();
+            self.failed(&error);
         }
-        self.line.clear();
-        let result = bytes(&mut self.line, state.events).and_then(|()| self.file.write_all(&self.line));
-        match result {
-            Ok(()) => state.events += u64::from(counts),
-            Err(error) => state.error = Some(write_error("write", &self.path, &error, state.events)),
+    }
+
+    /// Writes the pending lines.
+    fn write_pending(&mut self) {
+        let mut written = 0;
+        let mut result = Ok(());
+        while result.is_ok() && written < self.pending.len() {
+            match self.file.write(&self.pending[written..]) {
+                Ok(0) => result = Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => written += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => result = Err(error),
+            }
         }
+        self.lock().events += self.pending[..written].iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.pending.clear();
         // A huge event must not keep its memory until the end.
-        self.line.shrink_to(1 << 16);
+        self.pending.shrink_to(MAX_PENDING);
+        if let Err(error) = result {
+            self.failed(&error);
+        }
+    }
+
+    fn failed(&self, error: &io::Error) {
+        let mut state = self.lock();
+        let events = state.events;
+        state.error.get_or_insert_with(|| write_error("write", &self.path, error, events));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, FileSinkState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// How many bytes may be pending, before they are written without a flush.
+const MAX_PENDING: usize = 1 << 16;
+
 impl Sink for FileSink {
     fn event(&mut self, event: &Arc<Event>) {
-        self.write(|line, _| write_event(event, line).map_err(io::Error::from), true);
+        if self.lock().error.is_none() {
+            self.add(|line| write_event(event, line).map_err(io::Error::from));
+        }
+        if self.pending.len() > MAX_PENDING {
+            self.write_pending();
+        }
+    }
+
+    fn flush(&mut self) {
+        if !self.pending.is_empty() {
+            self.write_pending();
+        }
     }
 
     fn end(&mut self) {
-        let end = |line: &mut Vec<u8>, events| {
-            line.extend(json_line(&EndLine { end: EndKind::Complete, events })?);
-            Ok(())
+        self.flush();
+        let events = {
+            let state = self.lock();
+            if state.error.is_some() {
+                return;
+            }
+            state.events
         };
-        self.write(end, false);
-        if let Err(error) = self.file.flush() {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let events = state.events;
-            state.error.get_or_insert_with(|| write_error("write", &self.path, &error, events));
+        let line = EndLine { end: EndKind::Complete, events };
+        let result = json_line(&line).and_then(|line| self.file.write_all(&line)).and_then(|()| self.file.flush());
+        if let Err(error) = result {
+            self.failed(&error);
         }
+    }
+}
+
+impl Drop for FileSink {
+    fn drop(&mut self) {
+        self.flush();
     }
 }
 

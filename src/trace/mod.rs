@@ -40,4 +40,4 @@ pub use normal::{
 pub use recorder::{Clock, Recorder, Sink};
 pub use redact::Redactor;
 pub use tail::Tail;
-pub use traffic::{Body, Closed, Frame, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent};
+pub use traffic::{Body, Closed, Frame, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent, trim_field};

@@ -33,6 +33,8 @@ impl Clock {
 pub trait Sink: Send {
     /// Called once for each event, in order. A sink that keeps the event shares it.
     fn event(&mut self, event: &Arc<Event>);
+    /// Called after the last of the events that are recorded together: a sink that writes them somewhere does so by then.
+    fn flush(&mut self) {}
     /// Called once, when the trace is complete.
     fn end(&mut self) {}
 }
@@ -43,6 +45,8 @@ pub struct Recorder(Arc<RecorderInner>);
 
 struct RecorderInner {
     clock: Clock,
+    /// Whether there are sinks.
+    recorded: bool,
     state: Mutex<RecorderState>,
 }
 
@@ -54,6 +58,8 @@ struct RecorderState {
     phase: Phase,
     redactor: Redactor,
     sinks: Vec<Box<dyn Sink>>,
+    /// Whether sinks are flushed only by [`Recorder::flush`].
+    manual_flush: bool,
 }
 
 /// How far a trace has come.
@@ -71,17 +77,24 @@ enum Phase {
 impl Recorder {
     /// A recorder that hands every event to each of `sinks`.
     pub fn new(clock: Clock, sinks: Vec<Box<dyn Sink>>) -> Self {
-        Self(Arc::new(RecorderInner { clock, state: Mutex::new(RecorderState { sinks, ..RecorderState::default() }) }))
+        Self::with_redactor(clock, Redactor::default(), sinks)
     }
 
     /// A recorder that hides added secrets, and the values of these JSON keys and query parameters
     /// (`Protocol::secret_keys`), before any of `sinks` gets an event.
     pub fn with_secret_keys(clock: Clock, secret_keys: &[&str], sinks: Vec<Box<dyn Sink>>) -> Self {
-        let redactor = Redactor::new(secret_keys);
-        Self(Arc::new(RecorderInner {
-            clock,
-            state: Mutex::new(RecorderState { sinks, redactor, ..RecorderState::default() }),
-        }))
+        Self::with_redactor(clock, Redactor::new(secret_keys), sinks)
+    }
+
+    fn with_redactor(clock: Clock, redactor: Redactor, sinks: Vec<Box<dyn Sink>>) -> Self {
+        let recorded = !sinks.is_empty();
+        let state = Mutex::new(RecorderState { sinks, redactor, ..RecorderState::default() });
+        Self(Arc::new(RecorderInner { clock, recorded, state }))
+    }
+
+    /// Whether anybody reads the trace.
+    pub fn is_recorded(&self) -> bool {
+        self.0.recorded
     }
 
     /// Hides this text from now on, wherever it occurs, also in its escaped forms.
@@ -116,7 +129,7 @@ impl Recorder {
         state.event_time = state.event_time.max(Some(micros));
     }
 
-    /// Records an event; returns its number.
+    /// Records an event; returns its number, or 0 if nobody reads the trace.
     pub fn record(&self, conn: Option<&str>, dir: Option<Direction>, what: EventKind) -> u64 {
         self.record_deliberate(conn, dir, None, what)
     }
@@ -129,18 +142,43 @@ impl Recorder {
         deliberate: Option<&str>,
         what: EventKind,
     ) -> u64 {
+        // Without sinks there is nothing to deliver or to hide, and hiding takes time.
+        if !self.is_recorded() {
+            return 0;
+        }
         let mut state = self.state();
         let i = state.next;
         if state.phase == Phase::Open {
-            state.next += 1;
-            // Without sinks there is nothing to deliver or to hide, and hiding takes time.
-            if !state.sinks.is_empty() {
-                let t = state.event_time.unwrap_or_else(|| self.0.clock.micros());
-                let (conn, deliberate) = (conn.map(str::to_owned), deliberate.map(str::to_owned));
-                state.deliver(Event { i, t, conn, dir, deliberate, kind: what });
-            }
+            let (conn, deliberate) = (conn.map(str::to_owned), deliberate.map(str::to_owned));
+            state.add(&self.0.clock, conn, dir, deliberate, what);
+            state.flush_unless_manual();
         }
         i
+    }
+
+    /// Records several events of one connection and direction, each with the reason if one of our own peers caused it on
+    /// purpose. No other event comes between them.
+    pub fn record_all(&self, conn: &str, dir: Direction, events: Vec<(Option<String>, EventKind)>) {
+        if events.is_empty() || !self.is_recorded() {
+            return;
+        }
+        let mut state = self.state();
+        if state.phase == Phase::Open {
+            for (deliberate, what) in events {
+                state.add(&self.0.clock, Some(conn.to_owned()), Some(dir), deliberate, what);
+            }
+            state.flush_unless_manual();
+        }
+    }
+
+    /// From now on sinks are flushed only by [`Recorder::flush`], for events that are recorded later than they happened.
+    pub fn set_manual_flush(&self) {
+        self.state().manual_flush = true;
+    }
+
+    /// Flushes every sink.
+    pub fn flush(&self) {
+        self.state().flush();
     }
 
     /// Closes the trace for events. It does not end yet: conclusions can be added with [`Recorder::conclude`].
@@ -155,10 +193,8 @@ impl Recorder {
     pub fn conclude(&self, what: EventKind) {
         let mut state = self.state();
         if state.phase == Phase::Closed {
-            let i = state.next;
-            state.next += 1;
-            let t = state.event_time.unwrap_or_else(|| self.0.clock.micros());
-            state.deliver(Event { i, t, conn: None, dir: None, deliberate: None, kind: what });
+            state.add(&self.0.clock, None, None, None, what);
+            state.flush_unless_manual();
         }
     }
 
@@ -178,12 +214,34 @@ impl Recorder {
 }
 
 impl RecorderState {
-    /// Hides secrets in an event and gives it to every sink.
-    fn deliver(&mut self, mut event: Event) {
+    /// Numbers and times an event, hides secrets in it, and gives it to every sink.
+    fn add(
+        &mut self,
+        clock: &Clock,
+        conn: Option<String>,
+        dir: Option<Direction>,
+        deliberate: Option<String>,
+        kind: EventKind,
+    ) {
+        let t = self.event_time.unwrap_or_else(|| clock.micros());
+        let mut event = Event { i: self.next, t, conn, dir, deliberate, kind };
+        self.next += 1;
         self.redactor.redact(&mut event);
         let event = Arc::new(event);
         for sink in &mut self.sinks {
             sink.event(&event);
+        }
+    }
+
+    fn flush_unless_manual(&mut self) {
+        if !self.manual_flush {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        for sink in &mut self.sinks {
+            sink.flush();
         }
     }
 }

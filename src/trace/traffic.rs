@@ -51,6 +51,15 @@ impl From<&[u8]> for Payload {
     }
 }
 
+impl From<Vec<u8>> for Payload {
+    fn from(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::Text(text),
+            Err(error) => Self::Binary(error.into_bytes()),
+        }
+    }
+}
+
 impl Serialize for Payload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(1))?;
@@ -119,6 +128,12 @@ impl Head {
     pub fn header<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> + 'a {
         values(&self.headers, name)
     }
+}
+
+/// A field value, or a part of one, without the white space around it: spaces and tabs, and nothing else that Unicode takes for
+/// it (RFC 9110 section 5.5).
+pub fn trim_field(value: &str) -> &str {
+    value.trim_matches([' ', '\t'])
 }
 
 /// One WebSocket frame (RFC 6455 section 5.2).

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::Instant;
 
-use crate::trace::{Closed, Head, Payload};
+use crate::trace::{Closed, Head, Payload, trim_field};
 
 /// The result of reading a head.
 #[derive(Debug)]
@@ -66,15 +66,10 @@ pub(super) fn is_interim(head: &Head) -> bool {
 
 /// The position after the empty line that ends a head, searched from `from` on.
 pub(super) fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
-    (from..bytes.len()).find_map(|i| {
-        let rest = &bytes[i..];
-        if rest.starts_with(b"\n\r\n") {
-            Some(i + 3)
-        } else if rest.starts_with(b"\n\n") {
-            Some(i + 2)
-        } else {
-            None
-        }
+    memchr::memchr_iter(b'\n', bytes.get(from..)?).find_map(|at| match &bytes[from + at..] {
+        [_, b'\r', b'\n', ..] => Some(from + at + 3),
+        [_, b'\n', ..] => Some(from + at + 2),
+        _ => None,
     })
 }
 
@@ -86,7 +81,7 @@ pub fn parse(bytes: &[u8]) -> Head {
     let headers = lines
         .take_while(|line| !line.is_empty())
         .map(|line| match line.split_once(':') {
-            Some((name, value)) => (name.to_owned(), trim(value).to_owned()),
+            Some((name, value)) => (name.to_owned(), trim_field(value).to_owned()),
             None => (line.to_owned(), String::new()),
         })
         .collect();
@@ -102,9 +97,11 @@ pub fn encode(head: &Head) -> Vec<u8> {
     if let Some(raw) = &head.raw {
         return raw.as_bytes().to_vec();
     }
-    let mut text = format!("{}\r\n", head.start);
+    let len: usize = head.headers.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
+    let mut text = String::with_capacity(head.start.len() + len + 4);
+    text.extend([&head.start, "\r\n"]);
     for (name, value) in &head.headers {
-        text += &format!("{name}: {value}\r\n");
+        text.extend([name, ": ", value, "\r\n"]);
     }
     text += "\r\n";
     text.into_bytes()
@@ -112,7 +109,7 @@ pub fn encode(head: &Head) -> Vec<u8> {
 
 /// Whether a header of this name has this token in its comma-separated list, whatever the case of both.
 pub fn has_token(head: &Head, name: &str, token: &str) -> bool {
-    head.header(name).flat_map(|v| v.split(',')).any(|word| trim(word).eq_ignore_ascii_case(token))
+    head.header(name).flat_map(|v| v.split(',')).any(|word| trim_field(word).eq_ignore_ascii_case(token))
 }
 
 /// How long the body of a refusal may take.
@@ -144,11 +141,6 @@ pub(super) async fn read_body(
     }
     let beyond = body.split_off(wanted.min(body.len()));
     (body, beyond, ended)
-}
-
-/// Without the white space around it: spaces and tabs, and nothing else that Unicode takes for it (RFC 9110 section 5.5).
-pub fn trim(value: &str) -> &str {
-    value.trim_matches([' ', '\t'])
 }
 
 #[cfg(test)]

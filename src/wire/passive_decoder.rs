@@ -145,10 +145,9 @@ impl FrameReader {
     fn bytes(&mut self, dir: Direction, mut bytes: &[u8], taps: &Taps) {
         while let Some(decoded) = self.decoder.decode(&mut bytes) {
             let message = self.joiner.frame(&decoded.frame);
-            taps.of(dir).received(EventKind::Frame(decoded.frame));
-            if let Some(message) = message {
-                taps.of(dir).received(EventKind::Message(message));
-            }
+            let mut events = vec![(None, EventKind::Frame(decoded.frame))];
+            events.extend(message.map(|message| (None, EventKind::Message(message))));
+            taps.of(dir).record_all(dir, events);
         }
     }
 }

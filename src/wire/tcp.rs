@@ -55,6 +55,16 @@ impl Tap {
         }
     }
 
+    /// Whether anybody reads the trace.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.recorder.is_recorded()
+    }
+
+    /// Records events of this direction, each with the reason if we cause it on purpose, in one go.
+    pub(super) fn record_all(&self, dir: Direction, events: Vec<(Option<String>, EventKind)>) {
+        self.recorder.record_all(&self.conn, dir, events);
+    }
+
     /// Records that a TCP connection was made; `address` is the server's.
     pub(super) fn connected(&self, address: std::net::SocketAddr) {
         self.connected_to(&address.to_string());

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use crate::trace::{Message, Payload};
 use crate::uri;
 
+use super::spool::SpooledList;
+
 /// Content beyond this size is cut, in bytes.
 const MAX_CONTENT: usize = 16 << 20;
 
@@ -33,9 +35,8 @@ pub struct HarEntry {
     request: HarMessage,
     response: HarMessage,
     upgrading: bool,
-    messages: Vec<Value>,
-    /// When each message was, in microseconds: the wall clock is known only at the end.
-    times: Vec<u64>,
+    /// The messages of a WebSocket.
+    pub messages: SpooledList,
     closed: (bool, bool),
 }
 
@@ -67,8 +68,7 @@ impl HarEntry {
             request,
             response: HarMessage::default(),
             upgrading: false,
-            messages: vec![],
-            times: vec![],
+            messages: SpooledList::default(),
             closed: (false, false),
         }
     }
@@ -94,7 +94,8 @@ impl HarEntry {
         }
     }
 
-    fn is_socket(&self) -> bool {
+    /// Whether it is a WebSocket.
+    pub fn is_socket(&self) -> bool {
         self.upgrading && self.response.start.split(' ').nth(1) == Some("101")
     }
 
@@ -119,13 +120,14 @@ impl HarEntry {
         }
     }
 
-    /// A whole message: of a WebSocket, or a body.
-    pub fn message(&mut self, t: u64, to_server: bool, message: &Message) {
+    /// A whole message: of a WebSocket, which is returned for [`HarEntry::messages`], or a body. `start`: the wall clock when
+    /// the trace began.
+    pub fn message(&mut self, start: Timestamp, t: u64, to_server: bool, message: &Message) -> Option<Value> {
         let socket = self.is_socket();
         let part = self.part(to_server);
         if !socket {
             part.decoded = Some(payload_of(message));
-            return;
+            return None;
         }
         let bytes = std::mem::take(&mut part.bytes);
         let payload = if bytes.is_empty() { payload_of(message) } else { Payload::from(&bytes[..]) };
@@ -134,8 +136,8 @@ impl HarEntry {
             (payload, _) => BASE64.encode(payload.as_bytes()),
         };
         let (sort, opcode) = (if to_server { "send" } else { "receive" }, if message.text { 1 } else { 2 });
-        self.messages.push(json!({"type": sort, "opcode": opcode, "data": data}));
-        self.times.push(t);
+        let time = wall(start, t).as_microsecond() as f64 / 1e6;
+        Some(json!({"type": sort, "opcode": opcode, "data": data, "time": time}))
     }
 
     /// An end of the connection; whether nothing can follow.
@@ -158,7 +160,7 @@ impl HarEntry {
         self.stage == EntryStage::Responding && !self.is_socket() && self.response.ended.is_some() && has_content
     }
 
-    /// The entry. `start`: the wall clock when the trace began.
+    /// The entry, without the messages of a WebSocket. `start`: the wall clock when the trace began.
     pub fn json(&self, start: Timestamp) -> Value {
         let (request, response) = (&self.request, &self.response);
         let sent = request.ended.unwrap_or(request.began).max(request.began);
@@ -190,13 +192,7 @@ impl HarEntry {
             entry["serverIPAddress"] = address.0.trim_matches(['[', ']']).into();
         }
         if self.is_socket() {
-            let timed = self.messages.iter().zip(&self.times).map(|(message, t)| {
-                let mut message = message.clone();
-                message["time"] = json!(wall(start, *t).as_microsecond() as f64 / 1e6);
-                message
-            });
             entry["_resourceType"] = "websocket".into();
-            entry["_webSocketMessages"] = timed.collect();
         }
         entry
     }

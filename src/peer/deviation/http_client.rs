@@ -117,6 +117,8 @@ pub const REQUESTS: &[FlawRow<RequestEffect>] = &[
         Sends(|request| set_header(request, "Host", None))),
     flaw!("host-without-port" "http/client-host" "Requests name the host without its port."
         Sends(|request| set_header(request, "Host", Some("127.0.0.1")))),
+    flaw!("host-as-url" "http/client-host" "Requests name the host as a URL."
+        Sends(|request| set_header(request, "Host", Some("http://127.0.0.1/")))),
     flaw!("text-plain" "http/client-content-type" "Requests say that they are plain text."
     Sends(|request| if request.content != Content::None {
         set_header(request, "Content-Type", Some("text/plain"));

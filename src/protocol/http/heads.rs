@@ -2,7 +2,8 @@
 
 use super::rule_context::RuleContext;
 use crate::protocol::ViolationDetail;
-use crate::trace::{HttpRequest, HttpResponse, Payload};
+use crate::trace::{HttpRequest, HttpResponse, Payload, trim_field};
+use crate::uri;
 
 /// Judges the head of a request, whatever it asks for.
 pub fn request(head: &HttpRequest, ctx: &mut RuleContext<'_>) {
@@ -13,8 +14,13 @@ pub fn request(head: &HttpRequest, ctx: &mut RuleContext<'_>) {
     let fault = ViolationDetail::new("the head of a request is not valid").actual(head.start.clone());
     ctx.check("http/client-valid-head", (!sound || !names).then_some(fault));
     if words.last() == Some(&"HTTP/1.1") {
-        let hosts = head.header("host").count();
-        ctx.check_if("http/client-host", hosts != 1, || format!("a request has {hosts} lines `Host`"));
+        let hosts: Vec<&str> = head.header("host").collect();
+        let fault = match hosts[..] {
+            [host] => (!uri::is_host(host)).then(|| "the `Host` of a request is no host".to_owned()),
+            _ => Some(format!("a request has {} lines `Host`", hosts.len())),
+        };
+        let fault = fault.map(|what| ViolationDetail::new(what).actual(hosts.join("\n")));
+        ctx.check("http/client-host", fault);
     }
 }
 
@@ -97,7 +103,7 @@ fn offered(request: &HttpRequest, head: &HttpResponse, ctx: &mut RuleContext<'_>
         .header("accept-encoding")
         .flat_map(|line| line.split(','))
         .map(|entry| {
-            let mut parts = entry.split(';').map(|part| part.trim().to_ascii_lowercase());
+            let mut parts = entry.split(';').map(|part| trim_field(part).to_ascii_lowercase());
             let coding = parts.next().unwrap_or_default();
             let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f64>().ok());
             (coding, quality != Some(0.0))
@@ -115,13 +121,13 @@ fn offered(request: &HttpRequest, head: &HttpResponse, ctx: &mut RuleContext<'_>
 
 /// The content codings of a message, in lower case; `identity` is none.
 fn codings<'h>(lines: impl Iterator<Item = &'h str>) -> impl Iterator<Item = String> {
-    let words = lines.flat_map(|line| line.split(',')).map(|word| word.trim().to_ascii_lowercase());
+    let words = lines.flat_map(|line| line.split(',')).map(|word| trim_field(word).to_ascii_lowercase());
     words.filter(|word| !word.is_empty() && word != "identity")
 }
 
 /// The media type of a message, in lower case and without its parameters.
 fn content_type<'h>(mut lines: impl Iterator<Item = &'h str>) -> Option<String> {
-    Some(lines.next()?.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+    Some(trim_field(lines.next()?.split(';').next().unwrap_or_default()).to_ascii_lowercase())
 }
 
 fn is_json(media_type: &str) -> bool {

@@ -110,7 +110,7 @@ const PROVIDER_CAPABILITIES: &[(&str, &str)] = &[
 
 /// The path and query of the URL at which clients find the provider that we play: more than a slash, so that it shows
 /// whether they keep both.
-pub const TARGET: &str = "/openctx?for=wire%20cert";
+pub const TARGET: &str = "/openctx/v1/?for=wire%20cert&flag&empty=&a=b%2Fc+d";
 
 /// A client that asks providers for context.
 pub const OPENCTX_CLIENT: Role = Role {

@@ -71,7 +71,7 @@ pub struct Request {
 
 /// Starts the provider at the URL that the client is given, and answers requests from its data. After `stop` it starts at the
 /// same URL again, with other data if need be. Sets `port` and `url` to its own. The URL's path and query are
-/// `/openctx?for=wire%20cert`; requests with any other are served alike.
+/// `/openctx/v1/?for=wire%20cert&flag&empty=&a=b%2Fc+d`; requests with any other are served alike.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Serve {

@@ -4,8 +4,7 @@ use std::io::Write as _;
 
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-use crate::trace::{Head, Message, StreamEvent};
-use crate::wire::http_head;
+use crate::trace::{Head, Message, StreamEvent, trim_field};
 
 use super::Limits;
 use super::event_stream::EventReader;
@@ -71,7 +70,7 @@ impl BodyReader {
     /// the request accepts one and a success has another content type, the events are read as well: some servers forget
     /// the content type, and other faults of the stream are still to be found.
     pub fn new(head: &Head, of: MessageOf, limits: &Limits) -> Self {
-        let mut codings = head.header("content-encoding").flat_map(|value| value.split(',')).map(http_head::trim);
+        let mut codings = head.header("content-encoding").flat_map(|value| value.split(',')).map(trim_field);
         let coding = match codings.next().map(str::to_ascii_lowercase).as_deref() {
             _ if codings.next().is_some() => None,
             None | Some("" | "identity") => Some(BodyDecoder::Identity),

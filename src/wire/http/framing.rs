@@ -1,7 +1,7 @@
 //! How long the body of a message is, whether its connection is kept alive (RFC 9112 sections 6.3 and 9.3), and the
 //! chunked transfer coding (section 7.1).
 
-use crate::trace::Head;
+use crate::trace::{Head, trim_field};
 use crate::wire::http_head::{self, has_token};
 
 /// Why bytes cannot be decoded as HTTP/1.1. Nothing after them on the same connection can.
@@ -84,20 +84,16 @@ pub fn keeps_alive(head: &Head) -> bool {
     if has_token(head, "connection", "close") {
         return false;
     }
-    // After a message with two framings the connection is closed (RFC 9112 section 6.3, rule 3).
-    let both_framings =
-        head.header("transfer-encoding").next().is_some() && head.header("content-length").next().is_some();
-    !both_framings && (version == "HTTP/1.1" || has_token(head, "connection", "keep-alive"))
+    // After a message whose framing is ambiguous the connection is closed (RFC 9112 section 6.1).
+    let is_coded = head.header("transfer-encoding").next().is_some();
+    let is_ambiguous = is_coded && (version != "HTTP/1.1" || head.header("content-length").next().is_some());
+    !is_ambiguous && (version == "HTTP/1.1" || has_token(head, "connection", "keep-alive"))
 }
 
 /// Whether the body is chunked; a fault for another transfer coding.
 fn coding(head: &Head) -> Result<Option<()>, HttpError> {
-    let codings: Vec<&str> = head
-        .header("transfer-encoding")
-        .flat_map(|v| v.split(','))
-        .map(http_head::trim)
-        .filter(|c| !c.is_empty())
-        .collect();
+    let codings: Vec<&str> =
+        head.header("transfer-encoding").flat_map(|v| v.split(',')).map(trim_field).filter(|c| !c.is_empty()).collect();
     match codings[..] {
         [] => Ok(None),
         [coding] if coding.eq_ignore_ascii_case("chunked") => Ok(Some(())),
@@ -107,7 +103,7 @@ fn coding(head: &Head) -> Result<Option<()>, HttpError> {
 
 /// The announced length. Several that are equal are one (RFC 9110 section 8.6).
 fn length(head: &Head) -> Result<Option<u64>, HttpError> {
-    let mut lengths = head.header("content-length").flat_map(|value| value.split(',')).map(http_head::trim);
+    let mut lengths = head.header("content-length").flat_map(|value| value.split(',')).map(trim_field);
     let Some(first) = lengths.next() else { return Ok(None) };
     let fault = || HttpError::Length(excerpt(&head.header("content-length").collect::<Vec<_>>().join(", ")));
     let digits = !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit());
@@ -345,6 +341,7 @@ mod tests {
         assert!(keeps("HTTP/1.0 200 OK\r\nConnection: x, Keep-Alive"));
         assert!(!keeps("HTTP/1.1 200 OK\r\nConnection: Close"));
         assert!(!keeps("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked"));
+        assert!(!keeps("POST / HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked"));
     }
 
     /// The trailers, where the body ended.

@@ -351,7 +351,10 @@ impl RequestReader {
     /// The head at the beginning of the buffer, if it is a request for a WebSocket.
     fn upgrade(&self) -> Option<Head> {
         let end = http_head::end_of_head(&self.buffer, 0)?;
-        let has_header = self.buffer[..end].windows(9).any(|window| window.eq_ignore_ascii_case(b"\nupgrade:"));
+        let upgrade = b"upgrade:";
+        let mut lines = memchr::memchr_iter(b'\n', &self.buffer[..end]).map(|at| &self.buffer[at + 1..end]);
+        let has_header =
+            lines.any(|line| line.get(..upgrade.len()).is_some_and(|name| name.eq_ignore_ascii_case(upgrade)));
         let head = has_header.then(|| http_head::parse(&self.buffer[..end]))?;
         has_token(&head, "upgrade", "websocket").then_some(head)
     }

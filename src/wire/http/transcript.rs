@@ -31,9 +31,11 @@ pub struct Transcript {
     /// Why any part of the message is wrong on purpose.
     message_deliberate: Option<String>,
     fault: Option<HttpError>,
+    /// What is recorded next, and why it is wrong on purpose.
+    unrecorded: Vec<(Option<String>, EventKind)>,
 }
 
-/// A part of a message. It is in the trace already.
+/// A part of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TranscriptItem {
     /// The head of an interim response.
@@ -80,10 +82,11 @@ impl Transcript {
             deliberate: None,
             message_deliberate: None,
             fault: None,
+            unrecorded: vec![],
         }
     }
 
-    /// Takes bytes; the parts that they complete are recorded and given to `on_item`. Returns how many of them belong
+    /// Takes bytes; the parts that they complete are given to `on_item`, and then recorded together. Returns how many of them belong
     /// to this message: all, unless it is complete.
     pub fn feed(&mut self, bytes: &[u8], deliberate: Option<&str>, on_item: &mut dyn FnMut(TranscriptItem)) -> usize {
         if self.deliberate.is_none() {
@@ -114,13 +117,14 @@ impl Transcript {
             let wrong = !matches!(fault, HttpError::BodyTooLong(_) | HttpError::TooManyInterim(_));
             let decoder = std::mem::replace(&mut self.decoder, Decoder::request(0));
             if wrong {
-                self.bytes(&[decoder.rest(), rest].concat());
+                self.add_bytes(&[decoder.rest(), rest].concat());
             }
             rest = &[];
         }
         if self.decoder.rest().is_empty() {
             self.deliberate = None;
         }
+        self.record_added();
         bytes.len() - rest.len()
     }
 
@@ -129,6 +133,7 @@ impl Transcript {
         if self.fault.is_none() && self.decoder.end() {
             self.body(true, vec![], on_item);
             self.message(on_item);
+            self.record_added();
         }
     }
 
@@ -149,8 +154,9 @@ impl Transcript {
     /// Records the end of the connection, even if the message is complete.
     pub fn record_close(&mut self, how: Closed, deliberate: Option<&str>) {
         self.deliberate = deliberate.map(str::to_owned);
-        self.record(EventKind::Closed(how));
+        self.add(|| EventKind::Closed(how));
         self.deliberate = None;
+        self.record_added();
     }
 
     /// Whether the message is complete.
@@ -175,17 +181,22 @@ impl Transcript {
 
     /// Records bytes that belong to no message.
     pub fn bytes(&mut self, bytes: &[u8]) {
+        self.add_bytes(bytes);
+        self.record_added();
+    }
+
+    fn add_bytes(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
-            self.record(EventKind::Bytes { bytes: Payload::from(bytes) });
+            self.add(|| EventKind::Bytes { bytes: Payload::from(bytes) });
         }
     }
 
     fn part(&mut self, part: Part<'_>, on_item: &mut dyn FnMut(TranscriptItem)) {
         match part {
-            Part::Stray(bytes) => self.bytes(bytes),
+            Part::Stray(bytes) => self.add_bytes(bytes),
             Part::Interim(head) => {
                 self.interim += 1;
-                self.record(EventKind::HttpResponse(HttpResponse::from(head.clone())));
+                self.add(|| EventKind::HttpResponse(HttpResponse::from(head.clone())));
                 on_item(TranscriptItem::Interim(head));
             }
             Part::Head(head) => {
@@ -193,8 +204,11 @@ impl Transcript {
                     Some(_) => MessageOf::Request,
                     None => MessageOf::Response { accepts_events: self.accepts_events },
                 };
-                self.content = self.decoder.has_content().then(|| BodyReader::new(&head, of, &self.limits));
-                self.record(match self.tcp {
+                // What we send ourselves is read for the trace only.
+                let read = self.decoder.has_content() && (!self.ours || self.tap.is_recorded());
+                self.content = read.then(|| BodyReader::new(&head, of, &self.limits));
+                let tcp = self.tcp;
+                self.add(|| match tcp {
                     Some(tcp) => EventKind::HttpRequest(HttpRequest::new(head.clone(), tcp)),
                     None => EventKind::HttpResponse(HttpResponse::from(head.clone())),
                 });
@@ -217,11 +231,12 @@ impl Transcript {
     /// Records the pending piece, and the events in it.
     fn body(&mut self, last: bool, trailers: Vec<(String, String)>, on_item: &mut dyn FnMut(TranscriptItem)) {
         let piece = self.piece.take().unwrap_or_default();
-        let body = Body { bytes: Payload::from(&piece[..]), last, trailers };
-        self.record(EventKind::Body(body.clone()));
+        let events = self.content.as_mut().map(|content| content.read(&piece)).unwrap_or_default();
+        let body = Body { bytes: Payload::from(piece), last, trailers };
+        self.add(|| EventKind::Body(body.clone()));
         on_item(TranscriptItem::Body(body));
-        for event in self.content.as_mut().map(|content| content.read(&piece)).unwrap_or_default() {
-            self.record(EventKind::StreamEvent(event.clone()));
+        for event in events {
+            self.add(|| EventKind::StreamEvent(event.clone()));
             on_item(TranscriptItem::Event(event));
         }
     }
@@ -229,16 +244,20 @@ impl Transcript {
     fn message(&mut self, on_item: &mut dyn FnMut(TranscriptItem)) {
         if let Some(message) = self.content.take().and_then(BodyReader::finish) {
             self.deliberate = self.message_deliberate.take();
-            self.record(EventKind::Message(message.clone()));
+            self.add(|| EventKind::Message(message.clone()));
             on_item(TranscriptItem::Message(message));
         }
     }
 
-    fn record(&self, what: EventKind) {
-        if self.ours {
-            self.tap.sent(self.deliberate.as_deref(), what);
-        } else {
-            self.tap.received(what);
+    fn add(&mut self, what: impl FnOnce() -> EventKind) {
+        if self.tap.is_recorded() {
+            let deliberate = if self.ours { self.deliberate.clone() } else { None };
+            self.unrecorded.push((deliberate, what()));
         }
+    }
+
+    fn record_added(&mut self) {
+        let dir = if self.ours { self.tap.outward() } else { self.tap.inward() };
+        self.tap.record_all(dir, std::mem::take(&mut self.unrecorded));
     }
 }

@@ -118,17 +118,9 @@ impl Decoder {
                 mask_reused,
                 length: header.length,
                 length_bits: (header.bits != shortest_bits(header.length)).then_some(header.bits),
-                payload: payload_of(payload),
+                payload: Payload::from(payload),
             },
         }
-    }
-}
-
-/// Bytes as a payload, without copying them.
-pub(super) fn payload_of(bytes: Vec<u8>) -> Payload {
-    match String::from_utf8(bytes) {
-        Ok(text) => Payload::Text(text),
-        Err(e) => Payload::Binary(e.into_bytes()),
     }
 }
 

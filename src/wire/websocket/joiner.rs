@@ -5,9 +5,8 @@ use std::io::Write as _;
 
 use flate2::write::DeflateDecoder;
 
-use crate::trace::{End, Frame, Head, Message, Payload, has_too_many_values};
+use crate::trace::{End, Frame, Head, Message, Payload, has_too_many_values, trim_field};
 
-use super::decoder::payload_of;
 use crate::trace::opcode;
 
 /// Joins the frames of one direction to messages (RFC 6455 section 5.4).
@@ -92,7 +91,7 @@ const COMPRESSED: u8 = 4;
 /// A message of these bytes, with its JSON if it is JSON. JSON with too many values is not decoded.
 fn message(text: bool, payload: Vec<u8>, frames: u64) -> Message {
     let json = if has_too_many_values(&payload) { None } else { serde_json::from_slice(&payload).ok() };
-    let payload: Option<Payload> = if json.is_none() { Some(payload_of(payload)) } else { None };
+    let payload: Option<Payload> = if json.is_none() { Some(Payload::from(payload)) } else { None };
     Message { text, json, payload, frames }
 }
 
@@ -115,7 +114,7 @@ impl Inflater {
     /// For the messages of `sender` after a handshake with this response; none if no compression was negotiated.
     pub fn negotiated(response: &Head, sender: End) -> Option<Self> {
         let extensions: Vec<&str> = response.header("sec-websocket-extensions").flat_map(|v| v.split(',')).collect();
-        let mut words = extensions.first()?.split(';').map(str::trim);
+        let mut words = extensions.first()?.split(';').map(trim_field);
         if extensions.len() != 1 || words.next() != Some("permessage-deflate") {
             return None;
         }

@@ -197,9 +197,10 @@ impl Reader {
             while let Some(decoded) = decoder.decode(&mut input) {
                 let frame = decoded.frame;
                 let message = joiner.frame(&frame);
-                self.state.tap.received(EventKind::Frame(frame.clone()));
-                if let Some(message) = &message {
-                    self.state.tap.received(EventKind::Message(message.clone()));
+                if self.state.tap.is_recorded() {
+                    let mut events = vec![(None, EventKind::Frame(frame.clone()))];
+                    events.extend(message.clone().map(|message| (None, EventKind::Message(message))));
+                    self.state.tap.record_all(self.state.tap.inward(), events);
                 }
                 self.reply_automatically(&frame, &automatic);
                 let size = frame.payload.as_bytes().len();

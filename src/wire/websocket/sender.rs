@@ -9,11 +9,10 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::{Mutex, watch};
 
-use crate::trace::{Closed, EventKind, Frame};
+use crate::trace::{Closed, EventKind, Frame, Payload};
 use crate::wire::tcp::{self, WriteFailure};
 use crate::wire::{Limits, Tap};
 
-use super::decoder::payload_of;
 use super::frame::{FrameSpec, shortest_bits};
 use super::joiner::Joiner;
 use super::socket::Options;
@@ -383,29 +382,32 @@ impl ConnectionState {
     }
 
     fn record(&self, writer: &mut Writer, spec: &FrameSpec, options: &SendOptions) {
+        let opcode = spec.opcode & 15;
+        writer.close_sent |= opcode == opcode::CLOSE;
+        if !self.tap.is_recorded() {
+            return;
+        }
         let announced = spec.announced();
         let bits = spec.length_bits();
         let frame = Frame {
             fin: spec.fin,
             rsv: spec.rsv & 7,
-            opcode: spec.opcode & 15,
+            opcode,
             masked: spec.mask.key(self.tap.us()).is_some(),
             mask_reused: false,
             length: announced,
             length_bits: (bits != shortest_bits(announced)).then_some(bits),
-            payload: payload_of(spec.payload.clone()),
+            payload: Payload::from(&spec.payload[..]),
         };
         let message = writer.joiner.frame(&frame);
-        writer.close_sent |= frame.opcode == opcode::CLOSE;
-        let part_of_message = frame.opcode <= opcode::BINARY;
+        let part_of_message = opcode <= opcode::BINARY;
         if part_of_message && writer.deliberate.is_none() {
             writer.deliberate.clone_from(&options.deliberate);
         }
         let fin = frame.fin;
-        self.tap.sent(options.deliberate.as_deref(), EventKind::Frame(frame));
-        if let Some(message) = message {
-            self.tap.sent(writer.deliberate.as_deref(), EventKind::Message(message));
-        }
+        let mut events = vec![(options.deliberate.clone(), EventKind::Frame(frame))];
+        events.extend(message.map(|message| (writer.deliberate.clone(), EventKind::Message(message))));
+        self.tap.record_all(self.tap.outward(), events);
         if part_of_message && fin {
             writer.deliberate = None;
         }

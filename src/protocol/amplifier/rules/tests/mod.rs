@@ -183,6 +183,7 @@ fn bodies_have_what_the_types_ask_for() {
 fn requests_are_sound_http() {
     let of = |start: &str, headers: &[(&str, &str)]| Play::new().request_head(start, headers).broken();
     assert_eq!(of("GET /health HTTP/1.1", &[]), ["http/client-host"]);
+    assert_eq!(of("GET /health HTTP/1.1", &[("Host", "http://a/")]), ["http/client-host"]);
     assert_eq!(of("GET  /health HTTP/1.1", &[("Host", "a")])[0], "http/client-valid-head");
     assert_eq!(of("GET /api/v1/health HTTP/1.1", &[("Host", "a")]), ["http/client-endpoint"]);
     assert_eq!(of("POST /sessions HTTP/1.1", &[("Host", "a")]), ["http/client-content-type"]);
