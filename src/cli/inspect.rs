@@ -354,7 +354,8 @@ async fn meet_client(args: &Args, spec: &SubjectSpec) -> Result<Opposite, CliErr
     let env = BTreeMap::new();
     let server = peer.url();
     let recorded = recorder.clone();
-    let start = Start { spec, run_dir: &run_dir, scenario: None, env: &env, server, recorder: recorded };
+    let start =
+        Start { spec, run_dir: &run_dir, scenario: None, workspace: None, env: &env, server, recorder: recorded };
     let subject = Running::launch(start).await.map_err(|error| not_started(&error))?;
     Ok(Opposite { feed, recorder, peer, subject, run_dir: Some(run_dir) })
 }

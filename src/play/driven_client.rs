@@ -56,9 +56,16 @@ pub async fn contact(
     let serving = peer.perform(VerbCall { verb: "serve", params: &Map::new(), step: "contact" }).await;
     serving.map_err(|error| SubjectError::Unable(format!("no server to meet it could be started: {error}")))?;
     let env = BTreeMap::new();
-    let running =
-        Running::launch(Start { spec, run_dir: &run_dir, scenario: None, env: &env, server: peer.url(), recorder })
-            .await?;
+    let running = Running::launch(Start {
+        spec,
+        run_dir: &run_dir,
+        scenario: None,
+        workspace: None,
+        env: &env,
+        server: peer.url(),
+        recorder,
+    })
+    .await?;
     if let Some((call, params)) = spec.role.contact {
         let root = run_dir.workspace();
         running.call(call, sound_configuration(params, &root.to_string_lossy()), None)?;

@@ -335,6 +335,7 @@ async fn perform(
                 spec: play_context.spec,
                 run_dir,
                 scenario: Some(&plan.id),
+                workspace: None,
                 env: &env,
                 server: None,
                 recorder: recorder.clone(),

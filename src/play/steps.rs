@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -250,7 +251,7 @@ async fn on_subject(scene: &mut Scene<'_>, step: &Step, verb: SubjectVerb) -> Re
             tokio::time::sleep(time.0).await;
             Ok(())
         }
-        SubjectVerb::Launch(Launch { env }) => launch(scene, step, env).await,
+        SubjectVerb::Launch(verb) => launch(scene, step, verb).await,
         SubjectVerb::Signal(Signal { name }) => signal(scene, step, name),
     }
 }
@@ -354,7 +355,8 @@ async fn barrier(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>) -> Resu
     }
 }
 
-async fn launch(scene: &mut Scene<'_>, step: &Step, env: Map<String, Value>) -> Result<(), Halt> {
+async fn launch(scene: &mut Scene<'_>, step: &Step, verb: Launch) -> Result<(), Halt> {
+    let Launch { env, workspace } = verb;
     let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
     let env: BTreeMap<String, String> = env.into_iter().map(|(name, value)| (name, text(value))).collect();
     let Some(run_dir) = scene.run_dir else {
@@ -375,11 +377,12 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, env: Map<String, Value>) -> 
         spec: scene.spec,
         run_dir,
         scenario: Some(&scene.plan.id),
+        workspace: workspace.map(PathBuf::from),
         env: &env,
         server: scene.peer.url(),
         recorder: scene.recorder.clone(),
     };
-    scene.shared = client && env.is_empty();
+    scene.shared = client && env.is_empty() && start.workspace.is_none();
     if scene.shared
         && let Some(waiting) = scene.idle.as_mut().and_then(|idle| idle.take())
     {

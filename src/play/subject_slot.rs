@@ -138,8 +138,16 @@ pub async fn start(
         None => fresh_run_dir(launch, progress)?,
     };
     let env = BTreeMap::new();
-    let running =
-        Running::launch(Start { spec, run_dir: &run_dir, scenario: None, env: &env, server: None, recorder }).await?;
+    let running = Running::launch(Start {
+        spec,
+        run_dir: &run_dir,
+        scenario: None,
+        workspace: None,
+        env: &env,
+        server: None,
+        recorder,
+    })
+    .await?;
     Ok((Some(run_dir), running))
 }
 

@@ -104,13 +104,15 @@ pub struct RemoveFile {
     pub path: WorkspacePath,
 }
 
-/// Starts the subject again, with other environment variables. For scenarios with `isolation: own`.
+/// Starts the subject again, with other environment variables or in another folder. For scenarios with `isolation: own`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Launch {
     /// Environment variables to set; an empty string removes one.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, String>")]
     pub env: Map<String, Value>,
+    /// The folder that it works in, instead of the workspace. It has to exist.
+    pub workspace: Option<String>,
 }
 
 /// Sends a signal to the subject. For scenarios with `isolation: own`.

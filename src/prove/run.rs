@@ -285,7 +285,8 @@ impl Prover {
         let run_dir = fresh_run_dir(spec.launch()?, &Silent).ok()?;
         // The client has nothing to do yet, and no server to talk to.
         let server = Some(CLOSED_PORT_URL.to_owned());
-        let begins = Start { spec, run_dir: &run_dir, scenario: None, env: &BTreeMap::new(), server, recorder };
+        let begins =
+            Start { spec, run_dir: &run_dir, scenario: None, workspace: None, env: &BTreeMap::new(), server, recorder };
         let client = Running::launch(begins).await.ok()?;
         tokio::time::sleep(LATE).await;
         client.reset().await.then_some((Some(run_dir), client))

@@ -263,7 +263,16 @@ async fn start(
     recorder: &Recorder,
 ) -> Result<Running, SubjectError> {
     let env = BTreeMap::new();
-    Running::launch(Start { spec, run_dir, scenario: None, env: &env, server, recorder: recorder.clone() }).await
+    Running::launch(Start {
+        spec,
+        run_dir,
+        scenario: None,
+        workspace: None,
+        env: &env,
+        server,
+        recorder: recorder.clone(),
+    })
+    .await
 }
 
 /// The result of a future, unless we are interrupted before.

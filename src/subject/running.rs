@@ -32,12 +32,21 @@ pub struct Start<'a> {
     pub run_dir: &'a RunDir,
     /// The scenario it is started for alone, by its id; none where several share it.
     pub scenario: Option<&'a str>,
+    /// The folder that it works in, where that is not the workspace of the run directory.
+    pub workspace: Option<PathBuf>,
     /// Further environment variables; an empty value removes one. They override all others.
     pub env: &'a BTreeMap<String, String>,
     /// The URL of the server that a client is to find, where it gets one: `{url}`, and `WIRECERT_URL`.
     pub server: Option<String>,
     /// The trace.
     pub recorder: Recorder,
+}
+
+impl Start<'_> {
+    /// The folder that it works in.
+    pub(super) fn workspace(&self) -> PathBuf {
+        self.workspace.clone().unwrap_or_else(|| self.run_dir.workspace())
+    }
 }
 
 /// A subject that is up: started by us, or attached to. Dropping it ends the process tree that we started.
@@ -104,7 +113,7 @@ impl Running {
             lock: Some(found.lock),
             lockfile: Some(found.path),
             editions: found.editions,
-            workspace: Some(start.run_dir.workspace()),
+            workspace: Some(start.workspace()),
         })
     }
 
@@ -126,7 +135,7 @@ impl Running {
             lock: None,
             lockfile: None,
             editions: vec![],
-            workspace: Some(start.run_dir.workspace()),
+            workspace: Some(start.workspace()),
         })
     }
 
@@ -177,7 +186,7 @@ impl Running {
             lock: Some(lock),
             lockfile: None,
             editions: ready::editions(start.spec),
-            workspace: Some(start.run_dir.workspace()),
+            workspace: Some(start.workspace()),
         })
     }
 

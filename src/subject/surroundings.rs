@@ -16,7 +16,7 @@ use tokio::net::TcpSocket;
 use crate::config::{ALL_PARAMS, CommandLine, Module, RUN_DIR_VARIABLE, SubjectSpec, fill};
 use crate::protocol::Reach;
 
-use super::{RunDir, Start, SubjectError};
+use super::{Start, SubjectError};
 
 /// The variable that marks every process of a subject.
 const MARKER: &str = RUN_DIR_VARIABLE;
@@ -37,7 +37,7 @@ pub(super) struct Surroundings {
 impl Surroundings {
     /// The surroundings of a subject that we start.
     pub(super) fn of_launch(start: &Start<'_>) -> Result<Self, SubjectError> {
-        let Start { spec, run_dir, .. } = start;
+        let spec = start.spec;
         let (port, url) = match &start.server {
             Some(server) => (port_of(server).unwrap_or_default(), server.clone()),
             None => {
@@ -45,8 +45,8 @@ impl Surroundings {
                 (port, url(spec, port))
             }
         };
-        let placeholders = placeholders(spec, run_dir, port, &url);
-        let mut variables = variables(spec, run_dir, port, &url, start.scenario);
+        let placeholders = placeholders(start, port, &url);
+        let mut variables = variables(start, port, &url);
         if let Some(launch) = spec.launch() {
             if launch.pty.is_some() {
                 variables.insert("TERM".to_owned(), Some(TERMINAL.to_owned()));
@@ -59,7 +59,7 @@ impl Surroundings {
         for (name, value) in start.env {
             variables.insert(name.clone(), (!value.is_empty()).then(|| value.clone()));
         }
-        Ok(Self { variables, placeholders, folder: run_dir.workspace() })
+        Ok(Self { variables, placeholders, folder: start.workspace() })
     }
 
     /// The surroundings of a subject that runs already, at this port: nothing is changed.
@@ -138,11 +138,12 @@ impl Surroundings {
     }
 }
 
-fn placeholders(spec: &SubjectSpec, run_dir: &RunDir, port: u16, url: &str) -> BTreeMap<&'static str, String> {
+fn placeholders(start: &Start<'_>, port: u16, url: &str) -> BTreeMap<&'static str, String> {
+    let Start { spec, run_dir, .. } = start;
     BTreeMap::from([
         ("port", port.to_string()),
         ("url", url.to_owned()),
-        ("workspace", run_dir.workspace().display().to_string()),
+        ("workspace", start.workspace().display().to_string()),
         ("run_dir", run_dir.root().display().to_string()),
         ("data_home", run_dir.data_home().display().to_string()),
         ("edition", spec.edition.as_str().to_owned()),
@@ -151,13 +152,8 @@ fn placeholders(spec: &SubjectSpec, run_dir: &RunDir, port: u16, url: &str) -> B
     ])
 }
 
-fn variables(
-    spec: &SubjectSpec,
-    run_dir: &RunDir,
-    port: u16,
-    url: &str,
-    scenario: Option<&str>,
-) -> BTreeMap<String, Option<String>> {
+fn variables(start: &Start<'_>, port: u16, url: &str) -> BTreeMap<String, Option<String>> {
+    let Start { spec, run_dir, scenario, .. } = start;
     let path = |path: PathBuf| path.display().to_string();
     let data_home = path(run_dir.data_home());
     let mut variables = BTreeMap::from([
@@ -166,7 +162,7 @@ fn variables(
         ("XDG_CONFIG_HOME", path(run_dir.config_home())),
         ("XDG_CACHE_HOME", path(run_dir.cache_home())),
         ("XDG_STATE_HOME", path(run_dir.state_home())),
-        ("WIRECERT_WORKSPACE", path(run_dir.workspace())),
+        ("WIRECERT_WORKSPACE", path(start.workspace())),
         (MARKER, path(run_dir.root().to_owned())),
         ("WIRECERT_PORT", port.to_string()),
         ("WIRECERT_URL", url.to_owned()),

@@ -34,7 +34,16 @@ fn run_dir(spec: &SubjectSpec) -> RunDir {
 
 async fn start(spec: &SubjectSpec, run_dir: &RunDir, trace: &TestTrace) -> Result<Running, SubjectError> {
     let env = BTreeMap::new();
-    Running::launch(Start { spec, run_dir, scenario: None, env: &env, server: None, recorder: trace.recorder() }).await
+    Running::launch(Start {
+        spec,
+        run_dir,
+        scenario: None,
+        workspace: None,
+        env: &env,
+        server: None,
+        recorder: trace.recorder(),
+    })
+    .await
 }
 
 /// What stopped a start.

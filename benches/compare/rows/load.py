@@ -10,8 +10,7 @@ from .mocks import TOKEN, flood
 def connections(context):
     """A mock with sessions, each created by a request, and event streams, each with one prompt of 100 words after another. The memory
     is the most that a mock took which was started anew: with the sessions alone, with one prompt for each stream, and with ten. It
-    is flat if ten prompts take no more than one. And `ping` over more and more WebSockets; `mock amp-server` resets what is
-    beyond 512."""
+    is flat if ten prompts take no more than one. And `ping` over more and more WebSockets."""
     return [streams(context), pings(context)]
 
 

@@ -113,6 +113,11 @@ pub fn set_header(request: &mut Request, name: &str, value: Option<&str>) {
 pub const REQUESTS: &[FlawRow<RequestEffect>] = &[
     flaw!("bad-header" "http/client-valid-head" "A header has a space in its name."
         Sends(|request| set_header(request, "X Client", Some("wirecert")))),
+    flaw!("length-repeated" "http/client-length" "Requests have their length twice."
+    Sends(|request| if let Content::Whole(body) = &request.content {
+        let length = body.len().to_string();
+        set_header(request, "Content-Length", Some(&format!("{length}, {length}")));
+    })),
     flaw!("no-host" "http/client-host" "Requests do not say where they go."
         Sends(|request| set_header(request, "Host", None))),
     flaw!("host-without-port" "http/client-host" "Requests name the host without its port."

@@ -22,6 +22,8 @@ pub const RESPONSES: &[FlawRow<ResponseEffect>] = &[
         Changes(|r| raw_head(r, |head| head.replacen("\r\n", "\r\nX-Powered-By\r\n", 1)))),
     flaw!("header-with-space" "http/valid-head" "A header name has a space before its colon."
         Changes(|r| raw_head(r, |head| head.replacen("\r\n", "\r\nX-Powered-By : wirecert\r\n", 1)))),
+    flaw!("line-feeds" "http/valid-head" "The lines of the head end with line feeds alone."
+        Changes(|r| raw_head(r, |head| head.replace("\r\n", "\n")))),
     flaw!("length-too-long" "http/length" "The head announces ten bytes more than there are, and the connection is closed."
     Changes(|r| if let Some(length) = length(r) {
         header(r, "Content-Length", length + 10);
@@ -33,6 +35,16 @@ pub const RESPONSES: &[FlawRow<ResponseEffect>] = &[
     Changes(|r| if let Some(length) = length(r) {
         header(r, "Content-Length", length);
         header(r, "Content-Length", length + 1);
+    })),
+    flaw!("length-and-chunks" "http/length" "The head has a length, and the body is chunked."
+    Changes(|r| if let Some(length) = length(r) {
+        chunk(r, 40);
+        header(r, "Content-Length", length);
+    })),
+    flaw!("length-repeated" "http/length" "The head has the right length twice."
+    Changes(|r| if let Some(length) = length(r) {
+        header(r, "Content-Length", length);
+        header(r, "Content-Length", length);
     })),
     flaw!("body-cut" "http/length" "The connection is closed in the middle of the body."
         Changes(|r| cut_body(r, Ending::Close))),

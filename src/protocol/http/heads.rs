@@ -22,6 +22,9 @@ pub fn request(head: &HttpRequest, ctx: &mut RuleContext<'_>) {
         let fault = fault.map(|what| ViolationDetail::new(what).actual(hosts.join("\n")));
         ctx.check("http/client-host", fault);
     }
+    if let Some(what) = framing_fault(&head.headers) {
+        ctx.check("http/client-length", Some(ViolationDetail::new(format!("a request has {what}"))));
+    }
 }
 
 /// Whether the head of a request is one that every server can read, and says no more than where the request goes and how
@@ -53,6 +56,9 @@ pub fn response(request: Option<&HttpRequest>, head: &HttpResponse, ctx: &mut Ru
     let status = head.status().is_some_and(|status| (200..=599).contains(&status));
     let fault = ViolationDetail::new("the head of a response is not valid").actual(head.start.clone());
     ctx.check("http/valid-head", (!status || !names).then_some(fault));
+    if let Some(what) = framing_fault(&head.headers) {
+        ctx.check("http/length", Some(ViolationDetail::new(format!("a response has {what}"))));
+    }
     if let Some(request) = request {
         offered(request, head, ctx);
         if let Some(coding) = head.header("transfer-encoding").next().filter(|_| request.start.ends_with(" HTTP/1.0")) {
@@ -134,15 +140,36 @@ fn is_json(media_type: &str) -> bool {
     matches!(media_type, "application/json" | "text/json") || media_type.ends_with("+json")
 }
 
+/// What makes the length of a body ambiguous, though it can be read: recipients that read it in another way find other
+/// messages in it (RFC 9112 sections 6.2 and 6.3).
+fn framing_fault(headers: &[(String, String)]) -> Option<&'static str> {
+    let values = |name: &str| -> Vec<&str> {
+        let named = headers.iter().filter(|(given, _)| given.eq_ignore_ascii_case(name));
+        named.flat_map(|(_, value)| value.split(',')).collect()
+    };
+    let lengths = values("content-length").len();
+    if lengths > 1 {
+        Some("more than one Content-Length")
+    } else if lengths == 1 && !values("transfer-encoding").is_empty() {
+        Some("both a Content-Length and a Transfer-Encoding")
+    } else {
+        None
+    }
+}
+
 /// Whether header lines are valid. `raw` is the whole head, where it is not just these: there a line without a colon is
-/// known from a field without a value.
+/// known from a field without a value, and a line feed alone from a line end (RFC 9112 section 2.2).
 fn are_fields(headers: &[(String, String)], raw: Option<&Payload>) -> bool {
+    let line_ends = raw.is_none_or(|raw| {
+        let bytes = raw.as_bytes();
+        memchr::memchr_iter(b'\n', bytes).all(|at| at > 0 && bytes[at - 1] == b'\r')
+    });
     let colons = raw.is_none_or(|raw| {
         let text = String::from_utf8_lossy(raw.as_bytes());
         let lines = text.split('\n').map(|line| line.trim_end_matches('\r'));
         lines.skip(1).take_while(|line| !line.is_empty()).all(|line| line.contains(':'))
     });
-    colons && headers.iter().all(|(name, value)| is_token(name) && is_field_value(value))
+    line_ends && colons && headers.iter().all(|(name, value)| is_token(name) && is_field_value(value))
 }
 
 /// A token (RFC 9110 section 5.6.2).

@@ -21,7 +21,15 @@ esac; done"#;
 
 fn begin(running: &Running, spec: &SubjectSpec, run_dir: &crate::subject::RunDir, trace: &TestTrace) -> bool {
     let (env, server) = (BTreeMap::new(), Some("http://127.0.0.1:1/".to_owned()));
-    running.begin(&Start { spec, run_dir, scenario: Some("a/b"), env: &env, server, recorder: trace.recorder() })
+    running.begin(&Start {
+        spec,
+        run_dir,
+        scenario: Some("a/b"),
+        workspace: None,
+        env: &env,
+        server,
+        recorder: trace.recorder(),
+    })
 }
 
 #[tokio::test]

@@ -71,6 +71,7 @@ async fn a_server_lives_in_a_run_directory_and_knows_it() {
         spec: &spec,
         run_dir: &run_dir,
         scenario: Some("test-server/one/a/b"),
+        workspace: None,
         env: &env,
         server: None,
         recorder,

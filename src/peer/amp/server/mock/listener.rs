@@ -28,7 +28,7 @@ use super::session::{self, EditorSession};
 /// No message longer than this is taken, in bytes.
 pub const MAX_MESSAGE: usize = 32 << 20;
 /// How many connections there may be at a time, handshakes included.
-const MAX_CONNECTIONS: usize = 512;
+const MAX_CONNECTIONS: usize = 4096;
 /// How many connections a fragile server stands.
 const FEW_CONNECTIONS: u64 = 30;
 /// How long a flaw lets a client wait for the response to its handshake.
