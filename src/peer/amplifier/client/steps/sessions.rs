@@ -198,19 +198,32 @@ impl PromptProgress {
 
     /// Waits until the time is up that the newest approval of a session announced.
     async fn wait_for_timeout(&self, session: &str, latest: Instant) -> Result<(), PeerError> {
-        match self.session(session).deadline {
-            None => Err(PeerError::Lacking("no approval announced its time".to_owned())),
-            Some(announced) if announced > latest => Err(PeerError::Lacking(
+        let noted = async {
+            loop {
+                let changed = self.0.changed.notified();
+                if let Some(announced) = self.session(session).deadline {
+                    return announced;
+                }
+                changed.await;
+            }
+        };
+        // An event that was expected just now may not be noted yet.
+        match timeout(NOTE_TIME, noted).await {
+            Err(_) => Err(PeerError::Lacking("no approval announced its time".to_owned())),
+            Ok(announced) if announced > latest => Err(PeerError::Lacking(
                 "the time that the approval announced is too long to wait for; describe a prompt `approval_timeout`"
                     .to_owned(),
             )),
-            Some(announced) => {
+            Ok(announced) => {
                 tokio::time::sleep_until(announced).await;
                 Ok(())
             }
         }
     }
 }
+
+/// How long an event may take to be noted once it is recorded.
+const NOTE_TIME: Duration = Duration::from_secs(1);
 
 fn lacking(what: &str) -> PeerError {
     PeerError::Lacking(format!(
