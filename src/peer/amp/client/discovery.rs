@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::{self, SCANNED_PORTS};
@@ -26,6 +27,8 @@ pub enum DiscoverySwitch {
     IgnoresAmpDataHome,
     /// Lockfiles are looked for in `amp`, not in `amp/ide`.
     LooksElsewhere,
+    /// Lockfiles that were last modified more than a day ago are taken for leftovers.
+    IgnoresOld,
     /// The port is taken from the name of the lockfile.
     PortFromName,
     /// Lockfiles count whose process has ended.
@@ -121,6 +124,9 @@ fn lockfiles(edition: &AmpEdition, folder: &Path, deviations: &Deviations) -> Ve
             }
             continue;
         };
+        if deviations.has(DiscoverySwitch::IgnoresOld) && is_old(&path) {
+            continue;
+        }
         let lock =
             edition.read_lockfile(&content).or_else(|e| match deviations.has(DiscoverySwitch::TakesIncomplete) {
                 true => lockfile::read(&[], &content).map(|lock| Lock { folders: folders(&lock.content), ..lock }),
@@ -140,6 +146,13 @@ fn lockfiles(edition: &AmpEdition, folder: &Path, deviations: &Deviations) -> Ve
         }
     }
     found
+}
+
+/// Whether a file was last modified more than a day ago.
+fn is_old(path: &Path) -> bool {
+    let modified = std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
+    let age = modified.and_then(|time| time.elapsed().ok());
+    age.is_some_and(|age| age > Duration::from_secs(24 * 60 * 60))
 }
 
 /// Whether a flaw lets a useless file keep the client from all others.

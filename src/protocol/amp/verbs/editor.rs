@@ -121,6 +121,8 @@ pub struct LockfilePlan {
     /// Writes over the file that lies there, as many editors do it, and before the editor listens where its `port` is a
     /// number. Without it a new file takes its place at once.
     pub in_place: bool,
+    /// How many days ago it was written, as of an editor that runs for as long.
+    pub days_old: u32,
 }
 
 /// The response to a handshake.

@@ -16,6 +16,8 @@ use crate::wire::websocket::{ClientRequest, FrameSpec, Mask};
 pub const DISCOVERY_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("looks-elsewhere" "discovery/client-finds" "Lockfiles are looked for in `amp`, not in `amp/ide`."
         DiscoverySwitch::LooksElsewhere.on()),
+    flaw!("ignores-old-lockfiles" "discovery/client-finds" "Lockfiles that are more than a day old are taken for leftovers."
+        DiscoverySwitch::IgnoresOld.on()),
     flaw!("ignores-home" "discovery/client-default-home" "Without a variable, lockfiles are looked for in `~/.config`."
         DiscoverySwitch::IgnoresHome.on()),
     flaw!("ignores-xdg" CLI "discovery/client-xdg-home" "`XDG_DATA_HOME` is not heeded." DiscoverySwitch::IgnoresXdg.on()),

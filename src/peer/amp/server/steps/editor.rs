@@ -168,7 +168,11 @@ impl PlayEditor {
                 false => LockfileContent::File(content),
             };
             let why = self.plan.deliberate.as_deref().filter(|_| plan.says_anything());
-            self.lockfile = Some(ForeignLockfile::lay(&plan.data_home(dirs), &name, content, why, &setting.recorder)?);
+            let laid = ForeignLockfile::lay(&plan.data_home(dirs), &name, content, why, &setting.recorder)?;
+            if plan.days_old > 0 {
+                laid.make_older(plan.days_old).map_err(|e| system("make the lockfile older", e))?;
+            }
+            self.lockfile = Some(laid);
         }
         Ok(())
     }

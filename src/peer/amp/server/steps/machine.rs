@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use serde_json::{Map, Value};
@@ -83,6 +84,15 @@ impl ForeignLockfile {
     /// The path of the file or folder.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Has it last modified so many days ago.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn make_older(&self, days: u32) -> std::io::Result<()> {
+        let time = SystemTime::now() - Duration::from_secs(24 * 60 * 60) * days;
+        std::fs::File::options().write(true).open(&self.path)?.set_modified(time)
     }
 
     /// Takes it away. That it has gone already, as to a client that tidies up, is as good.
