@@ -3,7 +3,7 @@
 
 mod running;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -351,11 +351,9 @@ async fn meet_client(args: &Args, spec: &SubjectSpec) -> Result<Opposite, CliErr
     let mut peer = new_peer(spec, Setting { place, ..setting(spec, edition, &recorder) })?;
     let serve = VerbCall { verb: "serve", params: &Map::new(), step: "inspector" };
     peer.perform(serve).await.map_err(|error| CliError::unjudged(error.to_string()))?;
-    let env = BTreeMap::new();
     let server = peer.url();
     let recorded = recorder.clone();
-    let start =
-        Start { spec, run_dir: &run_dir, scenario: None, workspace: None, env: &env, server, recorder: recorded };
+    let start = Start { server, ..Start::new(spec, &run_dir, recorded) };
     let subject = Running::launch(start).await.map_err(|error| not_started(&error))?;
     Ok(Opposite { feed, recorder, peer, subject, run_dir: Some(run_dir) })
 }

@@ -1,12 +1,12 @@
 //! The trace of a play of which nobody knows yet whether it will be kept: [`Draft`].
 
-use std::fs::File;
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tempfile::SpooledTempFile;
 
+use crate::atomic_file::{self, Readable};
 use crate::trace::{Event, FileSink, Header, Sink};
 
 /// The number of events that are held in memory as they are: most plays have fewer, and most traces are not kept.
@@ -100,7 +100,10 @@ impl TraceBuffer {
     fn copy_to(&self, path: &Path) -> io::Result<()> {
         let mut buffer = lock(&self.0);
         buffer.file.seek(SeekFrom::Start(0))?;
-        io::copy(buffer.file.get_mut(), &mut File::create(path)?).map(drop)
+        let mut file = atomic_file::create(path, Readable::ByAll)?;
+        io::copy(buffer.file.get_mut(), &mut file)?;
+        file.persist(path)?;
+        Ok(())
     }
 }
 

@@ -1,7 +1,6 @@
 //! A client that is driven: the first contact with it, which shows whether it can be driven at all and which edition it
 //! speaks; and whether it shows to be alive, so that the time that it takes to start is not counted against it.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -55,17 +54,8 @@ pub async fn contact(
     });
     let serving = peer.perform(VerbCall { verb: "serve", params: &Map::new(), step: "contact" }).await;
     serving.map_err(|error| SubjectError::Unable(format!("no server to meet it could be started: {error}")))?;
-    let env = BTreeMap::new();
-    let running = Running::launch(Start {
-        spec,
-        run_dir: &run_dir,
-        scenario: None,
-        workspace: None,
-        env: &env,
-        server: peer.url(),
-        recorder,
-    })
-    .await?;
+    let start = Start { server: peer.url(), ..Start::new(spec, &run_dir, recorder) };
+    let running = Running::launch(start).await?;
     if let Some((call, params)) = spec.role.contact {
         let root = run_dir.workspace();
         running.call(call, sound_configuration(params, &root.to_string_lossy()), None)?;

@@ -330,16 +330,7 @@ async fn perform(
         None if play_context.spec.role.is_client() => {}
         None => {
             let run_dir = play_context.run_dir.ok_or("it needs a process of its own, and we did not start this one")?;
-            let env = BTreeMap::new();
-            let start = Start {
-                spec: play_context.spec,
-                run_dir,
-                scenario: Some(&plan.id),
-                workspace: None,
-                env: &env,
-                server: None,
-                recorder: recorder.clone(),
-            };
+            let start = Start { scenario: Some(&plan.id), ..Start::new(play_context.spec, run_dir, recorder.clone()) };
             *play_context.subject = Some(Running::launch(start).await.map_err(|e| e.brief())?);
         }
     }

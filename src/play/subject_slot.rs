@@ -1,7 +1,6 @@
 //! A job's subject: its start, its run directory, whether it can be used again, and its unexpected end. [`SubjectPool`] keeps
 //! one for a caller who decides from each play what comes next.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -137,17 +136,7 @@ pub async fn start(
         Some(run_dir) => run_dir,
         None => fresh_run_dir(launch, progress)?,
     };
-    let env = BTreeMap::new();
-    let running = Running::launch(Start {
-        spec,
-        run_dir: &run_dir,
-        scenario: None,
-        workspace: None,
-        env: &env,
-        server: None,
-        recorder,
-    })
-    .await?;
+    let running = Running::launch(Start::new(spec, &run_dir, recorder)).await?;
     Ok((Some(run_dir), running))
 }
 

@@ -1,7 +1,6 @@
 //! Playing the suite against every flaw and freedom.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -285,8 +284,7 @@ impl Prover {
         let run_dir = fresh_run_dir(spec.launch()?, &Silent).ok()?;
         // The client has nothing to do yet, and no server to talk to.
         let server = Some(CLOSED_PORT_URL.to_owned());
-        let begins =
-            Start { spec, run_dir: &run_dir, scenario: None, workspace: None, env: &BTreeMap::new(), server, recorder };
+        let begins = Start { server, ..Start::new(spec, &run_dir, recorder) };
         let client = Running::launch(begins).await.ok()?;
         tokio::time::sleep(LATE).await;
         client.reset().await.then_some((Some(run_dir), client))

@@ -1,6 +1,6 @@
 //! A replay from its start to its end ([`replay`]): the live side is found or started, and our side is re-enacted.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -262,17 +262,7 @@ async fn start(
     server: Option<String>,
     recorder: &Recorder,
 ) -> Result<Running, SubjectError> {
-    let env = BTreeMap::new();
-    Running::launch(Start {
-        spec,
-        run_dir,
-        scenario: None,
-        workspace: None,
-        env: &env,
-        server,
-        recorder: recorder.clone(),
-    })
-    .await
+    Running::launch(Start { server, ..Start::new(spec, run_dir, recorder.clone()) }).await
 }
 
 /// The result of a future, unless we are interrupted before.

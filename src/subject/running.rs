@@ -42,7 +42,15 @@ pub struct Start<'a> {
     pub recorder: Recorder,
 }
 
-impl Start<'_> {
+/// No further environment variables.
+static NO_ENV: BTreeMap<String, String> = BTreeMap::new();
+
+impl<'a> Start<'a> {
+    /// A start for no scenario, without further variables, in the workspace of the run directory, and for no server.
+    pub fn new(spec: &'a SubjectSpec, run_dir: &'a RunDir, recorder: Recorder) -> Self {
+        Self { spec, run_dir, scenario: None, workspace: None, env: &NO_ENV, server: None, recorder }
+    }
+
     /// The folder that it works in.
     pub(super) fn workspace(&self) -> PathBuf {
         self.workspace.clone().unwrap_or_else(|| self.run_dir.workspace())

@@ -5,8 +5,6 @@ mod ending;
 mod modules;
 mod starting;
 
-use std::collections::BTreeMap;
-
 use crate::config::{Access, Launch, SubjectSpec};
 use crate::subject::testing::{TestTrace, spec};
 use crate::subject::{RunDir, Running, Start, SubjectError};
@@ -33,17 +31,7 @@ fn run_dir(spec: &SubjectSpec) -> RunDir {
 }
 
 async fn start(spec: &SubjectSpec, run_dir: &RunDir, trace: &TestTrace) -> Result<Running, SubjectError> {
-    let env = BTreeMap::new();
-    Running::launch(Start {
-        spec,
-        run_dir,
-        scenario: None,
-        workspace: None,
-        env: &env,
-        server: None,
-        recorder: trace.recorder(),
-    })
-    .await
+    Running::launch(Start::new(spec, run_dir, trace.recorder())).await
 }
 
 /// What stopped a start.

@@ -20,16 +20,8 @@ const LIVES: &str = r#"while read -r line; do case "$line" in
 esac; done"#;
 
 fn begin(running: &Running, spec: &SubjectSpec, run_dir: &crate::subject::RunDir, trace: &TestTrace) -> bool {
-    let (env, server) = (BTreeMap::new(), Some("http://127.0.0.1:1/".to_owned()));
-    running.begin(&Start {
-        spec,
-        run_dir,
-        scenario: Some("a/b"),
-        workspace: None,
-        env: &env,
-        server,
-        recorder: trace.recorder(),
-    })
+    let server = Some("http://127.0.0.1:1/".to_owned());
+    running.begin(&Start { scenario: Some("a/b"), server, ..Start::new(spec, run_dir, trace.recorder()) })
 }
 
 #[tokio::test]
