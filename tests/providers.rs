@@ -105,6 +105,19 @@ fn what_did_not_come_is_named_once() {
 }
 
 #[test]
+fn an_answer_that_is_longer_than_what_is_taken_is_not_judged_and_accuses_nobody() {
+    let long = SOUND.replace("params.message ?? ''", "'x'.repeat(17 << 20)");
+    let folder = module(&long);
+    let outcome = certify(folder.path(), &[MODULE, &["--filter", "id(*/items/any-message[markup])"]].concat(), None);
+    assert_eq!((outcome.verdict(), outcome.code), ("incomplete", Some(3)), "{}", outcome.stderr);
+    let subject = &outcome.report["subjects"][0];
+    assert_eq!(subject["findings"], serde_json::json!([]), "{}", outcome.stderr);
+    let scenarios = subject["scenarios"].as_array().expect("scenarios");
+    let reasons: Vec<&str> = scenarios.iter().filter_map(|scenario| scenario["reason"].as_str()).collect();
+    assert!(reasons.iter().any(|reason| reason.contains("of more than 16777216 bytes")), "{reasons:?}");
+}
+
+#[test]
 fn of_an_outcome_that_came_in_part_the_rest_did_not_come() {
     let never = "mentions: params => 'wirecertUnknown' in params ? new Promise(() => {}) : [";
     let never = SOUND.replace("mentions: params => [", never);

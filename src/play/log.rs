@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
 use crate::protocol::{Observation, Observer};
-use crate::trace::{Direction, Event, EventKind, Sink};
+use crate::trace::{Direction, Event, EventKind, Mark, Sink};
 
 /// More observations than this in one scenario are a flood: later ones are counted, not kept.
 const MAX_OBSERVATIONS: usize = 20_000;
@@ -39,6 +39,8 @@ struct LogState {
     /// About how many bytes the observations take.
     bytes: usize,
     dropped: u64,
+    /// The first response that was longer than what we take.
+    too_long: Option<String>,
     /// How many of the observations are frames.
     frames: usize,
     taken: HashSet<usize>,
@@ -79,6 +81,7 @@ impl Log {
                 came: vec![],
                 bytes: 0,
                 dropped: 0,
+                too_long: None,
                 frames: 0,
                 taken: HashSet::new(),
                 calls: HashMap::new(),
@@ -146,6 +149,11 @@ impl Log {
         self.state().dropped
     }
 
+    /// The first response that was longer than what we take: the subject gave it, and nobody has read it.
+    pub fn too_long(&self) -> Option<String> {
+        self.state().too_long.clone()
+    }
+
     /// The requested call that a driven client does not offer, if there is one.
     pub fn unsupported(&self) -> Option<String> {
         self.state().unsupported.clone()
@@ -184,6 +192,11 @@ impl Sink for LogSink {
     fn event(&mut self, event: &Arc<Event>) {
         let mut state = self.0.state();
         state.note_unread(event);
+        if let EventKind::Mark(mark) = &event.kind
+            && mark.mark == Mark::TOO_LONG
+        {
+            state.too_long.get_or_insert_with(|| mark.text.clone());
+        }
         if let (EventKind::Connected { .. } | EventKind::HttpRequest(_), Some(conn)) = (&event.kind, &event.conn) {
             state.ended.remove(conn);
         }

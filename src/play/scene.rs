@@ -177,8 +177,12 @@ impl Scene<'_> {
         self.outcome.absences.extend(proves.iter().map(absence));
     }
 
-    /// Records that an expectation failed. Goes on where nothing binding was broken.
+    /// Records that an expectation failed. Goes on where nothing binding was broken. Nothing can be said where the subject
+    /// gave more than we take.
     pub fn fail(&mut self, mut failure: Failure) -> Result<(), Halt> {
+        if let Some(what) = self.log.too_long() {
+            return Err(Halt::Error(format!("the subject sent {what}")));
+        }
         self.recorder.hide_text(&mut failure.message);
         for value in [&mut failure.expected, &mut failure.actual].into_iter().flatten() {
             self.recorder.hide_json(value);

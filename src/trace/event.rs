@@ -290,6 +290,9 @@ pub struct Mark {
 impl Mark {
     /// The kind of a mark with the id of the process of this machine that opened a connection.
     pub const PROCESS: &str = "process";
+    /// The kind of a mark at the end of a response of which only the first bytes were kept: it is complete, and longer than
+    /// what we take.
+    pub const TOO_LONG: &str = "too_long";
 }
 
 /// Something that the driven client was asked to do.

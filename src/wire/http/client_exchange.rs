@@ -267,10 +267,10 @@ impl Reading {
             if self.transcript.is_complete() {
                 return Ok(());
             }
-            received?;
             if let Some(fault) = self.transcript.fault() {
                 return Err(Broken::Fault(fault.clone()));
             }
+            received?;
         }
     }
 

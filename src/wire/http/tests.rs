@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::*;
-use crate::trace::{Closed, End, EventKind, HttpRequest, StreamEvent};
+use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, Mark, StreamEvent};
 use crate::wire::testing::{MemoryTrace, listen};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, SendOptions};
 
@@ -46,6 +46,9 @@ impl Handler for Play {
                 return;
             }
             "/huge" => ok.text("x".repeat(17 << 20)),
+            "/huge-until-close" => {
+                ok.header("Connection", "close").content(Content::Raw(vec![Piece::now("x".repeat(17 << 20))]))
+            }
             "/too-long" => flawed(ok.header("Content-Length", "2").text("abcd")),
             "/too-short" => flawed(ok.header("Content-Length", "9").text("abcd")),
             "/bad-chunk" => {
@@ -185,8 +188,16 @@ async fn every_way_to_end_a_body_is_read() {
 async fn what_exceeds_a_bound_ends_the_exchange_and_is_not_recorded_as_wrong() {
     let both = both().await;
     assert_eq!(both.get("/early-often").await, Err(Broken::Fault(HttpError::TooManyInterim(1000))));
-    assert_eq!(both.get("/huge").await, Err(Broken::Fault(HttpError::BodyTooLong(16 << 20))));
-    assert!(!both.client_trace.words().iter().any(|word| word.contains("bytes")));
+    for huge in ["/huge", "/huge-until-close"] {
+        let before = both.client_trace.events().len();
+        assert_eq!(both.get(huge).await, Err(Broken::Fault(HttpError::BodyTooLong(16 << 20))), "{huge}");
+        let events = both.client_trace.events().split_off(before);
+        let too_long = |e: &Event| matches!(&e.kind, EventKind::Mark(mark) if mark.mark == Mark::TOO_LONG);
+        assert_eq!(events.iter().filter(|event| too_long(event)).count(), 1, "{huge}");
+        let of_subject = |e: &Event| e.dir == Some(Direction::ToClient) && matches!(e.kind, EventKind::Message(_));
+        assert!(!events.iter().any(of_subject), "{huge}: a part of a message is none");
+    }
+    assert!(!both.client_trace.events().iter().any(|event| matches!(event.kind, EventKind::Bytes { .. })));
 }
 
 #[tokio::test]

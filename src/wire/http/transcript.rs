@@ -1,6 +1,6 @@
 //! [`Transcript`]: records one direction of an exchange, from its bytes.
 
-use crate::trace::{Body, Closed, EventKind, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent};
+use crate::trace::{Body, Closed, EventKind, Head, HttpRequest, HttpResponse, Mark, Message, Payload, StreamEvent};
 use crate::wire::Tap;
 
 use super::Limits;
@@ -22,6 +22,8 @@ pub struct Transcript {
     content: Option<BodyReader>,
     /// The number of bytes of the body so far.
     size: u64,
+    /// Whether the rest of the body is read, but neither kept nor recorded: it is longer than the bound.
+    discards: bool,
     /// The number of interim responses so far.
     interim: usize,
     /// A piece of the body that may turn out to be the last.
@@ -77,6 +79,7 @@ impl Transcript {
             decoder,
             content: None,
             size: 0,
+            discards: false,
             interim: 0,
             piece: None,
             deliberate: None,
@@ -103,7 +106,11 @@ impl Transcript {
                 Err(fault) => self.fault = Some(fault),
             }
             if self.size > self.limits.body && !self.ours && !self.is_event_stream() {
-                self.fault = Some(HttpError::BodyTooLong(self.limits.body));
+                match self.tcp {
+                    Some(_) => self.fault = Some(HttpError::BodyTooLong(self.limits.body)),
+                    // Whether a response is too long or endless shows at its end.
+                    None => (self.discards, self.content) = (true, None),
+                }
             }
             if self.interim > self.limits.interim {
                 self.fault = Some(HttpError::TooManyInterim(self.limits.interim));
@@ -131,8 +138,7 @@ impl Transcript {
     /// Takes the end of the stream, which completes a body without a length.
     pub fn end(&mut self, on_item: &mut dyn FnMut(TranscriptItem)) {
         if self.fault.is_none() && self.decoder.end() {
-            self.body(true, vec![], on_item);
-            self.message(on_item);
+            self.complete(vec![], on_item);
             self.record_added();
         }
     }
@@ -161,7 +167,7 @@ impl Transcript {
 
     /// Whether the message is complete.
     pub fn is_complete(&self) -> bool {
-        self.decoder.is_done()
+        self.fault.is_none() && self.decoder.is_done()
     }
 
     /// Whether no bytes of the message have come.
@@ -219,13 +225,22 @@ impl Transcript {
                     self.body(false, vec![], on_item);
                 }
                 self.size += bytes.len() as u64;
-                self.piece = Some(bytes.to_vec());
+                self.piece = (!self.discards).then(|| bytes.to_vec());
             }
-            Part::End(trailers) => {
-                self.body(true, trailers, on_item);
-                self.message(on_item);
-            }
+            Part::End(trailers) => self.complete(trailers, on_item),
         }
+    }
+
+    /// Takes the end of the message.
+    fn complete(&mut self, trailers: Vec<(String, String)>, on_item: &mut dyn FnMut(TranscriptItem)) {
+        if self.discards {
+            let limit = self.limits.body;
+            let text = format!("a response of more than {limit} bytes, the most that wirecert takes");
+            self.add(|| EventKind::Mark(Mark { mark: Mark::TOO_LONG.to_owned(), text }));
+            self.fault = Some(HttpError::BodyTooLong(limit));
+        }
+        self.body(true, trailers, on_item);
+        self.message(on_item);
     }
 
     /// Records the pending piece, and the events in it.

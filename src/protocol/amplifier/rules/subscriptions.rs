@@ -285,8 +285,14 @@ impl Subscriptions {
 
     /// Judges the `Last-Event-ID` of a request for an event stream by the ids that the events of sessions had.
     pub fn last_event_id(&self, session: &str, head: &HttpRequest, ctx: &mut RuleContext<'_>) {
-        let Some(id) = head.header("last-event-id").next().filter(|id| !id.is_empty()) else { return };
         let own = self.event_ids.get(session);
+        let Some(id) = head.header("last-event-id").next().filter(|id| !id.is_empty()) else {
+            // Without one, none is wrong.
+            if own.is_some() {
+                ctx.check("stream/client-last-event-id-own", None);
+            }
+            return;
+        };
         let is_own = own.is_some_and(|ids| ids.contains(id));
         let others = || self.event_ids.iter().any(|(other, ids)| other != session && ids.contains(id));
         // One that nobody has seen may be that of an event before the trace.

@@ -253,4 +253,7 @@ fn a_last_event_id_is_one_of_the_session() {
     assert!(seen("s", "2") && seen("s", "3") && seen("u", "1"));
     // It may be from before the trace, or the client has none.
     assert!(!seen("u", "9") && !seen("s", ""));
+    // One that sends none, sends no other's.
+    let again = sent(Play::new(), "s", "1").subscribes("s");
+    assert!(again.assessed(own) && !again.broken().contains(&own.to_owned()));
 }
