@@ -57,7 +57,7 @@ fn certify_once(args: &CertifyArgs, terminal: &mut Terminal) -> Result<Exit, Cli
     }
     let subjects = if own { ours(args.role.as_deref(), &args.options)? } else { given };
     let repro = repro("certify", args.role.as_deref(), &args.options, &args.command);
-    let files = embedded::files().into_iter().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+    let files = embedded::files().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
     let roles: Vec<&str> = subjects.iter().map(|spec| spec.role.name).collect();
     let plans = embedded::plans_of(&roles)?;
     // Our mocks are in nobody's way, and their clients mostly wait. What users bring is left alone with the machine.

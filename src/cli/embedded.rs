@@ -1,29 +1,35 @@
 //! The suite that is embedded in the binary: the files below `scenarios/`.
 
-use include_dir::{Dir, include_dir};
+use std::sync::LazyLock;
+
+use flate2::read::ZlibDecoder;
 
 use crate::diagnostic::Source;
 use crate::scenario::{Loaded, Plan, load_texts};
 
 use super::{CliError, Exit};
 
-static SCENARIOS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/scenarios");
+/// The files, as the build script packs them: of each the path, a NUL, the content, and a NUL.
+static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scenarios.zlib"));
+
+static SCENARIOS: LazyLock<String> = LazyLock::new(|| {
+    std::io::read_to_string(ZlibDecoder::new(PACKED)).expect("what the build script packed can be unpacked")
+});
 
 /// Every embedded file with its path below `scenarios/`, sorted by path.
-pub fn files() -> Vec<(&'static str, &'static [u8])> {
-    let mut found = vec![];
-    collect(&SCENARIOS, &mut found);
-    found.sort_unstable();
-    found
+pub fn files() -> impl Iterator<Item = (&'static str, &'static [u8])> {
+    texts().map(|(path, text)| (path, text.as_bytes()))
+}
+
+fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let mut parts = SCENARIOS.split_terminator('\0');
+    std::iter::from_fn(move || parts.next().zip(parts.next()))
 }
 
 /// Every embedded scenario as a text named `scenarios/<path>`, sorted by path.
 pub fn sources() -> Vec<Source> {
-    let scenario = |(path, bytes): (&str, &[u8])| {
-        let text = std::str::from_utf8(bytes).ok().filter(|_| path.ends_with(".yaml"))?;
-        Some(Source::new(format!("scenarios/{path}"), text))
-    };
-    files().into_iter().filter_map(scenario).collect()
+    let scenarios = texts().filter(|(path, _)| path.ends_with(".yaml"));
+    scenarios.map(|(path, text)| Source::new(format!("scenarios/{path}"), text)).collect()
 }
 
 /// The plans of every embedded scenario.
@@ -57,11 +63,6 @@ fn load(wanted: impl Fn(&str) -> bool) -> Loaded {
     load_texts(sources.iter().map(|source| (source.name(), source.text())))
 }
 
-fn collect(dir: &'static Dir<'static>, found: &mut Vec<(&'static str, &'static [u8])>) {
-    found.extend(dir.files().filter_map(|file| Some((file.path().to_str()?, file.contents()))));
-    dir.dirs().for_each(|dir| collect(dir, found));
-}
-
 #[cfg(test)]
 mod tests {
     use crate::diagnostic::{Style, render_all};
@@ -77,8 +78,8 @@ mod tests {
     #[test]
     fn what_is_embedded_is_what_is_on_disk() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
-        for (path, bytes) in files() {
-            assert_eq!(std::fs::read(root.join(path)).ok().as_deref(), Some(bytes), "{path}");
+        for (path, text) in texts() {
+            assert_eq!(std::fs::read_to_string(root.join(path)).ok().as_deref(), Some(text), "{path}");
         }
         assert!(sources().iter().all(|s| s.name().starts_with("scenarios/") && !s.text().is_empty()));
         for plan in plans().expect("they are sound") {
