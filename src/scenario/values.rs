@@ -155,6 +155,7 @@ const SPECIAL: &[&str] = &[
     "$HOME",
     "${x} $x {{x}} {0} #{x}",
     "$(id)",
+    "$& $1 $$ $` $' \\1 \\g<0> \\&",
     "<b>bold</b>",
     "<script>alert(1)</script>",
     "&amp;&lt;",
