@@ -134,7 +134,8 @@ impl RunDir {
         let workspace = self.workspace();
         let is_folder = fs::symlink_metadata(&workspace).is_ok_and(|meta| meta.is_dir());
         if !is_folder {
-            let gone = std::io::Error::other("the subject removed the workspace, or put something else in its place");
+            let gone = "the workspace is gone: the subject, or somebody else, removed it or put something in its place";
+            let gone = std::io::Error::other(gone);
             return Err(SubjectError::file("make a folder in", workspace, gone));
         }
         self.scenario_dirs.next(&workspace, label)
