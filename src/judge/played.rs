@@ -42,6 +42,8 @@ pub struct Play {
     pub reason: Option<String>,
     /// Whether it repeats the play before it because that ended in `error`.
     pub retry: bool,
+    /// Whether it could not be judged because the machine was too busy with others.
+    pub held_up: bool,
     /// How long it took.
     pub duration: Duration,
     /// Requirements that had an occasion to be broken, by expectations and rules; repetitions do no harm.
@@ -82,6 +84,7 @@ impl Play {
             status,
             reason: None,
             retry: false,
+            held_up: false,
             duration: Duration::ZERO,
             assessed: vec![],
             excused: vec![],

@@ -134,7 +134,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             let explains = open || came.is_none_or(|(part, actual)| is_giving_up(part.kind.name, actual));
             if scene.spec.role.is_client() && held_up && explains {
                 let (place, held_up) = (&step.place, scene.held_up_in_all());
-                return Err(Halt::Error(format!(
+                return Err(Halt::HeldUp(format!(
                     "{place}: this machine was too busy: plays were held up for {held_up:?}"
                 )));
             }

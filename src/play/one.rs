@@ -280,7 +280,9 @@ impl Traced {
             level.is_none_or(|level| level == Level::Must || (options.strict && level == Level::Should))
         };
         let error = match &halt {
-            Some(Halt::Error(reason) | Halt::NotReady { why: reason, .. }) => Some(reason.clone()),
+            Some(Halt::Error(reason) | Halt::HeldUp(reason) | Halt::NotReady { why: reason, .. }) => {
+                Some(reason.clone())
+            }
             // What rules saw on the way counts all the same.
             Some(Halt::Skip(reason)) if !play.findings.iter().any(binding) => {
                 play.status = ScenarioStatus::Skipped;
@@ -303,6 +305,7 @@ impl Traced {
         } else if let Some(reason) = error {
             play.status = ScenarioStatus::Error;
             play.reason = Some(reason);
+            play.held_up = matches!(halt, Some(Halt::HeldUp(_)));
         }
         if let (Some(snapshotter), Some(normaliser)) = (&options.snapshotter, &self.normaliser)
             && play.status == ScenarioStatus::Passed

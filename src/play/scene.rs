@@ -149,6 +149,8 @@ pub enum Halt {
     Failed,
     /// The play cannot be judged, for this reason.
     Error(String),
+    /// The play cannot be judged, because the machine was too busy with others. Another time it may be.
+    HeldUp(String),
     /// The subject was started again and did not become ready: what the next expectation is about did not come.
     NotReady {
         /// What was missing.

@@ -276,7 +276,7 @@ fn too_busy(scene: &Scene<'_>, step: &Step, message: &str) -> Halt {
     let (place, held_up) = (&step.place, scene.held_up());
     let text =
         format!("{place}: {message}; but this machine was too busy to tell why: plays were held up for {held_up:?}");
-    Halt::Error(text)
+    Halt::HeldUp(text)
 }
 
 /// What an error of a peer means for the play.

@@ -30,6 +30,9 @@ mod tests;
 /// After so many launches in a row that failed, a job gives up.
 const FAILED_LAUNCHES: u32 = 2;
 
+/// How often plays that were held up by others are repeated, one after the other, when all others are done.
+const QUIET_REPEATS: usize = 2;
+
 /// How a run is to go.
 #[derive(Clone)]
 pub struct Run {
@@ -99,14 +102,12 @@ pub async fn suite(
 ) -> Result<Vec<Played>, SuiteError> {
     let jobs = if spec.launch().is_some() { run.jobs.clamp(1, plans.len().max(1)) } else { 1 };
     let shared = Arc::new(SuiteState::new(spec.clone(), plans, run.clone(), progress, cancel.clone()));
-    let mut first = first;
-    let mut working: JoinSet<()> = (1..).take(jobs).map(|job| run_job(shared.clone(), job, first.take())).collect();
-    while let Some(ended) = working.join_next().await {
-        if let Err(error) = ended
-            && error.is_panic()
-        {
-            std::panic::resume_unwind(error.into_panic());
+    work(&shared, jobs, run.repeat, first).await;
+    for _ in 0..QUIET_REPEATS {
+        if !shared.queue_held_up() {
+            break;
         }
+        work(&shared, 1, 1, None).await;
     }
     if let Some(error) = shared.take_launch_error() {
         let was_judged = |play: &Play| {
@@ -128,6 +129,19 @@ pub async fn suite(
         .enumerate()
         .map(|(n, plan)| results.remove(&n).unwrap_or_else(|| not_played_yet(plan)))
         .collect())
+}
+
+/// Plays what is in the queue, each plan `times` times.
+async fn work(shared: &Arc<SuiteState>, jobs: usize, times: u32, mut first: Option<(Option<RunDir>, Running)>) {
+    let jobs = (1..).take(jobs);
+    let mut working: JoinSet<()> = jobs.map(|job| run_job(shared.clone(), job, times, first.take())).collect();
+    while let Some(ended) = working.join_next().await {
+        if let Err(error) = ended
+            && error.is_panic()
+        {
+            std::panic::resume_unwind(error.into_panic());
+        }
+    }
 }
 
 /// Numbers the processes of this subject from 1: there may be others of other subjects between them.
@@ -174,6 +188,16 @@ impl SuiteState {
         }
     }
 
+    /// Puts the plans into the queue whose last play was held up. Whether there are any.
+    fn queue_held_up(&self) -> bool {
+        let results = lock(&self.results);
+        let held_up = results.iter().filter(|(_, played)| played.plays.last().is_some_and(|play| play.held_up));
+        let again: VecDeque<usize> = held_up.map(|(n, _)| *n).collect();
+        let any = !again.is_empty();
+        lock(&self.queue).extend(again);
+        any
+    }
+
     /// Why the subject could not be started for the first time, if it could not.
     pub(super) fn take_launch_error(&self) -> Option<SubjectError> {
         lock(&self.launch_error).take()
@@ -205,7 +229,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// One job, and beside it the measure of how late it is.
-async fn run_job(shared: Arc<SuiteState>, job: u64, first: Option<(Option<RunDir>, Running)>) {
+async fn run_job(shared: Arc<SuiteState>, job: u64, times: u32, first: Option<(Option<RunDir>, Running)>) {
     let lag = Arc::new(LagMeter::default());
     let mut slot = SubjectSlot::empty(lag.clone());
     if let Some((run_dir, subject)) = first {
@@ -214,12 +238,12 @@ async fn run_job(shared: Arc<SuiteState>, job: u64, first: Option<(Option<RunDir
     tokio::select! {
         biased;
         () = lag.run() => {}
-        () = play_queue(&shared, job, slot) => {}
+        () = play_queue(&shared, job, times, slot) => {}
     }
 }
 
 /// Plays what is left, until there is nothing.
-async fn play_queue(shared: &SuiteState, job: u64, mut slot: SubjectSlot) {
+async fn play_queue(shared: &SuiteState, job: u64, times: u32, mut slot: SubjectSlot) {
     let mut last = None;
     loop {
         if shared.stop.load(Ordering::Relaxed) || shared.cancel.is_cancelled() {
@@ -228,13 +252,14 @@ async fn play_queue(shared: &SuiteState, job: u64, mut slot: SubjectSlot) {
         let Some(n) = lock(&shared.queue).pop_front() else { break };
         let plan = &shared.plans[n];
         shared.progress.scenario_started(&plan.id);
-        let mut result = not_played_yet(plan);
+        let mut result = lock(&shared.results).remove(&n).unwrap_or_else(|| not_played_yet(plan));
+        let before = result.plays.len();
         tokio::select! {
             () = shared.cancel.cancelled() => {}
-            () = all_plays(shared, plan, &mut slot, &mut result) => {}
+            () = all_plays(shared, plan, times, &mut slot, &mut result) => {}
         }
-        result.plays.iter_mut().filter_map(|play| play.position.as_mut()).for_each(|turn| turn.job = job);
-        if !result.plays.is_empty() {
+        result.plays[before..].iter_mut().filter_map(|play| play.position.as_mut()).for_each(|turn| turn.job = job);
+        if result.plays.len() > before {
             shared.progress.scenario_finished(&result);
         }
         if result.plays.iter().any(|play| shared.run.until.ends_with(play)) {
@@ -253,14 +278,16 @@ async fn play_queue(shared: &SuiteState, job: u64, mut slot: SubjectSlot) {
     }
 }
 
-/// Plays a plan as often as was asked for.
-async fn all_plays(shared: &SuiteState, plan: &Plan, slot: &mut SubjectSlot, result: &mut Played) {
+/// Plays a plan some times.
+async fn all_plays(shared: &SuiteState, plan: &Plan, times: u32, slot: &mut SubjectSlot, result: &mut Played) {
     if let Some(reason) = needs::missing(plan, &shared.spec) {
         result.plays.push(Play::skipped(reason));
         return;
     }
-    for _ in 0..shared.run.repeat.max(1) {
-        let mut retry = false;
+    // Where there are plays, the last of them was held up.
+    let mut again = !result.plays.is_empty();
+    for _ in 0..times.max(1) {
+        let mut retry = std::mem::take(&mut again);
         for _ in 0..=shared.run.retries {
             // The trace of the next play takes the place of what went before, but for what may be looked at.
             let count = result.plays.len();

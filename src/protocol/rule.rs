@@ -160,7 +160,7 @@ impl ViolationDetail {
         self
     }
 
-    /// By how many microseconds a bound was exceeded, where that is all that is wrong: where we saw it that much too late
+    /// By how many microseconds a bound was missed, where that is all that is wrong: where we saw things that much too late
     /// ourselves, nobody is blamed.
     pub fn late(mut self, micros: u64) -> Self {
         self.late = Some(micros);

@@ -72,17 +72,18 @@ fn what_waits_longest_comes_first_and_then_what_has_a_process_of_its_own() {
     assert_eq!(ids(false), ["own", "short", "some", "most", "ever"]);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
+fn probe() -> Arc<ConcurrencyProbe> {
     let (sender, receiver) = channel();
-    let probe = Arc::new(ConcurrencyProbe {
-        sender,
-        receiver: Mutex::new(receiver),
-        met: AtomicBool::new(false),
-        first: AtomicBool::new(true),
-    });
+    let (met, first) = (AtomicBool::new(false), AtomicBool::new(true));
+    Arc::new(ConcurrencyProbe { sender, receiver: Mutex::new(receiver), met, first })
+}
+
+fn subject() -> SubjectSpec {
     let protocol = protocols()[0];
-    let spec = own(protocol, &protocol.roles[0], protocol.default_edition(), &[], crate::config::Described::default());
+    own(protocol, &protocol.roles[0], protocol.default_edition(), &[], crate::config::Described::default())
+}
+
+fn two_jobs() -> Run {
     let options = PlayOptions {
         patience: Duration::from_secs(1),
         longest: None,
@@ -90,19 +91,33 @@ async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
         strict: false,
         snapshotter: None,
     };
-    let run = Run {
-        options,
-        jobs: 2,
-        repeat: 1,
-        retries: 0,
-        until: StopCondition::AllPlayed,
-        weigh_every: None,
-        longest_first: true,
-    };
+    let until = StopCondition::AllPlayed;
+    Run { options, jobs: 2, repeat: 1, retries: 0, until, weigh_every: None, longest_first: true }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
+    let (probe, spec, run) = (probe(), subject(), two_jobs());
     let plans: Arc<[Plan]> = ["one", "two", "three"].map(plan).into();
     let played = suite(&spec, plans, &run, None, probe.clone(), &Cancel::default()).await.unwrap();
     assert!(probe.met.load(Ordering::SeqCst), "the second play waited for the first");
     let ids: Vec<&str> = played.iter().map(|p| p.id.as_str()).collect();
     assert_eq!(ids, ["one", "two", "three"]);
     assert!(played.iter().all(|p| p.plays.len() == 1 && p.plays[0].status == ScenarioStatus::Skipped));
+}
+
+#[test]
+fn what_was_held_up_is_played_again_when_all_is_done_until_it_is_judged() {
+    let plans: Arc<[Plan]> = ["one", "two", "three"].map(plan).into();
+    let state = SuiteState::new(subject(), plans.clone(), two_jobs(), probe(), Cancel::default());
+    lock(&state.queue).clear();
+    let played = |n: usize, play: Play| Played { plays: vec![play], ..not_played_yet(&plans[n]) };
+    let error = || Play::error("it could not be judged".to_owned());
+    lock(&state.results).insert(0, played(0, Play::new(ScenarioStatus::Passed)));
+    lock(&state.results).insert(1, played(1, Play { held_up: true, ..error() }));
+    lock(&state.results).insert(2, played(2, error()));
+    assert!(state.queue_held_up());
+    assert_eq!(lock(&state.queue).drain(..).collect::<Vec<_>>(), [1]);
+    lock(&state.results).entry(1).and_modify(|it| it.plays.push(Play::new(ScenarioStatus::Passed)));
+    assert!(!state.queue_held_up() && lock(&state.queue).is_empty());
 }

@@ -162,8 +162,11 @@ impl StreamApprovals {
             let fault = fault.expected(approval.default.clone()).actual(name);
             ctx.check("life/approval-timed-out", (approval.state != due).then_some(fault));
         }
-        let waited = t.saturating_sub(approval.t) / 1_000_000;
-        let fault = ViolationDetail::new(format!("an approval timed out after {waited} s")).at("/data/reason");
+        let waited = t.saturating_sub(approval.t);
+        let fault = ViolationDetail::new(format!("an approval timed out after {} s", waited / 1_000_000));
+        // What requires the approval may have been read late.
+        let missing = ((approval.timeout * 1e6) as u64).saturating_sub(waited);
+        let fault = fault.at("/data/reason").late(missing);
         let fault = fault.expected(format!("{} s, which its `timeout` states", approval.timeout));
         let early = approval.is_early(data, t, session.as_deref());
         ctx.check("life/approval-not-early", early.then_some(fault));
