@@ -162,6 +162,8 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> JudgedSce
         requirement: requirement.map(str::to_owned),
         text: text.clone(),
     };
+    // What the machine held up says nothing about the subject.
+    let outcomes: Vec<_> = played.plays.iter().filter(|play| !play.held_up).map(|play| play.status).collect();
     let turn = decisive_play(played, |p| p.position.is_some()).and_then(|p| p.position);
     let result = ScenarioResult {
         id: played.id.clone(),
@@ -169,7 +171,7 @@ pub(super) fn judge_scenario(run: &SubjectRun<'_>, played: &Played) -> JudgedSce
         status,
         reason,
         expected,
-        flaky: played.plays.windows(2).any(|two| two[0].status != two[1].status),
+        flaky: outcomes.windows(2).any(|two| two[0] != two[1]),
         duration_ms: millis(played.plays.iter().map(|p| p.duration).sum()),
         attempts: played
             .plays

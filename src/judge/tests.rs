@@ -234,6 +234,9 @@ fn a_retry_mends_an_error_but_no_violation() {
     played[0].plays[1].retry = true;
     let report = judge(&played);
     assert_eq!((report.verdict, report.scenarios[0].flaky), (Verdict::Conforms, true));
+    played[0].plays[0].held_up = true;
+    let report = judge(&played);
+    assert_eq!((report.verdict, report.scenarios[0].flaky), (Verdict::Conforms, false), "the machine was busy");
     played[0].plays[0] = broken(MUST);
     assert_eq!(judge(&played).verdict, Verdict::Nonconforming);
 }
