@@ -23,7 +23,7 @@ const TABLE: &[(&[&str], &[&str])] = &[
 ];
 
 /// What a module may use although it stands in the same line.
-const NEIGHBOURS: &[(&str, &str)] = &[("report", "judge"), ("snapshot", "judge")];
+const NEIGHBOURS: &[(&str, &str)] = &[("report", "judge"), ("snapshot", "judge"), ("inspect", "shrink")];
 
 /// What a module must not use although a line above lists it.
 const NEVER: &[(&str, &[&str])] = &[

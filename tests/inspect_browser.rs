@@ -223,3 +223,64 @@ fn texts_of_a_client_stay_texts_and_an_address_without_the_token_shows_nothing()
     assert_eq!(told["page"], 200);
     assert!(told["text"].as_str().is_some_and(|text| text.contains("missing or wrong")), "{told:#}");
 }
+
+#[test]
+fn a_scenario_is_played_and_seen_and_connections_and_files_are_compared() {
+    let wirecert = env!("CARGO_BIN_EXE_wirecert");
+    let fixed = [
+        "inspect",
+        "amp-server",
+        "--edition",
+        "cli",
+        "--",
+        wirecert,
+        "mock",
+        "amp-server",
+        "--workspace",
+        "{workspace}",
+    ];
+    let inspected = Inspected::start(&[&fixed[..], &["--flaw", "id-as-number"]].concat(), false);
+    let mut page = Page::open(&inspected.url);
+    let played = page.does(
+        "at('tab-suite').click();
+         await until('the scenarios', () => document.querySelectorAll('#suite-list .scenario').length > 20);
+         choose(at('suite-area'), 'ping'); type(at('suite-search'), 'ping/echo');
+         await until('those that fit', () => document.querySelectorAll('#suite-list .scenario').length < 10);
+         document.querySelector('#suite-list .scenario button').click();
+         await until('the play', () => document.querySelector('#suite-plays .status.blocked'));
+         await until('its trace', () => at('trace').value === 'play-1' && rows().some((row) => row.includes('ping #')));
+         await until('its finding', () => document.querySelector('#verdict .must'));
+         document.querySelector('#verdict .must').click();
+         await until('its card', () => document.querySelector('#detail .finding'));
+         return { plays: at('suite-plays').textContent, card: document.querySelector('#detail .finding').textContent, traces: [...at('trace').options].map((one) => one.textContent) };",
+    );
+    assert!(
+        played["plays"].as_str().is_some_and(|text| text.contains("violated: amp/cli/envelope/id-string")),
+        "{played:#}"
+    );
+    assert!(played["card"].as_str().is_some_and(|text| text.contains("amp/cli/envelope/id-string")), "{played:#}");
+    assert_eq!(played["traces"][0], "this session");
+
+    let (status, kept) = inspected.post("/api/keep", &json!({"as": "trace", "trace": "play-1"}));
+    assert_eq!(status, 200, "{kept}");
+    let path = kept["path"].as_str().expect("a path");
+    let compared = page.does(&format!(
+        "choose(at('trace'), 'session');
+         await until('the session', () => !rows().some((row) => row.includes('ping #')));
+         at('tab-compare').click();
+         await until('the traces', () => at('compare-right').options.length === 2);
+         choose(at('compare-left'), 'play-1'); choose(at('compare-right'), 'session'); at('compare-go').click();
+         await until('differences', () => at('compare-result').querySelector('.pair.missing'));
+         const different = at('compare-result').querySelector('strong').textContent;
+         type(at('compare-path'), '{path}'); at('compare-open').click();
+         await until('the file', () => at('compare-right').value === 'file-1');
+         at('compare-go').click();
+         await until('the same', () => at('compare-result').textContent.includes('no difference'));
+         at('compare-all').click();
+         at('compare-result').querySelector('.pair button').click();
+         await until('the event', () => at('trace').value === 'play-1' && document.querySelector('.row.picked'));
+         return different;",
+    ));
+    assert!(compared.as_str().is_some_and(|text| text.starts_with("different: ")), "{compared}");
+    assert_eq!(page.problems(), json!([]));
+}

@@ -20,6 +20,7 @@ mod hostile_interrupts;
 mod hostile_subjects;
 mod inspect;
 mod inspect_browser;
+mod inspect_suite;
 mod inspected;
 mod interop;
 mod interop_clients;

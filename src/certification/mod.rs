@@ -12,4 +12,4 @@ mod storage;
 
 pub use edition::detect;
 pub use examination::{CheckResult, examine};
-pub use session::{Session, SessionOptions, SessionOutcome, catalogue, default_jobs, load_baseline, matches};
+pub use session::{Session, SessionOptions, SessionOutcome, catalogue, default_jobs, load_baseline};

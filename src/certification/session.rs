@@ -20,7 +20,7 @@ use crate::play::{
 };
 use crate::protocol::{Edition, Requirement, Role, protocols};
 use crate::report::Progress;
-use crate::scenario::{Filter, Plan, filter};
+use crate::scenario::{Filter, Plan};
 use crate::subject::RunError;
 use crate::trace::Strength;
 
@@ -243,6 +243,7 @@ impl Session {
                 traces,
                 strict: self.options.strict,
                 snapshotter: snapshots.snapshotter(),
+                watcher: None,
             },
             jobs,
             repeat: self.options.repeat.map_or(1, NonZeroU32::get),
@@ -372,7 +373,7 @@ impl SelectedPlans {
         let all: Vec<&Plan> = session.plans.iter().filter(of_role).collect();
         let catalogue = (spec.protocol.requirements)();
         let (filter, shard) = (session.options.filter.as_ref(), session.options.shard);
-        let wanted = |plan: &&&Plan| filter.is_none_or(|f| matches(f, plan, catalogue));
+        let wanted = |plan: &&&Plan| filter.is_none_or(|f| f.takes(plan, catalogue));
         let all_shards: Vec<Plan> = all.iter().filter(wanted).map(|&plan| plan.clone()).collect();
         let taken = |(n, _): &(usize, &Plan)| shard.is_none_or(|shard| shard.takes(*n));
         let plans: Vec<Plan> = all_shards.iter().enumerate().filter(taken).map(|(_, plan)| plan.clone()).collect();
@@ -384,12 +385,6 @@ impl SelectedPlans {
     pub fn selection(&self) -> Selection {
         Selection { scenarios: self.all_shards.len(), whole: self.all_shards_complete }
     }
-}
-
-/// Whether a filter takes a plan.
-pub fn matches(filter: &Filter, plan: &Plan, catalogue: &[Requirement]) -> bool {
-    let requirements: Vec<&Requirement> = catalogue.iter().filter(|r| plan.requirements.contains(&r.id)).collect();
-    filter.matches(filter::FilterCandidate { id: &plan.id, requirements: &requirements })
 }
 
 /// A subject that a session gives no verdict about, and why.

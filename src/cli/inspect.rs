@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 
 use crate::config::{EditionChoice, SubjectSpec};
-use crate::inspect::{Feed, FeedError, Inspector, PeerControls, Serving, Session, Tui};
+use crate::inspect::{Feed, FeedError, Inspector, PeerControls, Serving, Session, Suite, SuiteSubject, Tui};
 use crate::peer::{self, Peer, Setting, SubjectDirs, VerbCall};
 use crate::play::{fresh_run_dir, start};
 use crate::protocol::{Edition, protocols};
@@ -238,11 +238,13 @@ async fn inspect(args: &Args, spec: &SubjectSpec, terminal: &mut Terminal) -> Re
     let controls = PeerControls::new(peer.clone(), subject.clone(), role, feed.edition(), (stimuli, spec.is_driven()));
     let session =
         Session { title: spec.name.clone(), command: "inspect", role: Some(spec.role), place, keep: args.page.keep() };
-    let inspector = Inspector { session, feed, controls: Arc::new(controls) };
+    let suite = Arc::new(suite(args, spec, feed.edition()));
+    let inspector = Inspector { session, feed, controls: Arc::new(controls), suite: Some(suite.clone()) };
     let signal = match args.page.show(inspector, terminal).await {
         Ok(mut showing) => Ok(next_end(&mut signals, Some(&mut showing)).await),
         Err(error) => Err(error),
     };
+    suite.end().await;
     // An act that still waits for something does not keep the end.
     if let Ok(mut peer) = tokio::time::timeout(Duration::from_secs(2), peer.lock()).await {
         peer.finish().await;
@@ -255,6 +257,20 @@ async fn inspect(args: &Args, spec: &SubjectSpec, terminal: &mut Terminal) -> Re
     drop(run_dir);
     let exit = exit_at(signal?);
     Ok(trace.map_or(exit, |trace| terminal.trace_written(&trace, exit)))
+}
+
+/// What plays scenarios at the subject.
+fn suite(args: &Args, spec: &SubjectSpec, edition: &'static dyn Edition) -> Suite {
+    let role = spec.role.name;
+    let subject = SuiteSubject {
+        spec: spec.clone(),
+        edition,
+        run: args.subject.play(spec),
+        repro: args.subject.repro(&args.command, false),
+        keep: args.page.keep(),
+    };
+    // A test holds that the scenarios of the program are sound.
+    Suite::new(subject, Box::new(move || super::embedded::plans_of(&[role]).unwrap_or_default()))
 }
 
 /// How the subject was reached; secrets are hidden.

@@ -201,6 +201,7 @@ async fn serve(args: Args, kind: &'static MockKind, start: Serve, terminal: &mut
         },
         feed,
         controls: Arc::new(MockControls::new(mock.clone(), kind, edition.id())),
+        suite: None,
     });
     let mut showing = match inspector {
         Some(inspector) => match args.page.show(inspector, terminal).await {

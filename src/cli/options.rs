@@ -281,7 +281,14 @@ impl TargetOptions {
     /// How to play at this subject.
     pub fn play(&self, spec: &SubjectSpec) -> Run {
         let patience = self.timeout.unwrap_or(spec.timeouts.expect);
-        let options = PlayOptions { patience, longest: None, traces: Traces::None, strict: false, snapshotter: None };
+        let options = PlayOptions {
+            patience,
+            longest: None,
+            traces: Traces::None,
+            strict: false,
+            snapshotter: None,
+            watcher: None,
+        };
         let until = StopCondition::AllPlayed;
         Run { options, jobs: 1, repeat: 1, retries: 0, until, weigh_every: None, longest_first: false }
     }

@@ -92,6 +92,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         traces: Traces::None,
         strict: false,
         snapshotter: None,
+        watcher: None,
     };
     let until = StopCondition::AllPlayed;
     let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, until, weigh_every: None, longest_first: false };

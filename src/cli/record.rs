@@ -190,6 +190,7 @@ async fn record(
         },
         feed,
         controls: Arc::new(NoControls),
+        suite: None,
     });
     let mut showing = match inspector {
         Some(inspector) => Some(args.page.show(inspector, terminal).await?),

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use crate::certification;
 use crate::diagnostic::yaml;
 use crate::format::parse_bound;
 use crate::play::Cancel;
@@ -96,8 +95,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         return Err(CliError::usage("it is not said what it fails against")
             .help("give the command that starts the subject after `--`, or describe it with --subject"));
     };
-    let chosen =
-        |plan: &Plan| filter.as_ref().is_none_or(|f| certification::matches(f, plan, (spec.protocol.requirements)()));
+    let chosen = |plan: &Plan| filter.as_ref().is_none_or(|f| f.takes(plan, (spec.protocol.requirements)()));
     let plans: Vec<Plan> = loaded.plans.into_iter().filter(chosen).collect();
     if plans.is_empty() {
         return Err(CliError::usage("nothing in the file is left by what was asked for").help("drop `--filter`"));

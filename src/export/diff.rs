@@ -55,6 +55,8 @@ pub struct DiffSide<'a> {
     pub survey: &'a TraceSurvey,
     /// The edition of the trace, where its protocol is known.
     pub edition: Option<&'static dyn Edition>,
+    /// The only connection of it that is compared, whatever the other one is called; none: all of it.
+    pub connection: Option<&'a str>,
 }
 
 impl DiffSide<'_> {
@@ -93,7 +95,11 @@ impl DiffSide<'_> {
         let mut lanes: BTreeMap<DiffColumn, Vec<DiffItem>> = BTreeMap::new();
         for event in self.source.reader()? {
             let event = event?;
+            if self.connection.is_some_and(|connection| event.conn.as_deref() != Some(connection)) {
+                continue;
+            }
             if let Some((lane, item)) = itemizer.item(&event, self.survey) {
+                let lane = if self.connection.is_some() { lane.of_any() } else { lane };
                 lanes.entry(lane).or_default().push(item);
             }
         }
@@ -288,7 +294,7 @@ mod tests {
     fn compared(a: &[&str], b: &[&str]) -> (Differences, Vec<Change>) {
         let ((a, a_survey, _a), (b, b_survey, _b)) = (source(a), source(b));
         let edition = crate::protocol::role("amp-server").map(|(protocol, _)| protocol.default_edition());
-        let side = |source, survey| DiffSide { source, survey, edition };
+        let side = |source, survey| DiffSide { source, survey, edition, connection: None };
         let (a, b) = (side(&a, &a_survey), side(&b, &b_survey));
         let (x, y) = (a.normaliser().unwrap(), b.normaliser().unwrap());
         let found = compare((&a, &x), (&b, &y)).unwrap();

@@ -18,4 +18,5 @@ mod text;
 
 pub use event_row::{EventRow, EventRows, TONES};
 pub use file::{EventFilter, NewFile, TraceMoment, TraceSource, WriteError};
+pub use label::Labels;
 pub use survey::{Bits, Connection, Findings, Remark, TraceSurvey};

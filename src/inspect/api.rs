@@ -1,5 +1,7 @@
 //! What the HTTP interface takes and gives, as types: the [OpenAPI document](super::openapi()) is made of them.
 
+mod plays;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -9,6 +11,11 @@ use serde_json::{Map, Value};
 use crate::export::{EventRow, Remark};
 use crate::protocol::{Level, Requirement};
 use crate::trace::Culprit;
+
+pub use plays::{
+    ComparedEvent, ComparedStep, ComparedValue, Comparison, ComparisonCounts, OpenRequest, PlayList, PlayProgress,
+    PlayRequest, PlayState, ScenarioList, ScenarioSummary, ShrinkRequest, TraceList, TraceName,
+};
 
 /// How far a trace is: what the event stream sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -292,6 +299,9 @@ pub struct Deviations {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeepRequest {
+    /// The name of the trace; that of the session, where it is not said.
+    #[serde(default)]
+    pub trace: Option<String>,
     /// The first event.
     #[serde(default)]
     pub from: u64,

@@ -16,8 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use crate::export::{Bits, EventRows, Findings, Remark};
+use crate::judge::FindingSource;
 use crate::protocol::{Edition, Protocol};
-use crate::trace::{End, Event, FileSink, Header, Sink, TraceFileStatus, WriteError};
+use crate::trace::{End, Event, EventKind, FileSink, Header, Sink, TraceFileStatus, WriteError, exchange_number};
 
 use super::api::{FindingList, FoundAt, LiveState};
 use super::index::Index;
@@ -26,6 +27,9 @@ use rules::{LiveFinding, LiveRules};
 
 /// How many bytes of lines are read in one go.
 const MAX_READ: u64 = 8 << 20;
+
+/// How many connections are named.
+const MAX_NAMES: usize = 100;
 
 /// Why a trace cannot be inspected.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +71,7 @@ struct FeedState {
     index: Index,
     rows: EventRows,
     rules: LiveRules,
+    by: FindingSource,
     findings: Findings,
     /// The flaws that findings are of, by the event and the requirement.
     purposes: HashMap<(u64, Option<String>), String>,
@@ -95,7 +100,7 @@ impl Write for CountingWriter {
 }
 
 impl Feed {
-    /// A feed that writes to this file, or to a temporary one.
+    /// A feed that writes to this file, or to a temporary one. The rules find what is wrong, as each event comes.
     ///
     /// # Errors
     /// The file cannot be written, or not be read again.
@@ -104,6 +109,27 @@ impl Feed {
         header: &Header,
         protocol: &'static Protocol,
         edition: &'static dyn Edition,
+    ) -> Result<Self, FeedError> {
+        Self::new(path, header, (protocol, edition), FindingSource::Rules)
+    }
+
+    /// A feed of a play, which is judged when it is over: its trace then tells what was found.
+    ///
+    /// # Errors
+    /// As of [`Feed::create`].
+    pub fn of_play(
+        header: &Header,
+        protocol: &'static Protocol,
+        edition: &'static dyn Edition,
+    ) -> Result<Self, FeedError> {
+        Self::new(None, header, (protocol, edition), FindingSource::Trace)
+    }
+
+    fn new(
+        path: Option<&Path>,
+        header: &Header,
+        (protocol, edition): (&'static Protocol, &'static dyn Edition),
+        by: FindingSource,
     ) -> Result<Self, FeedError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -132,6 +158,7 @@ impl Feed {
             index,
             rows: EventRows::new(Some(edition)),
             rules: LiveRules::new(edition, header),
+            by,
             findings: Findings::default(),
             purposes: HashMap::new(),
             found: Bits::default(),
@@ -194,6 +221,13 @@ impl Feed {
             ended: state.end.is_some(),
             error: state.status.outcome().err().map(|error| error.to_string()),
         }
+    }
+
+    /// The names of the first connections; exchanges of HTTP that nobody named are left out.
+    pub fn connections(&self) -> Vec<String> {
+        let state = self.state();
+        let names = state.rows.survey().connections.iter().map(|connection| connection.name.clone());
+        names.filter(|name| exchange_number(name).is_none()).take(MAX_NAMES).collect()
     }
 
     /// What was found so far.
@@ -263,13 +297,19 @@ impl FeedState {
         let row = self.rows.event(event);
         self.index.add(event, &row, offset);
         let end = written.load(Ordering::Acquire);
-        let found = self.rules.event(event, |i| reason(&self.index, i, end));
+        let found = match (self.by, &event.kind) {
+            (FindingSource::Rules, _) => self.rules.event(event, |i| reason(&self.index, i, end)),
+            (FindingSource::Trace, EventKind::Finding(finding)) => vec![(finding.clone(), None)],
+            (FindingSource::Trace, _) => return,
+        };
         self.find(found, protocol);
     }
 
     fn end(&mut self, end: u64, protocol: &Protocol) {
-        let found = self.rules.end(|i| reason(&self.index, i, end));
-        self.find(found, protocol);
+        if self.by == FindingSource::Rules {
+            let found = self.rules.end(|i| reason(&self.index, i, end));
+            self.find(found, protocol);
+        }
         self.end = Some(end);
         self.file.end();
     }

@@ -15,6 +15,7 @@ use super::access::Access;
 use super::controls::Controls;
 use super::feed::Feed;
 use super::routes::Interface;
+use super::suite::Suite;
 
 /// The most connections at a time. A browser has six to a place.
 const MAX_CONNECTIONS: usize = 64;
@@ -61,6 +62,8 @@ pub struct Inspector {
     pub feed: Feed,
     /// What can be done.
     pub controls: Arc<dyn Controls>,
+    /// Plays scenarios at the subject, where there is one.
+    pub suite: Option<Arc<Suite>>,
 }
 
 /// An inspector that serves. Dropped, it stops.

@@ -156,10 +156,7 @@ impl<'a> Stretch<'a> {
         if let Some(fault) = loaded.diagnostics.first() {
             return Err(KeepError::Request(format!("no scenario can be made of it: {}", fault.message)));
         }
-        let path = vacant(folder, "scenario", ".yaml")?;
-        write(&path, text.as_bytes())?;
-        let command = format!("wirecert run {} -- COMMAND", path.display());
-        Ok(Kept { path: path.display().to_string(), files: 1, text: Some(text), command })
+        scenario(folder, |_| text)
     }
 
     fn fixtures(&self, folder: &Path) -> Result<Kept, KeepError> {
@@ -188,6 +185,18 @@ impl<'a> Stretch<'a> {
         let command = format!("wirecert fixtures {} --from TRACE --out {} --check", protocol.name, path.display());
         Ok(Kept { path: path.display().to_string(), files: written.written.len() as u64, text: None, command })
     }
+}
+
+/// Saves a scenario below a folder, which is made if it is not there. `text` gives it for the path that it gets.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn scenario(folder: &Path, text: impl FnOnce(&Path) -> String) -> Result<Kept, KeepError> {
+    let path = vacant(folder, "scenario", ".yaml")?;
+    let text = text(&path);
+    write(&path, text.as_bytes())?;
+    let command = format!("wirecert run {} -- COMMAND", path.display());
+    Ok(Kept { path: path.display().to_string(), files: 1, text: Some(text), command })
 }
 
 /// A name below a folder that nothing has yet: `scenario-1.yaml`. The folder is made.

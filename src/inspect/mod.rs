@@ -7,6 +7,7 @@
 
 mod access;
 mod api;
+mod compare;
 mod controls;
 mod copies;
 mod examples;
@@ -23,6 +24,8 @@ mod query;
 mod routes;
 mod runs;
 mod samples;
+mod suite;
+mod traces;
 mod tui;
 
 pub use controls::{Controls, NoControls};
@@ -31,4 +34,5 @@ pub use inspector::{InspectError, Inspector, Serving, Session};
 pub use mock_controls::MockControls;
 pub use openapi::openapi;
 pub use peer_controls::PeerControls;
+pub use suite::{PlanSource, Suite, SuiteSubject};
 pub use tui::Tui;

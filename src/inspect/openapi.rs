@@ -7,9 +7,11 @@ use serde_json::{Map, Value, json};
 use crate::trace::KINDS;
 
 use super::api::{
-    ActRequest, ActResult, Deviations, EventDetail, EventPage, FindingList, KeepRequest, Kept, LiveState, Refusal,
-    SessionDescription, Switch,
+    ActRequest, ActResult, Comparison, Deviations, EventDetail, EventPage, FindingList, KeepRequest, Kept, LiveState,
+    OpenRequest, PlayList, PlayRequest, Refusal, ScenarioList, SessionDescription, ShrinkRequest, Switch, TraceList,
+    TraceName,
 };
+use super::traces::SESSION;
 
 /// What is done with a request.
 struct Operation {
@@ -107,10 +109,11 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         media_type: plain,
         response,
     };
-    let number = json!([{
+    let mut number = of_trace();
+    number.push(json!({
         "name": "number", "in": "path", "required": true, "description": "The number of the event.",
         "schema": { "type": "integer", "minimum": 0 },
-    }]);
+    }));
     let live_state = schema::<LiveState>(generator);
     let live = "How far the trace is, each time it has changed: the data of each event of the stream is a LiveState.";
     vec![
@@ -122,15 +125,21 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             schema::<SessionDescription>(generator),
         ),
         get("/api/events", "listEvents", "A part of the list of events.", filters(), schema::<EventPage>(generator)),
-        get("/api/events/{number}", "getEvent", "An event in full.", number, schema::<EventDetail>(generator)),
-        get("/api/findings", "listFindings", "What was found so far.", json!([]), schema::<FindingList>(generator)),
+        get("/api/events/{number}", "getEvent", "An event in full.", number.into(), schema::<EventDetail>(generator)),
+        get(
+            "/api/findings",
+            "listFindings",
+            "What was found so far.",
+            of_trace().into(),
+            schema::<FindingList>(generator),
+        ),
         Operation {
             media_type: "text/event-stream",
             ..get(
                 "/api/live",
                 "followLive",
                 live,
-                json!([]),
+                of_trace().into(),
                 json!({ "type": "string", "contentMediaType": plain, "contentSchema": live_state }),
             )
         },
@@ -155,17 +164,86 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             schema::<KeepRequest>(generator),
             schema::<Kept>(generator),
         ),
+        get(
+            "/api/traces",
+            "listTraces",
+            "The traces that can be looked at.",
+            json!([]),
+            schema::<TraceList>(generator),
+        ),
+        post(
+            "/api/traces",
+            "openTrace",
+            "Opens a trace file beside the others, and gives its name.",
+            schema::<OpenRequest>(generator),
+            schema::<TraceName>(generator),
+        ),
+        get(
+            "/api/compare",
+            "compare",
+            "What two traces, or two connections, differ in.",
+            compared(),
+            schema::<Comparison>(generator),
+        ),
+        get(
+            "/api/scenarios",
+            "listScenarios",
+            "The scenarios that can be played at the subject.",
+            json!([]),
+            schema::<ScenarioList>(generator),
+        ),
+        get("/api/plays", "listPlays", "The plays so far.", json!([]), schema::<PlayList>(generator)),
+        post(
+            "/api/plays",
+            "play",
+            "Begins to play scenarios, and gives the plays so far.",
+            schema::<PlayRequest>(generator),
+            schema::<PlayList>(generator),
+        ),
+        post(
+            "/api/shrink",
+            "shrink",
+            "Begins to shrink a saved scenario, and gives the plays so far.",
+            schema::<ShrinkRequest>(generator),
+            schema::<PlayList>(generator),
+        ),
+        post(
+            "/api/stop",
+            "stop",
+            "Stops the plays that are under way, and gives the plays so far.",
+            json!({ "type": "object" }),
+            schema::<PlayList>(generator),
+        ),
     ]
+}
+
+fn parameter(name: &str, about: &str, schema: &Value) -> Value {
+    json!({ "name": name, "in": "query", "required": false, "description": about, "schema": schema })
+}
+
+/// The parameter of what concerns a trace.
+fn of_trace() -> Vec<Value> {
+    let about = "The name of the trace; that of the session, where it is not said.";
+    vec![parameter("trace", about, &json!({ "type": "string", "default": SESSION }))]
+}
+
+/// The parameters of a comparison.
+fn compared() -> Value {
+    let trace = |name: &str| parameter(name, "The name of a trace.", &json!({ "type": "string", "default": SESSION }));
+    let text = json!({ "type": "string" });
+    let connection = |name: &str| parameter(name, "The only connection of it. Say it for both, or for none.", &text);
+    json!([trace("left"), connection("left-conn"), trace("right"), connection("right-conn")])
 }
 
 /// The parameters of a list of events.
 fn filters() -> Value {
-    let parameter = |name: &str, about: &str, schema: Value| json!({ "name": name, "in": "query", "required": false, "description": about, "schema": schema });
+    let parameter = |name: &str, about: &str, schema: Value| parameter(name, about, &schema);
     let number = || json!({ "type": "integer", "minimum": 0 });
     let list = |items: Value| json!({ "type": "array", "items": items });
     let words = |all: &[&str]| list(json!({ "type": "string", "enum": all }));
     let text = || json!({ "type": "string" });
-    json!([
+    let mut filters = of_trace();
+    filters.extend([
         parameter(
             "from",
             "The place of the first row among those that fit; with `around`, how many rows before that event.",
@@ -188,7 +266,8 @@ fn filters() -> Value {
             "Each of several notifications of one name that follow one another on a connection, not only the first. With `q` this is always so.",
             json!({ "type": "boolean" })
         ),
-    ])
+    ]);
+    filters.into()
 }
 
 #[cfg(test)]

@@ -11,15 +11,18 @@ pub struct PageFile {
 }
 
 /// The modules of the page.
-const MODULES: [(&str, &str); 8] = [
+const MODULES: [(&str, &str); 11] = [
     ("acts.js", include_str!("page/acts.js")),
     ("client.js", include_str!("page/client.js")),
+    ("compare.js", include_str!("page/compare.js")),
     ("details.js", include_str!("page/details.js")),
     ("form.js", include_str!("page/form.js")),
     ("keep.js", include_str!("page/keep.js")),
     ("list.js", include_str!("page/list.js")),
     ("main.js", include_str!("page/main.js")),
+    ("suite.js", include_str!("page/suite.js")),
     ("switches.js", include_str!("page/switches.js")),
+    ("traces.js", include_str!("page/traces.js")),
 ];
 
 /// The file at a path; none where there is none.

@@ -7,6 +7,7 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 
 use crate::export::chart::party;
 use crate::trace::{Event, HttpRequest, Party, PartyKind};
@@ -14,15 +15,20 @@ use crate::wire::http::{Handler, OnHead, Received, Responder, Response};
 
 use super::access::{Access, Denial};
 use super::api::{
-    ActRequest, ActResult, Deviations, EventDetail, EventPage, KeepRequest, Refusal, SessionDescription, Switch,
+    ActRequest, ActResult, Deviations, EventDetail, EventPage, KeepRequest, OpenRequest, PlayList, PlayRequest,
+    Refusal, ScenarioList, SessionDescription, ShrinkRequest, Switch, TraceList,
 };
+use super::compare::{CompareSide, compare};
 use super::copies::copies;
+use super::feed::Feed;
 use super::inspector::Inspector;
 use super::keep::{KeepError, keep};
 use super::live;
 use super::page;
 use super::query::Query;
 use super::samples::{step_at, without_names};
+use super::suite::Suite;
+use super::traces::{SESSION, Traces};
 
 /// How many rows a page of events has at most, and where nothing is said.
 const MAX_ROWS: usize = 1000;
@@ -52,6 +58,7 @@ const HEADERS: [(&str, &str); 7] = [
 /// Answers requests for the page and for the interface.
 pub struct Interface {
     inspector: Arc<Inspector>,
+    traces: Arc<Traces>,
     access: Access,
 }
 
@@ -84,7 +91,8 @@ impl From<Denial> for Failed {
 impl Interface {
     /// For an inspector; only who has access may use it.
     pub fn new(inspector: Inspector, access: Access) -> Self {
-        Self { inspector: Arc::new(inspector), access }
+        let traces = Arc::new(Traces::new(inspector.feed.clone(), inspector.suite.clone()));
+        Self { inspector: Arc::new(inspector), traces, access }
     }
 
     async fn answer(&self, request: &Received) -> Result<Response, Failed> {
@@ -96,15 +104,23 @@ impl Interface {
         match head.path() {
             "/api/session" => get("GET").map(|()| self.session())?.await,
             "/api/events" => get("GET").map(|()| self.events(head))?.await,
-            "/api/findings" => get("GET").map(|()| json_of(&self.inspector.feed.findings())),
+            "/api/findings" => get("GET").and_then(|()| Ok(json_of(&self.trace_of(head)?.findings()))),
             "/api/act" => get("POST").map(|()| self.act(request))?.await,
             "/api/deviations" => get("POST").map(|()| self.switch(request))?.await,
             "/api/keep" => get("POST").map(|()| self.keep(request))?.await,
+            "/api/traces" if head.method() == "POST" => self.open(request).await,
+            "/api/traces" => get("GET").map(|()| json_of(&TraceList { traces: self.traces.list() })),
+            "/api/compare" => get("GET").map(|()| self.compare(head))?.await,
+            "/api/scenarios" => get("GET").map(|()| self.scenarios())?.await,
+            "/api/plays" if head.method() == "POST" => self.play(request).await,
+            "/api/plays" => get("GET").map(|()| json_of(&self.plays())),
+            "/api/shrink" => get("POST").map(|()| self.shrink(request))?.await,
+            "/api/stop" => get("POST").and_then(|()| self.stop(request)),
             path => match path.strip_prefix("/api/events/") {
                 Some(number) => {
                     get("GET")?;
                     let number = number.parse().map_err(|_| Failed::request("an event has a number"))?;
-                    self.event(number).await
+                    self.event(head, number).await
                 }
                 None => Err(Failed("404 Not Found", format!("there is nothing at {path:.80}"))),
             },
@@ -115,7 +131,7 @@ impl Interface {
         let inspector = self.inspector.clone();
         // Making examples takes some time.
         let acts = blocking(move || inspector.controls.acts()).await?;
-        let Inspector { session, feed, controls } = &*self.inspector;
+        let Inspector { session, feed, controls, .. } = &*self.inspector;
         let header = feed.header();
         // At a mock, whoever connects is not recorded but live.
         let is_mock = session.command == "mock";
@@ -153,16 +169,17 @@ impl Interface {
         };
         let (from, around) = (number("from")?.unwrap_or_default(), number("around")?);
         let limit = number("limit")?.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(ROWS).min(MAX_ROWS);
-        let feed = self.inspector.feed.clone();
+        let feed = self.trace_of(head)?;
         let page: EventPage = blocking(move || feed.page(&query, around, from, limit, SCAN))
             .await?
             .map_err(|error| Failed::unreadable(&error))?;
         Ok(json_of(&page))
     }
 
-    async fn event(&self, i: u64) -> Result<Response, Failed> {
-        let inspector = self.inspector.clone();
-        let detail = blocking(move || detail(&inspector, i)).await?.map_err(|error| Failed::unreadable(&error))?;
+    async fn event(&self, head: &HttpRequest, i: u64) -> Result<Response, Failed> {
+        let (inspector, feed) = (self.inspector.clone(), self.trace_of(head)?);
+        let detail =
+            blocking(move || detail(&inspector, &feed, i)).await?.map_err(|error| Failed::unreadable(&error))?;
         Ok(json_of(&detail))
     }
 
@@ -182,12 +199,78 @@ impl Interface {
     async fn keep(&self, request: &Received) -> Result<Response, Failed> {
         let wanted: KeepRequest = body(request)?;
         let inspector = self.inspector.clone();
-        let kept = blocking(move || keep(&inspector.feed, &wanted, &inspector.session.keep)).await?;
+        let feed = self.trace(wanted.trace.as_deref().unwrap_or(SESSION))?;
+        let kept = blocking(move || keep(&feed, &wanted, &inspector.session.keep)).await?;
         let kept = kept.map_err(|error| match &error {
             KeepError::Request(_) => Failed::refused(error.to_string()),
             KeepError::System { .. } => Failed("500 Internal Server Error", error.to_string()),
         })?;
         Ok(json_of(&kept))
+    }
+
+    async fn open(&self, request: &Received) -> Result<Response, Failed> {
+        let OpenRequest { path } = body(request)?;
+        let traces = self.traces.clone();
+        let opened = blocking(move || traces.open(path.as_ref())).await?;
+        Ok(json_of(&opened.map_err(Failed::refused)?))
+    }
+
+    async fn compare(&self, head: &HttpRequest) -> Result<Response, Failed> {
+        let side = |trace: &str, connection: &str| -> Result<CompareSide, Failed> {
+            let name = parameter(head, trace).unwrap_or_else(|| SESSION.to_owned());
+            let connection = parameter(head, connection).filter(|connection| !connection.is_empty());
+            Ok(CompareSide { feed: self.trace(&name)?, connection })
+        };
+        let (left, right) = (side("left", "left-conn")?, side("right", "right-conn")?);
+        if left.connection.is_some() != right.connection.is_some() {
+            return Err(Failed::request("a connection is compared with a connection: say both, or none"));
+        }
+        let compared = blocking(move || compare(&left, &right)).await?;
+        Ok(json_of(&compared.map_err(Failed::refused)?))
+    }
+
+    async fn scenarios(&self) -> Result<Response, Failed> {
+        let Some(suite) = self.inspector.suite.clone() else { return Ok(json_of(&ScenarioList::default())) };
+        // Reading the scenarios takes some time.
+        Ok(json_of(&blocking(move || suite.scenarios()).await?))
+    }
+
+    fn plays(&self) -> PlayList {
+        self.inspector.suite.as_ref().map(|suite| suite.plays()).unwrap_or_default()
+    }
+
+    async fn play(&self, request: &Received) -> Result<Response, Failed> {
+        let (wanted, suite): (PlayRequest, _) = (body(request)?, self.suite()?);
+        let runtime = Handle::current();
+        blocking(move || suite.play(&wanted, &runtime)).await?.map_err(Failed::refused)?;
+        Ok(json_of(&self.plays()))
+    }
+
+    async fn shrink(&self, request: &Received) -> Result<Response, Failed> {
+        let (wanted, suite): (ShrinkRequest, _) = (body(request)?, self.suite()?);
+        let runtime = Handle::current();
+        blocking(move || suite.shrink(&wanted, &runtime)).await?.map_err(Failed::refused)?;
+        Ok(json_of(&self.plays()))
+    }
+
+    fn stop(&self, request: &Received) -> Result<Response, Failed> {
+        let _: serde_json::Map<String, Value> = body(request)?;
+        self.suite()?.stop();
+        Ok(json_of(&self.plays()))
+    }
+
+    fn suite(&self) -> Result<Arc<Suite>, Failed> {
+        let nobody = "scenarios are played where wirecert stands opposite a subject: `wirecert inspect`";
+        self.inspector.suite.clone().ok_or_else(|| Failed::refused(nobody))
+    }
+
+    /// The trace that a request names; that of the session where it names none.
+    fn trace_of(&self, head: &HttpRequest) -> Result<Feed, Failed> {
+        self.trace(parameter(head, "trace").as_deref().unwrap_or(SESSION))
+    }
+
+    fn trace(&self, name: &str) -> Result<Feed, Failed> {
+        self.traces.get(name).ok_or_else(|| Failed("404 Not Found", format!("there is no trace `{name:.80}`")))
     }
 }
 
@@ -202,11 +285,14 @@ impl Handler for Interface {
         let head = &request.head;
         let answer = match is_api(head) {
             true => match self.access.check(head) {
-                Ok(()) if head.path() == "/api/live" && head.method() == "GET" => {
-                    // Fails only where the client is gone.
-                    let _ = live::stream(&self.inspector.feed, responder, &guarded(Response::event_stream())).await;
-                    return;
-                }
+                Ok(()) if head.path() == "/api/live" && head.method() == "GET" => match self.trace_of(head) {
+                    Ok(feed) => {
+                        // Fails only where the client is gone.
+                        let _ = live::stream(&feed, responder, &guarded(Response::event_stream())).await;
+                        return;
+                    }
+                    Err(failed) => Err(failed),
+                },
                 Ok(()) => self.answer(&request).await,
                 Err(denial) => Err(denial.into()),
             },
@@ -263,6 +349,11 @@ fn parameters(head: &HttpRequest) -> Vec<(String, String)> {
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(n, v)| (decode(n), decode(v))).collect()
 }
 
+/// The first value of a parameter of the query.
+fn parameter(head: &HttpRequest, name: &str) -> Option<String> {
+    parameters(head).into_iter().find(|(known, _)| known == name).map(|(_, value)| value)
+}
+
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failed> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|error| Failed("500 Internal Server Error", format!("the request failed: {error}")))
@@ -272,8 +363,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 ///
 /// # Errors
 /// As of reading a file; [`std::io::ErrorKind::NotFound`] where there is no such event.
-pub fn detail(inspector: &Inspector, i: u64) -> std::io::Result<EventDetail> {
-    let feed = &inspector.feed;
+pub fn detail(inspector: &Inspector, feed: &Feed, i: u64) -> std::io::Result<EventDetail> {
     let line = feed.line(i)?;
     let event: Event = serde_json::from_slice(&line)?;
     let value: Value = serde_json::from_slice(&line)?;

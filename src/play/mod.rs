@@ -23,7 +23,7 @@ mod timing;
 pub use driven_client::{Contact, contact};
 pub use files::{FailedTraceOptions, FailedTraces, KeptTraces, Traces};
 pub use needs::missing;
-pub use one::{PlayOptions, Snapshotter};
+pub use one::{PlayOptions, Snapshotter, Watcher};
 pub use subject_slot::{SubjectPool, fresh_run_dir, serves, start};
 pub use suite::{Run, StopCondition, SuiteError, suite};
 pub use timing::{Cancel, least_waiting_time};

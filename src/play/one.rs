@@ -31,6 +31,9 @@ const TAIL: usize = 8;
 /// known to differ from one run to the next.
 pub type Snapshotter = dyn Fn(&Plan, &Normaliser, &NormalisationFacts) + Send + Sync;
 
+/// Makes a sink for the trace of a play that is about to begin, from the header of the trace; none where it is not watched.
+pub type Watcher = dyn Fn(&Header) -> Option<Box<dyn Sink>> + Send + Sync;
+
 /// What all plays of a run have in common.
 #[derive(Clone)]
 pub struct PlayOptions {
@@ -44,6 +47,8 @@ pub struct PlayOptions {
     pub strict: bool,
     /// Gets each play that passed, where snapshots are wanted.
     pub snapshotter: Option<Arc<Snapshotter>>,
+    /// Watches the traces while they are recorded, where somebody looks on.
+    pub watcher: Option<Arc<Watcher>>,
 }
 
 /// Where a play takes place.
@@ -202,6 +207,7 @@ impl Traced {
             sinks.push(Box::new(begun.clone()));
             draft = Some(begun);
         }
+        sinks.extend(options.watcher.as_ref().and_then(|watcher| watcher(&header())));
         let normaliser = options.snapshotter.as_ref().map(|_| Normaliser::default());
         if let Some(normaliser) = &normaliser {
             sinks.push(Box::new(normaliser.clone()));

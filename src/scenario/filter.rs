@@ -13,6 +13,8 @@ use regex::Regex;
 use crate::diagnostic::{Diagnostic, Source, Span, nearest};
 use crate::protocol::{Level, Requirement, area};
 
+use super::Plan;
+
 /// A parsed filter.
 #[derive(Clone, Debug)]
 pub struct Filter {
@@ -75,6 +77,12 @@ impl Filter {
             Some(')') => Err(parser.wrong(1, "this `)` closes nothing")),
             Some(_) => Err(parser.stray()),
         }
+    }
+
+    /// Whether the play is meant; `catalogue`: the requirements of its protocol.
+    pub fn takes(&self, plan: &Plan, catalogue: &[Requirement]) -> bool {
+        let requirements: Vec<&Requirement> = catalogue.iter().filter(|r| plan.requirements.contains(&r.id)).collect();
+        self.matches(FilterCandidate { id: &plan.id, requirements: &requirements })
     }
 
     /// Whether the candidate is meant.

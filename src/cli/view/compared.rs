@@ -54,7 +54,7 @@ pub fn run(
 }
 
 fn side<'a>(surveyed: &'a SurveyedTrace, source: &'a TraceSource) -> DiffSide<'a> {
-    DiffSide { source, survey: &surveyed.survey, edition: surveyed.edition }
+    DiffSide { source, survey: &surveyed.survey, edition: surveyed.edition, connection: None }
 }
 
 impl Pair<'_> {

@@ -47,6 +47,11 @@ impl DiffColumn {
         Self { conn: conn.to_owned(), direction }
     }
 
+    /// The same direction of whatever connection.
+    pub fn of_any(self) -> Self {
+        Self { conn: String::new(), ..self }
+    }
+
     /// Whether the order of events matters: it does for a client's; a server's responses may come in any order.
     pub fn is_ordered(&self) -> bool {
         self.direction == 1

@@ -4,6 +4,14 @@ const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
 
 export const address = location.origin;
 
+/** The name of the trace that is shown. */
+export let trace = "session";
+
+/** Shows another trace. */
+export function choose(name) {
+  trace = name;
+}
+
 export class Refused extends Error {
   constructor(status, message) {
     super(message);
@@ -44,11 +52,17 @@ export function curl(path, body) {
   return `curl -sS -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '${text}' ${address}${path}`;
 }
 
-/** Calls `told` with each state of the trace; connects again where the connection is lost, which `lost` is told. */
-export async function follow(told, lost) {
-  for (let wait = 250; ; wait = Math.min(wait * 2, 5000)) {
+/** The requests of a trace that is shown. */
+export const ofTrace = (path, parameters = {}) => get(path, { ...parameters, trace });
+
+/**
+ * Calls `told` with each state of a trace, until the signal; connects again where the connection is lost, which `lost` is
+ * told.
+ */
+export async function follow(name, signal, told, lost) {
+  for (let wait = 250; !signal.aborted; wait = Math.min(wait * 2, 5000)) {
     try {
-      const response = await ask("/api/live");
+      const response = await ask(`/api/live?trace=${encodeURIComponent(name)}`, { signal });
       lost(null);
       wait = 250;
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -65,6 +79,7 @@ export async function follow(told, lost) {
       }
       lost(new Error("the inspector has ended"));
     } catch (error) {
+      if (signal.aborted) return;
       lost(error);
       if (error instanceof Refused) return;
     }

@@ -1,7 +1,7 @@
 // Everything about one event, and what is seen before one is picked: the findings.
 
 import { $, make, button, copyButton, counted, title, facts, eventFacts, findingCard, findingList, body, traceLine } from "./shared.js";
-import { get } from "./client.js";
+import { ofTrace } from "./client.js";
 
 export const details = {
   session: null,
@@ -16,7 +16,7 @@ export const details = {
     const pane = $("detail");
     let whole;
     try {
-      whole = await get(`/api/events/${i}`);
+      whole = await ofTrace(`/api/events/${i}`);
     } catch (error) {
       if (this.picked === i) pane.replaceChildren(make("p", "problem", error.message));
       return;

@@ -1,10 +1,12 @@
 // A stretch of the trace, saved as a scenario, fixtures or a trace.
 
 import { $, make, button, copyButton, shown } from "./shared.js";
-import { post, curl } from "./client.js";
+import { post, curl, trace } from "./client.js";
 import { labelled } from "./form.js";
 
 export const keep = {
+  onsaved: () => {},
+
   begin(session) {
     this.from = make("input");
     this.to = make("input");
@@ -42,13 +44,14 @@ export const keep = {
 
   request() {
     const number = (input) => (input.value === "" ? undefined : Number(input.value));
-    return { from: number(this.from) ?? 0, to: number(this.to) ?? null, as: this.form.value, side: this.side.value };
+    return { trace, from: number(this.from) ?? 0, to: number(this.to) ?? null, as: this.form.value, side: this.side.value };
   },
 
   async save() {
     this.result.replaceChildren("…");
     try {
       const kept = await post("/api/keep", this.request());
+      this.onsaved();
       const parts = [make("strong", "fine", `saved: ${shown(kept.path)}`), make("div", "bar", make("code", "", shown(kept.command)), copyButton("copy", () => kept.command))];
       if (kept.text) parts.push(make("div", "code", shown(kept.text)));
       this.result.replaceChildren(...parts);

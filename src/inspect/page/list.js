@@ -3,7 +3,7 @@
 import {
   $, make, shown, clock, ROW, LANES, VirtualList, chart, describeRow, drawLane, lanesPen, lanesWidth, laneColour, levelMark, spokenRow,
 } from "./shared.js";
-import { get } from "./client.js";
+import { ofTrace } from "./client.js";
 
 const PAGE = 200;
 const MAX_PAGES = 40;
@@ -57,6 +57,17 @@ export const list = {
     if (this.picked !== null && !this.following) await this.goTo(this.picked, true);
   },
 
+  /** Shows another trace from its beginning. */
+  async restart(query) {
+    this.unpick();
+    this.laneOf.clear();
+    this.newest = null;
+    this.settled = this.events = 0;
+    this.following = true;
+    this.paused = false;
+    await this.ask(query);
+  },
+
   /** Takes in that the trace has gone on. */
   async told(live) {
     this.newest = live;
@@ -98,7 +109,7 @@ export const list = {
     this.loading.add(n);
     const turn = this.turn;
     try {
-      const page = await get("/api/events", { ...this.query, from: n * PAGE, limit: PAGE });
+      const page = await ofTrace("/api/events", { ...this.query, from: n * PAGE, limit: PAGE });
       if (turn !== this.turn) return null;
       this.keep(n, page);
       return page;
@@ -276,7 +287,7 @@ export const list = {
 
   /** Shows an event, if it fits the filter; gives whether it does. */
   async goTo(i, quietly = false) {
-    const page = await get("/api/events", { ...this.query, around: i, limit: 1 });
+    const page = await ofTrace("/api/events", { ...this.query, around: i, limit: 1 });
     if (page.rows[0]?.i !== i) return false;
     this.following = false;
     this.total = page.total;

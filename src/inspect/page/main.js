@@ -1,15 +1,18 @@
 // Puts the parts together: what the page does with clicks, keys and what is told of the trace.
 
 import { $, make, button, counted, shown, describeKeys, jsonPart, splits, switchTheme, systemTheme, LEVELS } from "./shared.js";
-import { get, follow } from "./client.js";
+import { get, ofTrace, follow, choose } from "./client.js";
 import { list } from "./list.js";
 import { details } from "./details.js";
 import { acts } from "./acts.js";
 import { switches } from "./switches.js";
 import { keep } from "./keep.js";
+import { suite } from "./suite.js";
+import { compare } from "./compare.js";
+import { traces } from "./traces.js";
 
 const TONES = ["request", "response", "failure", "notification", "control", "piece", "around", "mark"];
-const TABS = ["detail", "act", "switches", "model", "keep"];
+const TABS = ["detail", "act", "switches", "model", "keep", "suite", "compare"];
 
 /** What the keys do: names, meaning, and what is done. */
 const KEYS = [
@@ -30,6 +33,8 @@ const KEYS = [
   [["3"], "flaws and freedoms", () => tab("switches", true)],
   [["4"], "state", () => tab("model", true)],
   [["5"], "keep", () => tab("keep", true)],
+  [["6"], "scenarios of the suite", () => tab("suite", true)],
+  [["7"], "compare", () => tab("compare", true)],
   [["Escape"], "back to the list, or to the findings", () => leave()],
   [["t"], "light or dark", () => otherTheme()],
   [["?"], "these keys", () => $("help").showModal()],
@@ -37,6 +42,8 @@ const KEYS = [
 
 let session = null;
 let found = -1;
+/** Ends the following of the trace that is shown. */
+let following = new AbortController();
 
 function tab(name, focus = false) {
   for (const one of TABS) {
@@ -48,6 +55,8 @@ function tab(name, focus = false) {
   }
   if (focus) ($(name).querySelector("input, select, textarea, button") ?? $(`tab-${name}`)).focus();
   if (name === "model") showModel();
+  if (name === "suite") suite.show();
+  if (name === "compare") compare.show();
 }
 
 function leave() {
@@ -114,7 +123,7 @@ function showVerdict() {
 }
 
 async function showFindings() {
-  details.findings = await get("/api/findings");
+  details.findings = await ofTrace("/api/findings");
   showVerdict();
   if (list.picked === null) details.showSummary();
   list.view.soon();
@@ -129,6 +138,35 @@ async function showModel() {
   const again = button("look again", "Look again", () => showModel());
   const state = fresh.state === undefined ? [make("p", "dim", "Nothing here has a state that wirecert knows.")] : jsonPart("state", fresh.state);
   pane.replaceChildren(make("h2", "", "State"), make("div", "bar", again), ...state);
+}
+
+/** Shows a trace; an event of it, if one is named. */
+async function showTrace(name, i) {
+  if (traces.shown !== name) {
+    traces.shown = name;
+    traces.draw();
+    choose(name);
+    found = -1;
+    details.findings = { findings: [], requirements: {}, uncounted: 0 };
+    details.showSummary();
+    followTrace(name);
+    await list.restart(query());
+  }
+  if (i !== undefined) await goTo(i);
+}
+
+function followTrace(name) {
+  following.abort();
+  following = new AbortController();
+  const over = name === "session" ? "The session has ended. What was recorded can still be looked at." : null;
+  follow(name, following.signal, (live) => {
+    list.told(live).catch((error) => alertOf(error.message));
+    if (live.findings !== found) {
+      found = live.findings;
+      showFindings().catch(() => {});
+    }
+    alertOf(live.error ?? (live.ended ? over : null));
+  }, (error) => error && alertOf(`The connection to wirecert is lost: ${error.message}`));
 }
 
 function alertOf(text) {
@@ -205,18 +243,16 @@ async function begin() {
   acts.begin(session);
   switches.begin(session);
   keep.begin(session);
+  keep.onsaved = () => suite.look();
+  traces.begin((name) => showTrace(name).catch((error) => alertOf(error.message)));
+  const goToEvent = (name, i) => showTrace(name, i).catch((error) => alertOf(error.message));
+  suite.begin(session, goToEvent);
+  compare.begin(goToEvent);
   details.showSummary();
   showVerdict();
   await list.ask(query());
   document.documentElement.dataset.ready = "";
-  follow((live) => {
-    list.told(live).catch((error) => alertOf(error.message));
-    if (live.findings !== found) {
-      found = live.findings;
-      showFindings().catch(() => {});
-    }
-    alertOf(live.error ?? (live.ended ? "The session has ended. What was recorded can still be looked at." : null));
-  }, (error) => error && alertOf(`The connection to wirecert is lost: ${error.message}`));
+  followTrace("session");
 }
 
 begin();

@@ -18,7 +18,7 @@ pub fn read(inspector: &Inspector, effect: &Effect) -> Option<Update> {
         Effect::Page { query, around, from, limit } => {
             Some(Update::Page(feed.page(query, *around, *from, *limit, SCAN).map_err(unreadable)))
         }
-        Effect::Detail(i) => Some(Update::Detail(*i, Box::new(detail(inspector, *i).map_err(unreadable)))),
+        Effect::Detail(i) => Some(Update::Detail(*i, Box::new(detail(inspector, feed, *i).map_err(unreadable)))),
         Effect::Findings => Some(Update::Findings(feed.findings())),
         _ => None,
     }

@@ -265,7 +265,7 @@ fn a_feed_is_shown_searched_and_its_findings_are_gone_to() {
         send(Direction::ToClient, json!({"serverResponse": {"id": answer, "ping": {"message": id}}}));
     }
     let session = Session { title: "t".to_owned(), command: "mock", role: None, place: json!({}), keep: "k".into() };
-    let inspector = Inspector { session, feed: feed.clone(), controls: Arc::new(NoControls) };
+    let inspector = Inspector { session, feed: feed.clone(), controls: Arc::new(NoControls), suite: None };
     let (mut app, mut effects) = App::new("t", Value::Null, SMALL);
     effects.extend(app.update(Update::Live(feed.live())));
     perform(&mut app, effects, |effect| read(&inspector, effect));

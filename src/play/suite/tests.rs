@@ -90,6 +90,7 @@ fn two_jobs() -> Run {
         traces: Traces::None,
         strict: false,
         snapshotter: None,
+        watcher: None,
     };
     let until = StopCondition::AllPlayed;
     Run { options, jobs: 2, repeat: 1, retries: 0, until, weigh_every: None, longest_first: true }
