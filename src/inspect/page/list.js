@@ -65,6 +65,7 @@ export const list = {
     this.settled = this.events = 0;
     this.following = true;
     this.paused = false;
+    this.onchange();
     await this.ask(query);
   },
 

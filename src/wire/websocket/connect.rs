@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use crate::trace::End;
     use crate::wire::testing::{MemoryTrace, limits, listen};
-    use crate::wire::websocket::{Reply, Request, accept};
+    use crate::wire::websocket::{FrameSpec, Reply, Request, accept};
 
     /// What our client makes of the reply that our server gives to its request, and both traces.
     async fn exchange(
@@ -310,6 +310,41 @@ mod tests {
         assert_eq!(with_extensions("permessage-deflate, x-more").await, "the extension `x-more` was not offered");
         let chat = ClientRequest { subprotocols: vec!["chat".into()], ..plain() };
         assert_eq!(why_not(chat, |r| with_header(r, "Sec-WebSocket-Protocol", "chat")).await, "accepted");
+    }
+
+    #[tokio::test]
+    async fn a_message_is_inflated_where_the_handshake_agreed_on_compression() {
+        // `{"a":1}`, compressed without the tail of RFC 7692 section 7.2.1.
+        let compressed = b"\xaa\x56\x4a\x54\xb2\x32\xac\x05\x00";
+        let compressed = FrameSpec { rsv: 4, ..FrameSpec::new(crate::trace::opcode::TEXT, &compressed[..]) };
+        for (agreed, read) in [(true, Some(serde_json::json!({"a": 1}))), (false, None)] {
+            let (trace, limits) = (MemoryTrace::default(), limits());
+            let (listener, address) = listen().await;
+            let serving = async {
+                let (stream, _) = listener.accept().await.expect("the listener works");
+                let request =
+                    accept(stream, MemoryTrace::default().tap(End::Server), &limits).await.expect("a request");
+                let reply = match agreed {
+                    true => with_header(&request, "Sec-WebSocket-Extensions", "permessage-deflate"),
+                    false => Reply::accepting(&request),
+                };
+                let socket = request.reply(&reply).await.expect("the reply is sent");
+                socket.sender.send(&compressed, None).await.expect("sent");
+                socket.sender.send(&FrameSpec::close(Some(1000), ""), None).await.expect("sent");
+                socket.sender.ended().await;
+            };
+            let offer = ("Sec-WebSocket-Extensions".to_owned(), Some("permessage-deflate".to_owned()));
+            let request = ClientRequest { headers: vec![offer], ..ClientRequest::new("/") };
+            let reading = async {
+                let mut opened =
+                    connect(&address, &request, trace.tap(End::Client), &limits).await.expect("it is there");
+                let message = opened.socket.incoming.message().await;
+                opened.socket.sender.shutdown().await;
+                message
+            };
+            let ((), message) = tokio::join!(serving, reading);
+            assert_eq!(message.and_then(|message| message.json), read);
+        }
     }
 
     #[tokio::test]

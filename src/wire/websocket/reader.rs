@@ -14,7 +14,7 @@ use crate::wire::http_head::{self, HeadOutcome, NoHeadReason};
 
 use super::decoder::Decoder;
 use super::frame::FrameSpec;
-use super::joiner::Joiner;
+use super::joiner::{Inflater, Joiner};
 use super::sender::{CloseBehaviour, ConnectionState, SendOptions};
 use super::socket::{Incoming, Options};
 use crate::trace::opcode;
@@ -48,6 +48,8 @@ pub(super) struct Reader {
     options: watch::Receiver<Options>,
     release: watch::Receiver<CloseBehaviour>,
     ended: watch::Sender<bool>,
+    /// Undoes the compression of messages, where the handshake agreed on one.
+    inflater: Option<Inflater>,
 }
 
 /// Why reading ended.
@@ -75,7 +77,7 @@ impl Reader {
         let room = Arc::new(Semaphore::new(room_size as usize));
         let options = state.options.subscribe();
         let release = state.release.subscribe();
-        Self { stream, state, queue, room, room_size, options, release, ended }
+        Self { stream, state, queue, room, room_size, options, release, ended, inflater: None }
     }
 
     pub(super) async fn run(mut self, begin: ReadStart) {
@@ -140,6 +142,8 @@ impl Reader {
         match outcome {
             HeadOutcome::Head(head, after) => {
                 let frames = head.status() == Some(101);
+                // Our scenarios may offer compression, and then the server may use it.
+                self.inflater = frames.then(|| Inflater::negotiated(&head, End::Server)).flatten();
                 self.state.tap.received(EventKind::Handshake(head.clone()));
                 let _ = response_sender.send(ResponseOutcome::Head(head));
                 match ended {
@@ -188,7 +192,11 @@ impl Reader {
         let (automatic, replies) = mpsc::channel(16);
         tokio::spawn(send_automatically(self.state.clone(), replies));
         let limits = self.state.limits;
-        let (mut decoder, mut joiner) = (Decoder::new(&limits), Joiner::new(limits.message));
+        let mut decoder = Decoder::new(&limits);
+        let mut joiner = Joiner::new(limits.message);
+        if let Some(inflater) = self.inflater.take() {
+            joiner = joiner.inflating(inflater);
+        }
         let mut buffer = vec![0; BUFFER.max(first.len())];
         buffer[..first.len()].copy_from_slice(&first);
         let mut n = first.len();

@@ -12,7 +12,7 @@ use crate::protocol::http::rule_context::RuleContext;
 use crate::trace::HttpResponse;
 
 use super::members::{BodyObject, INTEGER, STRING};
-use super::requests::{METHODS, ParsedRequest};
+use super::requests::{METHODS, ParsedRequest, Request};
 use super::results;
 
 /// Statuses that whoever stands before a provider may send in its place.
@@ -116,6 +116,9 @@ fn judge_unread(
     };
     if has("result") && !has("error") {
         ctx.check("http/status-result", fault("a result"));
+    } else if has("error") && exchange.own.as_ref().and_then(ParsedRequest::request).is_some_and(has_flag) {
+        // The document has a string there, so that a provider may refuse it.
+        ctx.check("mentions/auto-include", fault("a refusal of `autoInclude` as a boolean"));
     } else if let Some(short) = requirement_of_refusal(exchange, status, has("error")) {
         ctx.check(short, fault("the response to a sound request"));
     } else if has("error") {
@@ -129,6 +132,11 @@ fn judge_unread(
     } else {
         ctx.check("http/status-error", fault("the response to a sound request"));
     }
+}
+
+/// Whether a request says `autoInclude` by a boolean.
+fn has_flag(request: &Request) -> bool {
+    request.method == "mentions" && request.params.get("autoInclude").is_some_and(Value::is_boolean)
 }
 
 /// The requirement that a status speaks of which refuses a sound request: for its URL or method, or for its content type.

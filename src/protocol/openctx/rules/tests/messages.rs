@@ -226,7 +226,9 @@ fn clients_do_not_look_behind_other_statuses() {
     let error = json!({"error": {"code": 1, "message": "no"}});
     assert!(answer(201, json!({"result": named()})).broken().is_empty());
     assert_eq!(answer(500, error.clone()).broken(), ["http/status-error"]);
-    assert_eq!(answer(503, error).broken(), ["http/status-error"]);
+    assert_eq!(answer(503, error.clone()).broken(), ["http/status-error"]);
+    let flagged = Play::new().asks("mentions", json!({"query": "", "autoInclude": true}));
+    assert_eq!(flagged.responds(422, JSON, error.to_string().as_bytes()).broken(), ["mentions/auto-include"]);
     assert_eq!(answer(404, json!({"result": named()})).broken(), ["http/status-result"]);
     assert_eq!(answer(500, json!("crash")).broken(), ["http/status-error"]);
     assert_eq!(answer(300, json!({"result": named()})).broken(), ["http/status-result"]);
