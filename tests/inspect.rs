@@ -292,6 +292,11 @@ fn a_server_that_is_inspected_is_asked_over_a_connection_that_stays_open() {
         (&json!("request"), &json!("ping")),
         "{event:#}"
     );
+    let copies = event["copies"].as_array().expect("a list");
+    let websocat =
+        copies.iter().find(|copy| copy["name"] == "websocat").expect("a copy")["text"].as_str().expect("a text");
+    let port = session["place"]["port"].to_string();
+    assert!(websocat.ends_with(&format!("| websocat -n \"ws://127.0.0.1:{port}/?auth=$TOKEN\"")), "{websocat}");
     let pid = session["place"]["pid"].as_u64().expect("a process");
     let (code, dir) = inspected.end();
     assert_eq!(code, Some(0));

@@ -1,9 +1,12 @@
 //! An event as commands of a shell: [`copies()`].
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 use crate::protocol::{MessageSort, Reach};
-use crate::trace::{Direction, Event, EventKind, HttpRequest, Message};
+use crate::trace::{Direction, Event, EventKind, Head, HttpRequest, Message, Payload};
 
 use super::api::Copy;
 use super::feed::Feed;
@@ -22,7 +25,35 @@ pub fn copies(feed: &Feed, event: &Event, head: Option<&Event>) -> Vec<Copy> {
     let host = request.and_then(|(request, _)| request.header("host").next());
     copies.extend(request.map(|(request, message)| curl(request, message)));
     copies.extend(call(feed, event, host));
+    if let (EventKind::Message(message), Some(Direction::ToServer), Some(conn)) = (&event.kind, event.dir, &event.conn)
+    {
+        copies.extend(feed.handshake(conn).and_then(|handshake| websocat(&handshake, message)));
+    }
     copies
+}
+
+/// A message of a client on a WebSocket for websocat. What is secret in the address stays to be filled in.
+fn websocat(handshake: &Head, message: &Message) -> Option<Copy> {
+    static SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"<secret:\d+>\**|\*{4,}").ok());
+    let target = handshake.start.split(' ').nth(1).unwrap_or("/");
+    let special = |c: char| "\"\\$`".contains(c).then_some('\\');
+    let escaped: String = target.chars().flat_map(|c| special(c).into_iter().chain([c])).collect();
+    let target = SECRET.as_ref().map_or(escaped.as_str().into(), |secret| secret.replace_all(&escaped, "$$TOKEN"));
+    let text = match (&message.json, &message.payload) {
+        (Some(json), _) => json.to_string(),
+        (None, Some(Payload::Text(text))) => text.clone(),
+        (None, _) => return None,
+    };
+    let mut words = vec![format!(r"printf '%s\n' {} | websocat -n", quoted(&text))];
+    words.extend(
+        handshake
+            .header("sec-websocket-protocol")
+            .next()
+            .into_iter()
+            .flat_map(|name| ["--protocol".to_owned(), quoted(name)]),
+    );
+    words.push(format!("\"ws://{}{target}\"", handshake.header("host").next().unwrap_or("127.0.0.1")));
+    Some(Copy { name: "websocat".to_owned(), text: words.join(" ") })
 }
 
 /// A request of HTTP for curl. The address is that of its `Host`.
@@ -72,9 +103,21 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::trace::Head;
-
     use super::*;
+
+    #[test]
+    fn a_message_becomes_websocat_whose_token_the_user_fills_in() {
+        let headers = [("Host", "127.0.0.1:9999"), ("Sec-WebSocket-Protocol", "amp")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let start = "GET /$x?auth=<secret:1>******** HTTP/1.1".to_owned();
+        let head = Head { start, headers, raw: None, body: None };
+        let copy = websocat(&head, &Message::joined(true, br#"{"a":"it's"}"#, 1)).unwrap();
+        assert_eq!(
+            copy.text,
+            r#"printf '%s\n' '{"a":"it'\''s"}' | websocat -n --protocol amp "ws://127.0.0.1:9999/\$x?auth=$TOKEN""#
+        );
+        assert!(websocat(&head, &Message::joined(false, b"\xff", 1)).is_none());
+    }
 
     #[test]
     fn words_are_quoted_where_a_shell_would_take_them_apart() {

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use crate::export::{Bits, EventRows, Findings, Remark};
 use crate::judge::FindingSource;
 use crate::protocol::{Edition, Protocol};
-use crate::trace::{End, Event, EventKind, FileSink, Header, Sink, TraceFileStatus, WriteError, exchange_number};
+use crate::trace::{End, Event, EventKind, FileSink, Head, Header, Sink, TraceFileStatus, WriteError, exchange_number};
 
 use super::api::{FindingList, FoundAt, LiveState};
 use super::index::Index;
@@ -30,6 +30,9 @@ const MAX_READ: u64 = 8 << 20;
 
 /// How many connections are named.
 const MAX_NAMES: usize = 100;
+
+/// How many events after the first one of a connection its handshake is looked for in.
+const BEGINNING: usize = 50;
 
 /// Why a trace cannot be inspected.
 #[derive(Debug, thiserror::Error)]
@@ -228,6 +231,20 @@ impl Feed {
         let state = self.state();
         let names = state.rows.survey().connections.iter().map(|connection| connection.name.clone());
         names.filter(|name| exchange_number(name).is_none()).take(MAX_NAMES).collect()
+    }
+
+    /// The request that a connection began with, where that was a handshake.
+    pub fn handshake(&self, conn: &str) -> Option<Head> {
+        let first = self.state().rows.survey().connections.iter().find(|one| one.name == conn)?.first;
+        let first = usize::try_from(first).ok()?;
+        let end = self.state().index.len().min(first + BEGINNING);
+        let lines = self.read(first..end).ok()?;
+        let mut events =
+            lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Event>(line).ok());
+        events.find_map(|event| match event.kind {
+            EventKind::Handshake(head) if event.conn.as_deref() == Some(conn) => Some(head),
+            _ => None,
+        })
     }
 
     /// What was found so far.
