@@ -155,11 +155,13 @@ struct ClientLife {
     shown: bool,
     /// The client was requested to do something.
     called: bool,
+    /// How many calls have not returned.
+    open: usize,
 }
 
 impl Default for Alive {
     fn default() -> Self {
-        Self(watch::Sender::new(ClientLife { shown: true, called: true }))
+        Self(watch::Sender::new(ClientLife { shown: true, called: true, open: 0 }))
     }
 }
 
@@ -168,6 +170,11 @@ impl Alive {
     pub fn is_untouched(&self) -> bool {
         let life = *self.0.borrow();
         !life.shown && !life.called
+    }
+
+    /// Whether calls have not returned. Such a client may go on with them, and send their requests once more, after it was reset.
+    pub fn is_busy(&self) -> bool {
+        self.0.borrow().open > 0
     }
 
     /// Returns once it has written a line, connected or asked for something, or has ended; after this time at most.
@@ -181,15 +188,25 @@ impl Sink for Alive {
     fn event(&mut self, event: &Arc<Event>) {
         let shows = match &event.kind {
             EventKind::Launched(_) => {
-                self.0.send_replace(ClientLife { shown: false, called: false });
+                self.0.send_replace(ClientLife { shown: false, called: false, open: 0 });
                 return;
             }
             EventKind::Call(_) => {
-                self.0.send_modify(|life| life.called = true);
+                self.0.send_modify(|life| {
+                    life.called = true;
+                    life.open += 1;
+                });
+                return;
+            }
+            EventKind::Returned(_) => {
+                self.0.send_modify(|life| {
+                    life.shown = true;
+                    life.open = life.open.saturating_sub(1);
+                });
                 return;
             }
             EventKind::Output(output) => output.stream == "stdout",
-            EventKind::Returned(_) | EventKind::Reported(_) | EventKind::State { .. } | EventKind::Exited(_) => true,
+            EventKind::Reported(_) | EventKind::State { .. } | EventKind::Exited(_) => true,
             _ => event.dir == Some(Direction::ToServer),
         };
         if shows {

@@ -416,15 +416,15 @@ async fn perform(
         halt = halt.or(error);
     }
     if play_context.spec.role.is_client() {
-        release_client(&mut scene, &traced.tail, halt.is_none()).await;
+        release_client(&mut scene, traced, halt.is_none()).await;
     }
     scene.peer.finish().await;
     Ok((halt, scene.outcome))
 }
 
 /// Ends a client before the servers that it works with, so that it does not look for them. A client that scenarios share
-/// is only reset, as long as nothing went wrong.
-async fn release_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
+/// is only reset, as long as nothing went wrong and it is busy with nothing.
+async fn release_client(scene: &mut Scene<'_>, traced: &Traced, clean: bool) {
     let Some(subject) = scene.subject.take() else { return };
     if let Some(exited) = subject.exited().filter(|exited| !scene.outcome.end_expected && !exited.asked) {
         // One that is only watched may well be done.
@@ -433,10 +433,10 @@ async fn release_client(scene: &mut Scene<'_>, tail: &Tail, clean: bool) {
             scene
                 .outcome
                 .findings
-                .push(death_finding(&exited, scene.spec, scene.plan.edition).with_last_events_of(tail));
+                .push(death_finding(&exited, scene.spec, scene.plan.edition).with_last_events_of(&traced.tail));
         }
     }
-    let clean = clean && scene.outcome.findings.is_empty() && !scene.outcome.end_expected;
+    let clean = clean && !traced.alive.is_busy() && scene.outcome.findings.is_empty() && !scene.outcome.end_expected;
     if let Some(idle) = scene.idle.as_mut().filter(|_| clean && scene.shared)
         && subject.reset().await
     {
