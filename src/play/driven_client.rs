@@ -218,7 +218,7 @@ impl Sink for Alive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Call, Clock, Launched, Recorder};
+    use crate::trace::{Call, Clock, Launched, Recorder, Returned};
 
     fn launched() -> EventKind {
         EventKind::Launched(Launched { command: vec![], pid: 7 })
@@ -246,5 +246,19 @@ mod tests {
         }
         recorder.record(None, None, EventKind::State { state: "connected".into() });
         shows.await;
+    }
+
+    #[test]
+    fn a_client_is_busy_until_each_of_its_calls_has_returned() {
+        let alive = Alive::default();
+        let recorder = Recorder::new(Clock::start(), vec![Box::new(alive.clone())]);
+        let call = |id| EventKind::Call(Call { id, call: "meta".into(), params: serde_json::json!({}), settings: None });
+        let returned = |id| EventKind::Returned(Returned { id, result: None, error: None, unsupported: true });
+        let busy = |event| {
+            recorder.record(None, None, event);
+            alive.is_busy()
+        };
+        let seen = [launched(), call(1), call(2), returned(2), returned(1), returned(1), call(3), launched()].map(busy);
+        assert_eq!(seen, [false, true, true, true, false, false, true, false]);
     }
 }
