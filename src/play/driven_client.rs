@@ -252,7 +252,8 @@ mod tests {
     fn a_client_is_busy_until_each_of_its_calls_has_returned() {
         let alive = Alive::default();
         let recorder = Recorder::new(Clock::start(), vec![Box::new(alive.clone())]);
-        let call = |id| EventKind::Call(Call { id, call: "meta".into(), params: serde_json::json!({}), settings: None });
+        let call =
+            |id| EventKind::Call(Call { id, call: "meta".into(), params: serde_json::json!({}), settings: None });
         let returned = |id| EventKind::Returned(Returned { id, result: None, error: None, unsupported: true });
         let busy = |event| {
             recorder.record(None, None, event);
