@@ -34,7 +34,7 @@ pub fn copies(feed: &Feed, event: &Event, head: Option<&Event>) -> Vec<Copy> {
 
 /// A message of a client on a WebSocket for websocat. What is secret in the address stays to be filled in.
 fn websocat(handshake: &Head, message: &Message) -> Option<Copy> {
-    static SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"<secret:\d+>\**|\*{4,}").ok());
+    static SECRET: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"<secret:\d+\**>|\*{4,}").ok());
     let target = handshake.start.split(' ').nth(1).unwrap_or("/");
     let special = |c: char| "\"\\$`".contains(c).then_some('\\');
     let escaped: String = target.chars().flat_map(|c| special(c).into_iter().chain([c])).collect();
@@ -109,7 +109,7 @@ mod tests {
     fn a_message_becomes_websocat_whose_token_the_user_fills_in() {
         let headers = [("Host", "127.0.0.1:9999"), ("Sec-WebSocket-Protocol", "amp")];
         let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-        let start = "GET /$x?auth=<secret:1>******** HTTP/1.1".to_owned();
+        let start = "GET /$x?auth=<secret:1*********> HTTP/1.1".to_owned();
         let head = Head { start, headers, raw: None, body: None };
         let copy = websocat(&head, &Message::joined(true, br#"{"a":"it's"}"#, 1)).unwrap();
         assert_eq!(
