@@ -43,8 +43,7 @@ fn compared(left: &CompareSide, right: &CompareSide) -> Result<Comparison, ReadE
     let normalisers = (a.normaliser()?, b.normaliser()?);
     let found = diff::compare((&a, &normalisers.0), (&b, &normalisers.1))?;
     let shown = &found.steps[..found.steps.len().min(MAX_STEPS)];
-    let wanted =
-        |of: &dyn Fn(&DiffStep) -> Option<u64>| shown.iter().filter_map(|step| of(step)).collect::<HashSet<_>>();
+    let wanted = |of: &dyn Fn(&DiffStep) -> Option<u64>| shown.iter().filter_map(of).collect::<HashSet<_>>();
     let (ours, theirs) = (a.events(&wanted(&|step| step.a))?, b.events(&wanted(&|step| step.b))?);
     let mut labels = (Labels::new(a.edition), Labels::new(b.edition));
     let steps = shown.iter().map(|step| {
