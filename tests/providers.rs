@@ -168,12 +168,20 @@ fn a_server_that_ends_after_a_scenario_is_held_against_that_one_and_not_against_
     let server = folder.path().join("provider.mjs");
     let server = server.to_str().expect("a path of UTF-8");
     let only = "id(*/robustness/half-request[body]) | id(*/robustness/huge-content) | id(*/robustness/lengths*)";
-    let args = ["--timeout", "1s", "--jobs", "1", "--filter", only, "--", "node", server, "{port}"];
-    let outcome = certify(folder.path(), &args, None);
-    let findings = outcome.report["subjects"][0]["findings"].as_array().expect("findings");
-    let reported: Vec<_> = findings.iter().map(|f| (f["scenario"].as_str(), f["message"].as_str())).collect();
-    let died = "the subject's process ended although nobody asked it to (exit code 3)";
-    assert_eq!(reported, [(Some("openctx-provider/0.1/robustness/half-request[body]"), Some(died))]);
+    // Whether the next scenario has a process of its own or not.
+    for isolation in ["run", "scenario"] {
+        let launch = serde_json::json!(["node", server, "{port}"]);
+        let subject = format!("role: openctx-provider\nisolation: {isolation}\nlaunch: {launch}\n");
+        std::fs::write(folder.path().join("subject.yaml"), subject).expect("a description");
+        let args = ["--subject", "subject.yaml", "--timeout", "1s", "--jobs", "1", "--filter", only];
+        let outcome = certify(folder.path(), &args, None);
+        let findings = outcome.report["subjects"][0]["findings"].as_array().expect("findings");
+        let reported: Vec<_> = findings.iter().map(|f| (f["scenario"].as_str(), f["message"].as_str())).collect();
+        let died = "the subject's process ended although nobody asked it to (exit code 3)";
+        assert_eq!(reported, [(Some("openctx-provider/0.1/robustness/half-request[body]"), Some(died))], "{isolation}");
+        // It shows again when it is repeated.
+        assert_eq!(findings[0]["depends"], serde_json::Value::Null, "{isolation}");
+    }
 }
 
 #[test]

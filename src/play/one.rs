@@ -75,6 +75,8 @@ pub struct PlayOutcome {
     /// Whether the subject may be used again without a look at it: nothing went wrong, and we did nothing wrong that it may
     /// die of only now.
     pub clean: bool,
+    /// Whether the play had the subject end.
+    pub end_expected: bool,
     /// The draft of the trace, where it is not known yet whether it will be kept.
     pub(super) draft: Option<Draft>,
 }
@@ -82,11 +84,11 @@ pub struct PlayOutcome {
 impl From<Play> for PlayOutcome {
     /// The outcome where nothing was played.
     fn from(play: Play) -> Self {
-        Self { play, trace: None, clean: true, draft: None }
+        Self { play, trace: None, clean: true, end_expected: false, draft: None }
     }
 }
 
-/// Plays a plan once.
+/// Plays a plan once. A server that the play started for itself goes on: it is in `subject` of the context.
 pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &PlayOptions) -> PlayOutcome {
     let began = Instant::now();
     play_context.lag.begin();
@@ -94,7 +96,6 @@ pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &PlayOpti
         Ok(traced) => traced,
         Err(reason) => return Play::error(reason).into(),
     };
-    let own = play_context.subject.is_none();
     let mut play_context = play_context;
     let (halt, mut outcome) = match perform(plan, &mut play_context, options, &traced).await {
         Ok((halt, outcome)) => (halt, outcome),
@@ -106,10 +107,7 @@ pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &PlayOpti
             .findings
             .push(death_finding(&exited, play_context.spec, plan.edition).with_last_events_of(&traced.tail));
     }
-    if own && let Some(subject) = play_context.subject.take() {
-        subject.expect_exit();
-        subject.stop().await;
-    }
+    let end_expected = outcome.end_expected;
     let (deliberate, draft) = (traced.deliberate.is_so(), traced.draft.clone());
     let (mut play, trace) = traced.finish(plan, &play_context, options, halt, outcome);
     play.duration = began.elapsed();
@@ -124,7 +122,7 @@ pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &PlayOpti
         subject.note_passed();
     }
     let clean = !deliberate && matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);
-    PlayOutcome { play, trace: Some(trace), clean, draft }
+    PlayOutcome { play, trace: Some(trace), clean, end_expected, draft }
 }
 
 /// The trace of a play that is over, open for what is found in it.

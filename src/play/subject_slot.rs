@@ -86,31 +86,6 @@ impl SubjectSlot {
         self.run_dir = None;
         self.failed_launches = 0;
     }
-
-    /// How the job's subject ended, if it did or is about to: the system may report the end of its connections first.
-    pub async fn exited(&self) -> Option<Exited> {
-        self.subject.as_ref()?.wait(EXIT_WAIT).await
-    }
-
-    /// Whether the subject cannot be used again: it ended, or after a play that was not clean it no longer
-    /// serves a new connection.
-    pub async fn why_unusable(
-        &self,
-        spec: &SubjectSpec,
-        edition: &'static dyn Edition,
-        patience: Duration,
-        clean: bool,
-    ) -> Option<String> {
-        let subject = self.subject.as_ref()?;
-        if !subject.alive().await {
-            return Some("it had ended".into());
-        }
-        if clean {
-            return None;
-        }
-        let served = serves(spec, edition, subject, patience).await;
-        served.err().map(|error| format!("it no longer served: {error}"))
-    }
 }
 
 impl Drop for SubjectSlot {
@@ -149,7 +124,32 @@ pub fn fresh_run_dir(launch: &Launch, progress: &dyn Progress) -> Result<RunDir,
     Ok(run_dir)
 }
 
-/// Checks that the subject serves a new connection.
+/// How the subject ended, if it did or is about to: the system may report the end of its connections first.
+pub async fn exited(subject: &Running) -> Option<Exited> {
+    subject.wait(EXIT_WAIT).await
+}
+
+/// Why the subject cannot be used again, if it cannot: it ended, or after a play that was not clean it no longer serves
+/// new connections.
+pub async fn why_unusable(
+    subject: &Running,
+    spec: &SubjectSpec,
+    edition: &'static dyn Edition,
+    patience: Duration,
+    clean: bool,
+) -> Option<String> {
+    if !subject.alive().await {
+        return Some("it had ended".into());
+    }
+    if clean {
+        return None;
+    }
+    let served = serves(spec, edition, subject, patience).await;
+    served.err().map(|error| format!("it no longer served: {error}"))
+}
+
+/// Checks that the subject serves new connections: two, one after the other. It may answer the first one before it has
+/// seen the end of those of the play.
 ///
 /// # Errors
 /// What kept it, in one sentence.
@@ -172,7 +172,11 @@ pub async fn serves(
     };
     let kind = peer::kind(spec.role.name).ok_or_else(|| format!("no peer stands opposite {}", spec.role.name))?;
     let mut peer = (kind.new)(setting);
-    let served = peer.alive(patience.max(ALIVE_WAIT)).await;
+    let within = patience.max(ALIVE_WAIT);
+    let mut served = peer.alive(within).await;
+    if served.is_ok() {
+        served = peer.alive(within).await;
+    }
     peer.finish().await;
     served.map_err(|error| error.to_string())
 }

@@ -20,7 +20,7 @@ use crate::trace::{Clock, Recorder};
 
 use super::files::Traces;
 use super::one::{PlayContext, PlayOptions, PlayOutcome, play};
-use super::subject_slot::{SubjectSlot, blame_death, fresh_run_dir, start};
+use super::subject_slot::{SubjectSlot, blame_death, exited, fresh_run_dir, start, why_unusable};
 use super::timing::{Cancel, LagMeter};
 use super::{needs, timing};
 
@@ -363,7 +363,18 @@ async fn played_once(shared: &SuiteState, plan: &Plan, slot: &mut SubjectSlot) -
             idle: None,
             lag: &slot.lag,
         };
-        return play(plan, play_context, options).await;
+        let mut outcome = play(plan, play_context, options).await;
+        if let Some(subject) = subject {
+            if !outcome.end_expected
+                && why_unusable(&subject, &shared.spec, plan.edition, options.patience, outcome.clean).await.is_some()
+                && let Some(exited) = exited(&subject).await
+            {
+                blame_death(&mut outcome.play, &exited, &shared.spec, plan.edition);
+            }
+            subject.expect_exit();
+            subject.stop().await;
+        }
+        return outcome;
     }
     if let Err(reason) = ensure_subject(shared, slot).await {
         return Play::error(reason).into();
@@ -372,8 +383,9 @@ async fn played_once(shared: &SuiteState, plan: &Plan, slot: &mut SubjectSlot) -
     let subject = &mut slot.subject;
     let play_context = PlayContext { spec: &shared.spec, run_dir, subject, idle: None, lag: &slot.lag };
     let mut outcome = play(plan, play_context, options).await;
-    if let Some(why) = slot.why_unusable(&shared.spec, plan.edition, options.patience, outcome.clean).await {
-        if let Some(exited) = slot.exited().await {
+    let Some(subject) = &slot.subject else { return outcome };
+    if let Some(why) = why_unusable(subject, &shared.spec, plan.edition, options.patience, outcome.clean).await {
+        if let Some(exited) = exited(subject).await {
             blame_death(&mut outcome.play, &exited, &shared.spec, plan.edition);
         }
         if shared.spec.launch().is_some() {
@@ -440,12 +452,14 @@ async fn ensure_subject(shared: &SuiteState, slot: &mut SubjectSlot) -> Result<(
 async fn blame_late_death(shared: &SuiteState, slot: &mut SubjectSlot, last: Option<usize>) {
     let Some(n) = last.filter(|_| !shared.cancel.is_cancelled()) else { return };
     let clean = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Passed);
+    let Some(subject) = &slot.subject else { return };
+    let (edition, patience) = (shared.plans[n].edition, shared.run.options.patience);
     if !lock(&shared.results).get(&n).is_some_and(clean)
-        || slot.why_unusable(&shared.spec, shared.plans[n].edition, shared.run.options.patience, false).await.is_none()
+        || why_unusable(subject, &shared.spec, edition, patience, false).await.is_none()
     {
         return;
     }
-    let Some(exited) = slot.exited().await else { return };
+    let Some(exited) = exited(subject).await else { return };
     if let Some(play) = lock(&shared.results).get_mut(&n).and_then(|played| played.plays.last_mut()) {
         blame_death(play, &exited, &shared.spec, shared.plans[n].edition);
         if let Some((trace, _)) = slot.trace.take() {
