@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -252,22 +252,23 @@ fn a_recording_is_seen_as_it_is_made_and_complete_at_its_end() {
     assert_eq!(check.status.code(), Some(0), "{check:?}");
 }
 
+/// Runs a command that was copied for websocat; gives the process, which goes on while the connection does, and the first line
+/// with this in it.
+fn printed_by_websocat(copied: &str, token: &str, wanted: &str) -> (Child, String) {
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/interop/websocat/bin");
+    assert!(installed.join("websocat").exists(), "websocat is not installed: run tests/interop/setup");
+    let path = format!("{}:{}", installed.display(), std::env::var("PATH").unwrap_or_default());
+    let mut shell = Command::new("timeout");
+    shell.args(["60", "bash", "-c", copied]).env("PATH", path).env("TOKEN", token).stdout(Stdio::piped());
+    let mut shell = shell.spawn().expect("it can be run");
+    let lines = BufReader::new(shell.stdout.take().expect("it is piped")).lines();
+    let line = lines.map_while(Result::ok).find(|line| line.contains(wanted)).expect("a line with it");
+    (shell, line)
+}
+
 #[test]
 fn a_server_that_is_inspected_is_asked_over_a_connection_that_stays_open() {
-    let wirecert = env!("CARGO_BIN_EXE_wirecert");
-    let args = [
-        "inspect",
-        "amp-server",
-        "--trace",
-        "i.trace",
-        "--",
-        wirecert,
-        "mock",
-        "amp-server",
-        "--workspace",
-        "{workspace}",
-    ];
-    let inspected = Inspected::start(&args, false);
+    let inspected = Inspected::subject("amp-server", &["--trace", "i.trace"], &[]);
     let session = inspected.get("/api/session");
     let request =
         session["acts"].as_array().expect("acts").iter().find(|act| act["name"] == "request").expect("request");
@@ -300,18 +301,22 @@ fn a_server_that_is_inspected_is_asked_over_a_connection_that_stays_open() {
         websocat.contains("| websocat -n \"ws://") && websocat.ends_with(&format!(":{port}/?auth=$TOKEN\"")),
         "{websocat}"
     );
+    let lockfile = std::fs::read_to_string(session["place"]["lockfile"].as_str().expect("a path")).expect("a lockfile");
+    let lock: Value = serde_json::from_str(&lockfile).expect("JSON");
+    let token: String = lock["authToken"].as_str().expect("a token").into();
+    let (mut printing, response) = printed_by_websocat(websocat, &token, "serverResponse");
+    assert!(response.contains(r#""ping":{"#), "{response}");
     let pid = session["place"]["pid"].as_u64().expect("a process");
     let (code, dir) = inspected.end();
     assert_eq!(code, Some(0));
+    printing.wait().expect("it ends with the connection");
     assert!(!Path::new(&format!("/proc/{pid}")).exists(), "what was started is stopped");
     assert!(std::fs::read_to_string(dir.path().join("i.trace")).expect("the trace").contains("\"end\":\"complete\""));
 }
 
 #[test]
 fn a_client_that_is_inspected_finds_us_and_is_driven() {
-    let wirecert = env!("CARGO_BIN_EXE_wirecert");
-    let inspected =
-        Inspected::start(&["inspect", "amp-client", "--edition", "cli", "--", wirecert, "mock", "amp-client"], false);
+    let inspected = Inspected::subject("amp-client", &["--edition", "cli"], &[]);
     let (status, done) =
         inspected.post("/api/act", &json!({"act": "call", "params": {"method": "ping", "params": {"message": "hi"}}}));
     assert_eq!(status, 200, "{done}");

@@ -226,20 +226,7 @@ fn texts_of_a_client_stay_texts_and_an_address_without_the_token_shows_nothing()
 
 #[test]
 fn a_scenario_is_played_and_seen_and_connections_and_files_are_compared() {
-    let wirecert = env!("CARGO_BIN_EXE_wirecert");
-    let fixed = [
-        "inspect",
-        "amp-server",
-        "--edition",
-        "cli",
-        "--",
-        wirecert,
-        "mock",
-        "amp-server",
-        "--workspace",
-        "{workspace}",
-    ];
-    let inspected = Inspected::start(&[&fixed[..], &["--flaw", "id-as-number"]].concat(), false);
+    let inspected = Inspected::subject("amp-server", &["--edition", "cli"], &["--flaw", "id-as-number"]);
     let mut page = Page::open(&inspected.url);
     let played = page.does(
         "at('tab-suite').click();

@@ -4,23 +4,9 @@ use serde_json::{Value, json};
 
 use super::inspected::Inspected;
 
-const WIRECERT: &str = env!("CARGO_BIN_EXE_wirecert");
-
 /// A mock editor that is inspected as somebody's editor.
 fn editor(flaws: &[&str]) -> Inspected {
-    let fixed = [
-        "inspect",
-        "amp-server",
-        "--edition",
-        "cli",
-        "--",
-        WIRECERT,
-        "mock",
-        "amp-server",
-        "--workspace",
-        "{workspace}",
-    ];
-    Inspected::start(&[&fixed, flaws].concat(), false)
+    Inspected::subject("amp-server", &["--edition", "cli"], flaws)
 }
 
 /// Waits until nothing is under way; gives the plays.

@@ -69,6 +69,13 @@ impl Inspected {
         Self { child, dir, url, ready, port, token }
     }
 
+    /// A mock that is inspected as somebody's program. `options` are those of `inspect`, `flaws` those of the mock.
+    pub fn subject(role: &str, options: &[&str], flaws: &[&str]) -> Self {
+        let launched = ["--", env!("CARGO_BIN_EXE_wirecert"), "mock", role];
+        let place: &[&str] = if role.ends_with("-server") { &["--workspace", "{workspace}"] } else { &[] };
+        Self::start(&[&["inspect", role], options, &launched, place, flaws].concat(), false)
+    }
+
     /// A mock editor with an inspector.
     pub fn editor(args: &[&str]) -> Self {
         let fixed = ["mock", "amp-server", "--workspace", "w", "--data-home", "d", "--inspect"];

@@ -55,7 +55,8 @@ fn what_shows_only_after_others_is_repeated_with_those_that_are_needed() {
     assert!(!later.is_empty(), "{:#}", subject["findings"]);
     for finding in later {
         let needed = finding["repro"].as_str().unwrap().matches("id(").count();
-        assert!((2..=4).contains(&needed), "{}", finding["repro"]);
+        // Of four before, three could go together, but only halves and single ones are tried.
+        assert!((2..=5).contains(&needed), "{}", finding["repro"]);
         let again = repeated(finding);
         assert!(again.iter().any(|f| f["scenario"] == finding["scenario"]), "{again:#?}");
     }

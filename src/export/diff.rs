@@ -14,7 +14,7 @@ use anstyle::{AnsiColor, Color, Style};
 use crate::protocol::Edition;
 use crate::trace::{Direction, Event, EventKind, NormalisationFacts, ReadError, TraceFacts, ValueNormaliser};
 
-use super::html::{ComparisonCounts, DiffStatus};
+use super::html::DiffStatus;
 use super::label::Labels;
 use super::text::{self, clean, cut};
 use super::{TraceSource, TraceSurvey};
@@ -45,6 +45,21 @@ pub struct Differences {
     pub counts: ComparisonCounts,
     /// Whether they are the same but for what may differ: what a server sent at another place.
     pub same: bool,
+}
+
+/// How many compared events there are of each sort.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+pub struct ComparisonCounts {
+    /// The same in both.
+    pub same: u64,
+    /// In both, with other content.
+    pub changed: u64,
+    /// Only in the first.
+    pub missing: u64,
+    /// Only in the second.
+    pub extra: u64,
+    /// In both, at another place.
+    pub moved: u64,
 }
 
 /// One of two traces that are compared.
@@ -167,7 +182,6 @@ pub fn compare(
     let steps: Vec<DiffStep> = placed.into_iter().map(|(_, step)| step).collect();
     let count = |standing| steps.iter().filter(|step| step.status == standing).count() as u64;
     let counts = ComparisonCounts {
-        name: b.0.source.name(),
         same: count(DiffStatus::Same),
         changed: count(DiffStatus::Changed),
         missing: count(DiffStatus::Missing),

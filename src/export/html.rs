@@ -19,6 +19,7 @@ use crate::protocol::Edition;
 use crate::trace::{Direction, Event, EventKind, Header, KINDS, write_event};
 
 use super::chart::party;
+use super::diff::ComparisonCounts;
 use super::label::{LabelStyle, Labels};
 use super::{Findings, TraceSurvey};
 use frame::STYLE;
@@ -226,24 +227,17 @@ pub struct Meta<'a> {
     /// Whether it was judged.
     pub judged: bool,
     /// The other trace, where it is compared with one.
-    pub comparison: Option<ComparisonCounts>,
+    pub comparison: Option<ComparedWith>,
 }
 
-/// What two traces were found to differ in.
+/// The trace that this one is compared with, and what was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct ComparisonCounts {
+pub struct ComparedWith {
     /// What the other trace is called.
     pub name: String,
-    /// How many events are the same in both.
-    pub same: u64,
-    /// How many are in both, with something in them that is different.
-    pub changed: u64,
-    /// How many only the first has.
-    pub missing: u64,
-    /// How many only the second has.
-    pub extra: u64,
-    /// How many are in both, at another place.
-    pub moved: u64,
+    /// How many events there are of each sort.
+    #[serde(flatten)]
+    pub counts: ComparisonCounts,
 }
 
 /// All metadata as JSON for the page.
@@ -387,7 +381,8 @@ mod tests {
         let (first, second) = (message(0, "a"), message(3, "b"));
         let mut survey = TraceSurvey::default();
         survey.event(&first);
-        let comparison = Some(ComparisonCounts { name: "other".to_owned(), changed: 1, ..ComparisonCounts::default() });
+        let counts = ComparisonCounts { changed: 1, ..ComparisonCounts::default() };
+        let comparison = Some(ComparedWith { name: "other".to_owned(), counts });
         let meta = Meta { name: "name", judged: false, comparison };
         let mut page =
             Page::begin(vec![], None, &Header::new("amp", "cli"), &survey, &Findings::default(), &meta).unwrap();

@@ -13,8 +13,8 @@ use crate::protocol::{Level, Requirement};
 use crate::trace::Culprit;
 
 pub use plays::{
-    ComparedEvent, ComparedStep, ComparedValue, Comparison, ComparisonCounts, OpenRequest, PlayList, PlayProgress,
-    PlayRequest, PlayState, ScenarioList, ScenarioSummary, ShrinkRequest, TraceList, TraceName,
+    ComparedEvent, ComparedStep, ComparedValue, Comparison, OpenRequest, PlayList, PlayProgress, PlayRequest,
+    PlayState, ScenarioList, ScenarioSummary, ShrinkRequest, TraceList, TraceName,
 };
 
 /// How far a trace is: what the event stream sends.

@@ -7,7 +7,7 @@ use crate::export::html::DiffStatus;
 use crate::export::{Labels, TraceSource, TraceSurvey};
 use crate::trace::{Direction, Event, ReadError};
 
-use super::api::{ComparedEvent, ComparedStep, ComparedValue, Comparison, ComparisonCounts};
+use super::api::{ComparedEvent, ComparedStep, ComparedValue, Comparison};
 use super::feed::Feed;
 
 /// How many events are shown side by side.
@@ -64,16 +64,9 @@ fn compared(left: &CompareSide, right: &CompareSide) -> Result<Comparison, ReadE
                 .collect(),
         }
     });
-    let counts = &found.counts;
     Ok(Comparison {
         same: found.same,
-        counts: ComparisonCounts {
-            same: counts.same,
-            changed: counts.changed,
-            missing: counts.missing,
-            extra: counts.extra,
-            moved: counts.moved,
-        },
+        counts: found.counts,
         steps: steps.collect(),
         more: (found.steps.len() - shown.len()) as u64,
     })

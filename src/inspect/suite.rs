@@ -1,40 +1,32 @@
 //! Scenarios played at the inspected subject, one after the other: [`Suite`]. Each play has a trace of its own, which can be looked at
 //! while it is recorded. A saved scenario that fails can be shrunk.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::config::SubjectSpec;
-use crate::diagnostic::yaml;
 use crate::judge::{FaultOwner, Play, Repro};
 use crate::play::{Cancel, Run, SubjectPool};
 use crate::protocol::{Edition, area};
 use crate::report::Silent;
-use crate::scenario::text::{Tree, write};
 use crate::scenario::{Filter, Plan, files_below, load};
-use crate::shrink::{Limits, ShrinkJob, ShrinkOutcome};
-use crate::subject::RunError;
 use crate::trace::{Header, Sink};
 
-use super::api::{
-    Kept, PlayList, PlayProgress, PlayRequest, PlayState, ScenarioList, ScenarioSummary, ShrinkRequest, TraceName,
-};
+use super::api::{PlayList, PlayProgress, PlayRequest, PlayState, ScenarioList, ScenarioSummary, TraceName};
 use super::feed::Feed;
-use super::keep;
+
+mod shrinking;
 
 /// The most traces of plays that are kept; an older one makes room.
 const MAX_TRACES: usize = 200;
 
 /// The most plays that are remembered.
 const MAX_PLAYS: usize = 10_000;
-
-/// How far shrinking goes.
-const LIMITS: Limits = Limits { repeat: 1, plays: 5000, time: Duration::from_secs(300), isolated: false };
 
 /// How long the end waits for the subject of the plays.
 const END: Duration = Duration::from_secs(5);
@@ -151,38 +143,6 @@ impl Suite {
         let cancel = Cancel::default();
         let work = play_all(self.clone(), (first..).zip(plans).collect(), cancel.clone());
         state.under_way = Some((cancel, runtime.spawn(work)));
-        Ok(())
-    }
-
-    /// Begins to shrink a saved scenario. Reads files: not for the event loop.
-    ///
-    /// # Errors
-    /// Others are under way; a file that is no scenario for the subject.
-    pub fn shrink(self: &Arc<Self>, request: &ShrinkRequest, runtime: &Handle) -> Result<(), String> {
-        let (path, plans) = self.kept(&request.kept)?;
-        let mut state = self.idle()?;
-        let number = state.plays.last().map_or(1, |play| play.number + 1);
-        state.plays.push(entry(number, &request.kept, "the least of it that still fails", PlayProgress::Shrinking));
-        let cancel = Cancel::default();
-        let job = ShrinkJob {
-            spec: self.subject.spec.clone(),
-            run: self.subject.run.clone(),
-            cancel: cancel.clone(),
-            file: path,
-            requested: request.requirement.clone(),
-            reference: true,
-            limits: LIMITS,
-            repro: self.subject.repro.clone(),
-        };
-        let (suite, runtime) = (self.clone(), runtime.clone());
-        let handle = runtime.clone();
-        // What it tells while it works cannot be sent from one thread to another.
-        let task = runtime.spawn(async move {
-            let work = move || handle.block_on(shrink(&suite, number, &job, plans));
-            // It fails only where it panics, and then the entry stays as it is.
-            let _ = spawn_blocking(work).await;
-        });
-        state.under_way = Some((cancel, task));
         Ok(())
     }
 
@@ -337,48 +297,4 @@ fn tell(play: &mut PlayState, played: Play, subject: FaultOwner, took: u64) {
     play.status = Some(played.status);
     play.reason = played.reason;
     play.took = Some(took);
-}
-
-/// Shrinks a saved scenario, and saves the result beside it.
-async fn shrink(suite: &Suite, number: u64, job: &ShrinkJob, plans: Vec<Plan>) {
-    let began = Instant::now();
-    let done = least(suite, number, job, plans).await;
-    let took = milliseconds(began.elapsed());
-    suite.note(number, |play| {
-        play.took = Some(took);
-        play.progress = PlayProgress::Over;
-        match done {
-            Ok((summary, kept)) => {
-                play.reason = Some(summary);
-                play.kept = kept;
-            }
-            Err(RunError::Interrupted) => play.progress = PlayProgress::Stopped,
-            Err(error) => {
-                let told: Vec<String> =
-                    error.diagnostics().iter().map(|diagnostic| diagnostic.message.clone()).collect();
-                play.reason = Some(told.join("; "));
-            }
-        }
-    });
-}
-
-async fn least(
-    suite: &Suite,
-    number: u64,
-    job: &ShrinkJob,
-    plans: Vec<Plan>,
-) -> Result<(String, Option<Kept>), RunError> {
-    let tree = Tree::parse(&yaml::read(&job.file)?)?;
-    let mut log = |event: crate::shrink::ShrinkEvent| {
-        suite.note(number, |play| play.reason = Some(event.to_string().trim_start().to_owned()));
-    };
-    match job.least(&tree, plans, suite.subject.edition, &mut log).await? {
-        ShrinkOutcome::Passes(why) => Ok((why, None)),
-        ShrinkOutcome::Fails(shrunk) => {
-            let text = |path: &Path| write(&job.headed(&shrunk, path));
-            let kept =
-                keep::scenario(&suite.subject.keep, text).map_err(|error| RunError::unjudged(error.to_string()))?;
-            Ok((shrunk.summary(), Some(kept)))
-        }
-    }
 }

@@ -159,26 +159,25 @@ pub async fn serves(
     subject: &Running,
     patience: Duration,
 ) -> Result<(), String> {
-    let setting = Setting {
-        edition,
-        recorder: Recorder::new(Clock::start(), vec![]),
-        server: subject.lock().cloned(),
-        patience,
-        longest: None,
-        place: None,
-        settings: spec.settings.clone(),
-        described: spec.described.clone(),
-        folder: None,
-    };
     let kind = peer::kind(spec.role.name).ok_or_else(|| format!("no peer stands opposite {}", spec.role.name))?;
-    let mut peer = (kind.new)(setting);
-    let within = patience.max(ALIVE_WAIT);
-    let mut served = peer.alive(within).await;
-    if served.is_ok() {
-        served = peer.alive(within).await;
+    for _ in 0..2 {
+        let setting = Setting {
+            edition,
+            recorder: Recorder::new(Clock::start(), vec![]),
+            server: subject.lock().cloned(),
+            patience,
+            longest: None,
+            place: None,
+            settings: spec.settings.clone(),
+            described: spec.described.clone(),
+            folder: None,
+        };
+        let mut peer = (kind.new)(setting);
+        let served = peer.alive(patience.max(ALIVE_WAIT)).await;
+        peer.finish().await;
+        served.map_err(|error| error.to_string())?;
     }
-    peer.finish().await;
-    served.map_err(|error| error.to_string())
+    Ok(())
 }
 
 /// A subject, started when it is first needed and kept from one play to the next as its description says: see

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::super::check::unreadable;
 use crate::cli::{CliError, Exit, Terminal};
 use crate::export::diff::{Change, DiffSide, DiffStep, DiffText, Differences, changes, compare};
-use crate::export::html::{DiffStatus, Meta, Page, PageEntry};
+use crate::export::html::{ComparedWith, DiffStatus, Meta, Page, PageEntry};
 use crate::export::{NewFile, TraceSource};
 use crate::trace::{Event, ValueNormaliser};
 
@@ -96,7 +96,8 @@ impl Pair<'_> {
     ) -> Result<(), CliError> {
         let name = self.first.source.name();
         let judged = surveyed.protocol.is_some() && !args.no_findings;
-        let meta = Meta { name: &name, judged, comparison: Some(differences.counts.clone()) };
+        let compared_with = ComparedWith { name: self.second.source.name(), counts: differences.counts };
+        let meta = Meta { name: &name, judged, comparison: Some(compared_with) };
         let file = NewFile::create(path).map_err(unwritable)?;
         let failed = failed(path);
         let page = Page::begin(file, surveyed.edition, &surveyed.header, &surveyed.survey, &surveyed.findings, &meta);

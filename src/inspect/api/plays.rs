@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::export::diff::ComparisonCounts;
 use crate::judge::ScenarioStatus;
 
 use super::Kept;
@@ -146,21 +147,6 @@ pub struct Comparison {
     pub steps: Vec<ComparedStep>,
     /// How many more there are.
     pub more: u64,
-}
-
-/// How many compared events there are of each sort.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ComparisonCounts {
-    /// The same in both.
-    pub same: u64,
-    /// In both, with other content.
-    pub changed: u64,
-    /// Only in the left one.
-    pub missing: u64,
-    /// Only in the right one.
-    pub extra: u64,
-    /// In both, at another place.
-    pub moved: u64,
 }
 
 /// An event of either trace, or the same event of both.
