@@ -225,6 +225,34 @@ fn texts_of_a_client_stay_texts_and_an_address_without_the_token_shows_nothing()
 }
 
 #[test]
+fn what_a_message_holds_is_a_form_of_its_own() {
+    let inspected = Inspected::subject("amp-server", &["--edition", "cli"], &[]);
+    let mut page = Page::open(&inspected.url);
+    let typed = page.does(
+        "await until('the connection', () => rows().length > 0);
+         at('tab-act').click();
+         const field = (name) => document.querySelector(`#act .held [name=${name}]`);
+         const method = document.querySelector('#act [name=method]');
+         const before = field('params') !== null;
+         type(method, 'ping'); choose(method, 'ping');
+         type(field('message'), 'by form');
+         at('act-go').click();
+         await until('the response', () => rows().some((row) => row.includes('ping #') && row.includes(' ok') && row.includes('by form')));
+         return { before, known: [...document.querySelectorAll('#act datalist option')].map((one) => one.value) };",
+    );
+    assert_eq!(typed["before"], true, "{typed:#}");
+    assert!(typed["known"].as_array().is_some_and(|known| known.contains(&json!("readFile"))), "{typed:#}");
+    // What the form cannot show stays as it is.
+    let wrong = page.does(
+        "const wrong = [...document.querySelectorAll('#act-example option')].find((one) => one.textContent.startsWith('readFile: '));
+         choose(at('act-example'), wrong.value);
+         return JSON.parse(document.querySelector('#act .held [name=params]').value);",
+    );
+    assert!(!wrong["path"].is_string() && !wrong["path"].is_null(), "{wrong:#}");
+    assert_eq!(page.problems(), json!([]));
+}
+
+#[test]
 fn a_scenario_is_played_and_seen_and_connections_and_files_are_compared() {
     let inspected = Inspected::subject("amp-server", &["--edition", "cli"], &["--flaw", "id-as-number"]);
     let mut page = Page::open(&inspected.url);

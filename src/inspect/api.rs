@@ -230,6 +230,22 @@ pub struct Act {
     pub schema: Value,
     /// Examples of it.
     pub examples: Vec<ActExample>,
+    /// The messages of the protocol that it can send, with what each holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forms: Vec<ActForm>,
+}
+
+/// What a parameter of an act holds where the act sends this message of the protocol. Something else can be sent all the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ActForm {
+    /// The parameter that names the message, such as `method`.
+    pub by: String,
+    /// The name of the message, such as `readFile`.
+    pub name: String,
+    /// The parameter that holds what the message says, such as `params`.
+    pub of: String,
+    /// The JSON Schema (draft-07) of that.
+    pub schema: Value,
 }
 
 /// An example of an act.

@@ -39,7 +39,7 @@ impl Controls for MockControls {
             .map(|command| {
                 let schema = schema_of(&command.shape);
                 let examples = of_schema(&schema);
-                Act { name: command.name.to_owned(), about: command.doc.to_owned(), schema, examples }
+                Act { name: command.name.to_owned(), about: command.doc.to_owned(), schema, examples, forms: vec![] }
             })
             .collect()
     }

@@ -14,7 +14,7 @@ use crate::subject::Running;
 use super::api::{Act, ActExample};
 use super::controls::Controls;
 use super::examples::{add, of_schema, schema_of};
-use super::samples::{samples, without_names};
+use super::samples::{VerbSamples, samples, without_names};
 
 /// The act that has a driven client do something.
 const CALL: &str = "call";
@@ -58,7 +58,8 @@ impl PeerControls {
             .map(|verb| {
                 let known = samples.remove(verb.name).unwrap_or_default();
                 let takes_reason = verb.shape.fields().iter().any(|field| field.name == "deliberate");
-                act(verb.name.to_owned(), verb, known.into_iter().filter(|e| takes_reason || !e.wrong).collect())
+                let examples = known.examples.into_iter().filter(|e| takes_reason || !e.wrong).collect();
+                act(verb.name.to_owned(), verb, VerbSamples { examples, ..known })
             })
             .collect();
         // What is sent most comes first.
@@ -66,7 +67,7 @@ impl PeerControls {
         let stimuli = (self.role.stimuli)().iter().filter(|stimulus| self.stimuli.contains(stimulus.name));
         acts.extend(stimuli.map(|stimulus| {
             let name = format!("{STIMULATE}{}", stimulus.name);
-            act(name, stimulus, vec![])
+            act(name, stimulus, VerbSamples::default())
         }));
         if self.driven {
             acts.insert(0, call_act(self.role));
@@ -96,7 +97,7 @@ impl PeerControls {
     }
 }
 
-fn act(name: String, verb: &Field, examples: Vec<ActExample>) -> Act {
+fn act(name: String, verb: &Field, VerbSamples { examples, forms }: VerbSamples) -> Act {
     let schema = schema_of(&verb.shape);
     let made = if examples.is_empty() { of_schema(&schema) } else { vec![] };
     let least = made.into_iter().filter(|example| example.name == "the least");
@@ -104,7 +105,7 @@ fn act(name: String, verb: &Field, examples: Vec<ActExample>) -> Act {
     for ActExample { name, wrong, params } in examples.into_iter().chain(least) {
         add(&mut tidied, ActExample { name, wrong, params: without_names(params, &schema, wrong) });
     }
-    Act { name, about: verb.doc.to_owned(), schema, examples: tidied }
+    Act { name, about: verb.doc.to_owned(), schema, examples: tidied, forms }
 }
 
 fn call_act(role: &Role) -> Act {
@@ -125,7 +126,7 @@ fn call_act(role: &Role) -> Act {
         params: Map::from_iter([("method".to_owned(), (*name).into()), ("params".to_owned(), json!({}))]),
     });
     let about = "Has the driven client do something.".to_owned();
-    Act { name: CALL.to_owned(), about, schema, examples: examples.collect() }
+    Act { name: CALL.to_owned(), about, schema, examples: examples.collect(), forms: vec![] }
 }
 
 impl Controls for PeerControls {

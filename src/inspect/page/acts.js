@@ -2,7 +2,7 @@
 
 import { $, make, button, copyButton, shown } from "./shared.js";
 import { post, curl } from "./client.js";
-import { formOf, labelled } from "./form.js";
+import { formOfAct, labelled } from "./form.js";
 
 export const acts = {
   all: [],
@@ -66,7 +66,7 @@ export const acts = {
     none.value = -1;
     this.examples.replaceChildren(none, ...group("as it should be", false), ...group("wrong on purpose", true));
     this.examples.closest("label").hidden = this.act.examples.length === 0;
-    this.fields = formOf(this.act.schema);
+    this.fields = formOfAct(this.act);
     this.write(undefined);
     this.turn();
   },

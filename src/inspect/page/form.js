@@ -12,6 +12,11 @@ export function labelled(text, control, hint) {
 /** A value that cannot be read from a form. */
 class Unreadable extends Error {}
 
+/** A control for the parameters of an act. What a message holds has a form of its own, as soon as the message is named. */
+export function formOfAct({ schema, forms = [] }) {
+  return forms.length ? object(schema, schema.definitions ?? {}, forms) : formOf(schema);
+}
+
 /** A control for values of a schema: its element, and functions that read and write the value. Undefined is left out. */
 export function formOf(schema, definitions = schema?.definitions ?? {}, name = "") {
   const own = resolve(schema, definitions);
@@ -38,6 +43,21 @@ function resolve(schema, definitions) {
 function text(name) {
   const input = make("textarea", "text");
   input.rows = 1;
+  return written(input, name);
+}
+
+/** A text for which some are known. */
+function suggested(name, known) {
+  const input = make("input", "text");
+  input.type = "text";
+  input.setAttribute("list", `known-${name}`);
+  const list = make("datalist", "", ...known.map((one) => make("option", "", one)));
+  list.id = `known-${name}`;
+  const control = written(input, name);
+  return { ...control, element: make("span", "suggested", input, list) };
+}
+
+function written(input, name) {
   input.name = name;
   input.spellcheck = false;
   let given = false;
@@ -48,9 +68,39 @@ function text(name) {
     write(value) {
       given = value !== undefined;
       input.value = value ?? "";
-      input.rows = Math.min(8, input.value.split("\n").length);
+      if (input.rows) input.rows = Math.min(8, input.value.split("\n").length);
     },
   };
+}
+
+/** What a message holds: by the form of the message that is named, or as JSON where there is none, or where the form cannot show it. */
+function held(name, forms, named) {
+  const free = json(name);
+  const element = make("div", "held");
+  let shown = free;
+  const show = (form) => {
+    shown = form;
+    element.replaceChildren(form.element);
+  };
+  const write = (value) => {
+    const form = forms.find((one) => one.name === named());
+    if (form) {
+      const own = formOf(form.schema);
+      own.write(value);
+      if (value === undefined || same(own.read() ?? {}, value)) return show(own);
+    }
+    free.write(value);
+    return show(free);
+  };
+  show(free);
+  return { element, read: () => shown.read(), write, renew: () => write(shown.read()) };
+}
+
+function same(one, other) {
+  if (one === null || other === null || typeof one !== "object" || typeof other !== "object") return one === other;
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length && names.every((name) => name in other && same(one[name], other[name]));
 }
 
 function number(schema, name) {
@@ -102,22 +152,30 @@ function json(name) {
   };
 }
 
-function object(schema, definitions) {
+function object(schema, definitions, forms = []) {
   const required = new Set(schema.required ?? []);
+  const by = forms[0]?.by;
+  const control = (name, inner) => {
+    if (name === by) return suggested(name, forms.map((form) => form.name));
+    const own = forms.filter((form) => form.of === name);
+    return own.length ? held(name, own, () => fields.find((field) => field.name === by)?.form.read()) : formOf(inner, definitions, name);
+  };
   const fields = Object.entries(schema.properties).map(([name, inner]) => {
-    const form = formOf(inner, definitions, name);
+    const form = control(name, inner);
     const hint = resolve(inner, definitions).description ?? inner.description ?? "";
     const label = `${name}${required.has(name) ? " (needed)" : ""}`;
-    const nested = form.element.matches("fieldset, .items");
+    const nested = form.element.matches("fieldset, .items, .held");
     const element = nested ? make("fieldset", "field", make("legend", "field-name", label), form.element) : labelled(label, form.element, hint);
-    return { name, form, element, needed: required.has(name) };
+    return { name, form, element, needed: required.has(name) || Boolean(form.renew) };
   });
   const element = make("fieldset", "object");
   const rare = fields.filter((field) => !field.needed);
   const folded = make("details", "rest", make("summary", "", `${rare.length} more, not needed`), ...rare.map((field) => field.element));
   element.append(...fields.filter((field) => field.needed).map((field) => field.element));
-  if (rare.length > 4 && rare.length < fields.length) element.append(folded);
+  if ((rare.length > 4 || forms.length) && rare.length < fields.length) element.append(folded);
   else element.append(...rare.map((field) => field.element));
+  const named = fields.find((field) => field.name === by);
+  named?.element.addEventListener("change", () => fields.forEach(({ form }) => form.renew?.()));
   return {
     element,
     read() {
@@ -129,7 +187,9 @@ function object(schema, definitions) {
       return Object.keys(value).length || required.size ? value : undefined;
     },
     write(value) {
-      for (const { name, form } of fields) form.write(value?.[name]);
+      // What a message holds depends on which it is.
+      named?.form.write(value?.[by]);
+      for (const { name, form } of fields) if (name !== by) form.write(value?.[name]);
       folded.open = rare.some((field) => value?.[field.name] !== undefined);
     },
   };

@@ -110,6 +110,7 @@ impl Trace {
                     about: about.to_owned(),
                     schema: json!({}),
                     examples,
+                    forms: vec![],
                 };
                 let examples = vec![
                     example("ping", false, json!({ "method": "ping", "params": { "message": "a" } })),
