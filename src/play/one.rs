@@ -338,7 +338,13 @@ async fn perform(
         None => {
             let run_dir = play_context.run_dir.ok_or("it needs a process of its own, and we did not start this one")?;
             let start = Start { scenario: Some(&plan.id), ..Start::new(play_context.spec, run_dir, recorder.clone()) };
-            *play_context.subject = Some(Running::launch(start).await.map_err(|e| e.brief())?);
+            match Running::launch(start).await {
+                Ok(running) => *play_context.subject = Some(running),
+                Err(error) => {
+                    let busy = steps::busy_start(play_context.lag, &error).map(Halt::HeldUp);
+                    return Ok((Some(busy.unwrap_or_else(|| Halt::Error(error.brief()))), PlayResult::default()));
+                }
+            }
         }
     }
     let scenario_dir = files::scenario_dir(plan, play_context)?;
@@ -390,13 +396,15 @@ async fn perform(
     files::write_seed_files(&mut scene)?;
     let bound = timing::bound_of_play(plan, options.patience) + play_context.spec.observe.unwrap_or_default();
     let bound = bound.saturating_add(scene.starting());
-    let deadline = scene.lag.deadline(bound);
+    let lag = scene.lag;
+    let deadline = lag.deadline(bound);
     let mut halt = {
         let played = steps::perform(&mut scene, &plan.steps);
         tokio::pin!(played);
         loop {
             let Some(left) = deadline.left() else {
-                break Some(Halt::Error(format!("it did not end within its bound of {bound:?}")));
+                let why = format!("it did not end within its bound of {bound:?}");
+                break Some(if steps::was_busy(lag) { Halt::HeldUp(why) } else { Halt::Error(why) });
             };
             match tokio::time::timeout(left, &mut played).await {
                 Ok(result) => break result.err(),

@@ -21,7 +21,7 @@ use crate::scenario::{Step, StepKind};
 use crate::subject::{Running, Start, SubjectError};
 
 use super::scene::{Failure, Halt, Scene};
-use super::timing::is_lateness;
+use super::timing::{LagMeter, is_lateness};
 use super::{expect, files};
 
 /// A play that the harness delayed for longer than this at a time blames nobody for what happened to our connections.
@@ -279,6 +279,19 @@ fn too_busy(scene: &Scene<'_>, step: &Step, message: &str) -> Halt {
     Halt::HeldUp(text)
 }
 
+/// Whether the machine was too busy for a play to judge what did not come in time.
+pub fn was_busy(lag: &LagMeter) -> bool {
+    lag.worst() > MAX_HARNESS_DELAY || lag.in_all() > 2 * MAX_HARNESS_DELAY
+}
+
+/// Why nothing follows from a subject that was not ready in time: the machine was too busy meanwhile. None where it was not.
+pub fn busy_start(lag: &LagMeter, error: &SubjectError) -> Option<String> {
+    if !was_busy(lag) || !matches!(error, SubjectError::NotReady { .. }) {
+        return None;
+    }
+    Some(format!("{}; but this machine was too busy: plays were held up for {:?}", error.brief(), lag.in_all()))
+}
+
 /// What an error of a peer means for the play.
 pub fn peer_error(scene: &mut Scene<'_>, step: &Step, verb: &'static str, error: PeerError) -> Result<(), Halt> {
     // A client that does not offer what it was called for does nothing that a step could go on with.
@@ -395,9 +408,10 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, verb: Launch) -> Result<(), 
         }
         waiting.stop().await;
     }
-    let running = Running::launch(start).await.map_err(|error| match error {
-        SubjectError::NotReady { found, .. } => Halt::NotReady { why: error.brief(), found },
-        error => environment(step, error),
+    let running = Running::launch(start).await.map_err(|error| match (busy_start(scene.lag, &error), error) {
+        (Some(why), _) => Halt::HeldUp(format!("{}: {why}", step.place)),
+        (None, error @ SubjectError::NotReady { found, .. }) => Halt::NotReady { why: error.brief(), found },
+        (None, error) => environment(step, error),
     })?;
     scene.outcome.plays_at(&running);
     *scene.subject = Some(running);
@@ -453,5 +467,32 @@ mod tests {
             loaded.plans.iter().map(|plan| name(&plan.steps[1].kind)).collect::<Vec<_>>(),
             ["expect response or closed"]
         );
+    }
+
+    #[tokio::test]
+    async fn a_subject_that_was_not_ready_in_time_is_excused_only_where_this_machine_was_held_up() {
+        let within = Duration::from_secs(1);
+        let not_ready = || SubjectError::NotReady {
+            within,
+            problem: "there is no lockfile".to_owned(),
+            found: false,
+            seen: vec![],
+            output: vec![],
+            help: vec![],
+        };
+        let lag = LagMeter::default();
+        assert_eq!(busy_start(&lag, &not_ready()), None);
+        tokio::select! {
+            () = lag.run() => {}
+            () = async {
+                tokio::task::yield_now().await;
+                std::thread::sleep(MAX_HARNESS_DELAY + Duration::from_millis(100));
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            } => {}
+        }
+        let why = busy_start(&lag, &not_ready()).expect("it was held up");
+        assert!(why.contains("there is no lockfile") && why.contains("this machine was too busy"), "{why}");
+        let ended = SubjectError::Ended { how: "exit code 1".to_owned(), seen: vec![], output: vec![] };
+        assert_eq!(busy_start(&lag, &ended), None);
     }
 }

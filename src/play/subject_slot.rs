@@ -38,6 +38,8 @@ pub struct SubjectSlot {
     pub run_dir: Option<RunDir>,
     /// How many launches in a row have failed.
     pub failed_launches: u32,
+    /// The play that the last failed launch was for.
+    pub failed_launch: Option<Play>,
     /// The subject's number, and how often it was played at.
     number: u64,
     plays: u32,
@@ -50,7 +52,16 @@ pub struct SubjectSlot {
 impl SubjectSlot {
     /// Without a subject; the first play starts one.
     pub fn empty(lag: Arc<LagMeter>) -> Self {
-        Self { subject: None, run_dir: None, failed_launches: 0, number: 0, plays: 0, lag, trace: None }
+        Self {
+            subject: None,
+            run_dir: None,
+            failed_launches: 0,
+            failed_launch: None,
+            number: 0,
+            plays: 0,
+            lag,
+            trace: None,
+        }
     }
 
     /// Ends the trace of the last play: nothing more can be found in it.

@@ -20,6 +20,7 @@ use crate::trace::{Clock, Recorder};
 
 use super::files::Traces;
 use super::one::{PlayContext, PlayOptions, PlayOutcome, play};
+use super::steps::busy_start;
 use super::subject_slot::{SubjectSlot, blame_death, exited, fresh_run_dir, start, why_unusable};
 use super::timing::{Cancel, LagMeter};
 use super::{needs, timing};
@@ -118,8 +119,11 @@ pub async fn suite(
         if !judged {
             return Err(error.into());
         }
+        let was_given_up = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Error);
         // Each scenario has the reason in a line; what to do about it is reported once.
-        shared.progress.diagnostic(&error.diagnostic());
+        if lock(&shared.results).values().any(was_given_up) {
+            shared.progress.diagnostic(&error.diagnostic());
+        }
     }
     let mut results = std::mem::take(&mut *lock(&shared.results));
     number_processes(results.values_mut());
@@ -376,8 +380,8 @@ async fn played_once(shared: &SuiteState, plan: &Plan, slot: &mut SubjectSlot) -
         }
         return outcome;
     }
-    if let Err(reason) = ensure_subject(shared, slot).await {
-        return Play::error(reason).into();
+    if let Err(play) = ensure_subject(shared, slot).await {
+        return play.into();
     }
     let run_dir = slot.run_dir.as_ref();
     let subject = &mut slot.subject;
@@ -424,14 +428,19 @@ async fn client_play(shared: &SuiteState, plan: &Plan, slot: &mut SubjectSlot) -
 }
 
 /// Starts the job's subject, if it is not up.
-async fn ensure_subject(shared: &SuiteState, slot: &mut SubjectSlot) -> Result<(), String> {
+///
+/// # Errors
+/// The play that cannot be judged without it.
+async fn ensure_subject(shared: &SuiteState, slot: &mut SubjectSlot) -> Result<(), Play> {
     if slot.subject.is_some() {
         return Ok(());
     }
-    if slot.failed_launches >= FAILED_LAUNCHES {
-        let first = lock(&shared.launch_error).as_ref().map(SubjectError::brief);
-        return Err(first.unwrap_or_else(|| "the subject could not be started".into()));
+    if slot.failed_launches >= FAILED_LAUNCHES
+        && let Some(play) = &slot.failed_launch
+    {
+        return Err(play.clone());
     }
+    slot.lag.begin();
     let recorder = Recorder::new(Clock::start(), vec![]);
     let started = start(&shared.spec, slot.run_dir.take(), recorder, shared.progress.as_ref()).await;
     match started {
@@ -441,9 +450,11 @@ async fn ensure_subject(shared: &SuiteState, slot: &mut SubjectSlot) -> Result<(
         }
         Err(error) => {
             slot.failed_launches += 1;
-            let reason = error.brief();
+            let busy = busy_start(&slot.lag, &error);
+            let play = Play { held_up: busy.is_some(), ..Play::error(busy.unwrap_or_else(|| error.brief())) };
+            slot.failed_launch = Some(play.clone());
             lock(&shared.launch_error).get_or_insert(error);
-            Err(reason)
+            Err(play)
         }
     }
 }
