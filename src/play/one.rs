@@ -20,7 +20,7 @@ use super::driven_client::Alive;
 use super::files::{SawDeliberate, Traces, trace_path};
 use super::log::Log;
 use super::scene::{Halt, PlayResult, Scene, Since};
-use super::subject_slot::death_finding;
+use super::subject_slot::{death_finding, late_exit};
 use super::timing::{LagMeter, discount_harness_delay};
 use super::{files, steps, timing};
 
@@ -75,8 +75,6 @@ pub struct PlayOutcome {
     /// Whether the subject may be used again without a look at it: nothing went wrong, and we did nothing wrong that it may
     /// die of only now.
     pub clean: bool,
-    /// Whether the play had the subject end.
-    pub end_expected: bool,
     /// The draft of the trace, where it is not known yet whether it will be kept.
     pub(super) draft: Option<Draft>,
 }
@@ -84,11 +82,11 @@ pub struct PlayOutcome {
 impl From<Play> for PlayOutcome {
     /// The outcome where nothing was played.
     fn from(play: Play) -> Self {
-        Self { play, trace: None, clean: true, end_expected: false, draft: None }
+        Self { play, trace: None, clean: true, draft: None }
     }
 }
 
-/// Plays a plan once. A server that the play started for itself goes on: it is in `subject` of the context.
+/// Plays a plan once.
 pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &PlayOptions) -> PlayOutcome {
     let began = Instant::now();
     play_context.lag.begin();
@@ -96,18 +94,32 @@ pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &PlayOpti
         Ok(traced) => traced,
         Err(reason) => return Play::error(reason).into(),
     };
+    let own = play_context.subject.is_none();
     let mut play_context = play_context;
     let (halt, mut outcome) = match perform(plan, &mut play_context, options, &traced).await {
         Ok((halt, outcome)) => (halt, outcome),
         Err(reason) => (Some(Halt::Error(reason)), PlayResult::default()),
     };
-    let exited = play_context.subject.as_ref().and_then(Running::exited);
+    let mut exited = play_context.subject.as_ref().and_then(Running::exited);
+    // It may die only now of what came; a subject that goes on is looked at by whoever plays at it next.
+    let suspect = traced.deliberate.is_so() || halt.is_some() || !outcome.findings.is_empty();
+    if own
+        && exited.is_none()
+        && suspect
+        && !outcome.end_expected
+        && let Some(subject) = play_context.subject.as_ref()
+    {
+        exited = late_exit(subject, play_context.spec, plan.edition, options.patience).await;
+    }
     if let Some(exited) = exited.filter(|exited| !outcome.end_expected && !exited.asked) {
         outcome
             .findings
             .push(death_finding(&exited, play_context.spec, plan.edition).with_last_events_of(&traced.tail));
     }
-    let end_expected = outcome.end_expected;
+    if own && let Some(subject) = play_context.subject.take() {
+        subject.expect_exit();
+        subject.stop().await;
+    }
     let (deliberate, draft) = (traced.deliberate.is_so(), traced.draft.clone());
     let (mut play, trace) = traced.finish(plan, &play_context, options, halt, outcome);
     play.duration = began.elapsed();
@@ -122,7 +134,7 @@ pub async fn play(plan: &Plan, play_context: PlayContext<'_>, options: &PlayOpti
         subject.note_passed();
     }
     let clean = !deliberate && matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Skipped);
-    PlayOutcome { play, trace: Some(trace), clean, end_expected, draft }
+    PlayOutcome { play, trace: Some(trace), clean, draft }
 }
 
 /// The trace of a play that is over, open for what is found in it.

@@ -159,6 +159,17 @@ pub async fn why_unusable(
     served.err().map(|error| format!("it no longer served: {error}"))
 }
 
+/// How the subject ended, if it dies of a play that is over.
+pub async fn late_exit(
+    subject: &Running,
+    spec: &SubjectSpec,
+    edition: &'static dyn Edition,
+    patience: Duration,
+) -> Option<Exited> {
+    why_unusable(subject, spec, edition, patience, false).await?;
+    exited(subject).await
+}
+
 /// Checks that the subject serves new connections: two, one after the other. It may answer the first one before it has
 /// seen the end of those of the play.
 ///

@@ -21,7 +21,7 @@ use crate::trace::{Clock, Recorder};
 use super::files::Traces;
 use super::one::{PlayContext, PlayOptions, PlayOutcome, play};
 use super::steps::busy_start;
-use super::subject_slot::{SubjectSlot, blame_death, exited, fresh_run_dir, start, why_unusable};
+use super::subject_slot::{SubjectSlot, blame_death, exited, fresh_run_dir, late_exit, start, why_unusable};
 use super::timing::{Cancel, LagMeter};
 use super::{needs, timing};
 
@@ -367,18 +367,7 @@ async fn played_once(shared: &SuiteState, plan: &Plan, slot: &mut SubjectSlot) -
             idle: None,
             lag: &slot.lag,
         };
-        let mut outcome = play(plan, play_context, options).await;
-        if let Some(subject) = subject {
-            if !outcome.end_expected
-                && why_unusable(&subject, &shared.spec, plan.edition, options.patience, outcome.clean).await.is_some()
-                && let Some(exited) = exited(&subject).await
-            {
-                blame_death(&mut outcome.play, &exited, &shared.spec, plan.edition);
-            }
-            subject.expect_exit();
-            subject.stop().await;
-        }
-        return outcome;
+        return play(plan, play_context, options).await;
     }
     if let Err(play) = ensure_subject(shared, slot).await {
         return play.into();
@@ -465,12 +454,10 @@ async fn blame_late_death(shared: &SuiteState, slot: &mut SubjectSlot, last: Opt
     let clean = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Passed);
     let Some(subject) = &slot.subject else { return };
     let (edition, patience) = (shared.plans[n].edition, shared.run.options.patience);
-    if !lock(&shared.results).get(&n).is_some_and(clean)
-        || why_unusable(subject, &shared.spec, edition, patience, false).await.is_none()
-    {
+    if !lock(&shared.results).get(&n).is_some_and(clean) {
         return;
     }
-    let Some(exited) = exited(subject).await else { return };
+    let Some(exited) = late_exit(subject, &shared.spec, edition, patience).await else { return };
     if let Some(play) = lock(&shared.results).get_mut(&n).and_then(|played| played.plays.last_mut()) {
         blame_death(play, &exited, &shared.spec, shared.plans[n].edition);
         if let Some((trace, _)) = slot.trace.take() {
