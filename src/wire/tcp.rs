@@ -3,6 +3,7 @@
 
 use std::future::poll_fn;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -152,6 +153,13 @@ pub fn listen(address: impl Into<SocketAddr>) -> io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
+}
+
+/// Has nobody listen on the port of this socket any more. Closing is not enough: between its start and its own program, a
+/// process has copies of our sockets, and would keep the port.
+pub fn stop_listening(socket: &OwnedFd) {
+    // A system that refuses this lets go of the port when the copies are closed.
+    let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Both);
 }
 
 /// A port of this machine on which a server listens that takes part in no play: connections to it are neither accepted

@@ -90,7 +90,6 @@ impl ClientExchange {
             loop {
                 tokio::select! {
                     biased;
-                    _ = commands.wait_for(|command| matches!(command, ExchangeCommand::End(..))) => break Err(Broken::Ours),
                     outcome = &mut sending, if !done => match outcome {
                         Ok(Some(Closed::Reset)) => break Err(Broken::Ours),
                         Ok(_) => done = true,
@@ -99,6 +98,8 @@ impl ClientExchange {
                         // how it closed.
                         Err(_) => done = true,
                     },
+                    // After what can be sent now: a request whose sender leaves at once is one that the server got.
+                    _ = commands.wait_for(|command| matches!(command, ExchangeCommand::End(..))) => break Err(Broken::Ours),
                     outcome = &mut reading => break outcome.map(|()| done),
                 }
             }

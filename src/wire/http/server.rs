@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 
 use tokio::net::{TcpListener, TcpStream};
@@ -10,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::trace::{Closed, Head, HttpRequest, Message, StreamEvent};
-use crate::wire::tcp::{Address, accept_retrying};
+use crate::wire::tcp::{Address, accept_retrying, stop_listening};
 use crate::wire::{http_head, websocket};
 
 use super::connection::{Broken, Exchanges, Limits, Writer};
@@ -89,6 +90,8 @@ pub struct Received {
 /// A server. Dropped, it stops at once.
 pub struct Server {
     address: Address,
+    /// A copy of the listener.
+    listening: OwnedFd,
     accepting: JoinHandle<()>,
     /// Whether the server accepts nothing new any more.
     closing: watch::Sender<bool>,
@@ -98,7 +101,7 @@ impl Server {
     /// Serves the connections of a listener.
     ///
     /// # Errors
-    /// The listener has no address.
+    /// The listener has no address, or there are no file descriptors left.
     pub fn start<H: Handler>(
         listener: TcpListener,
         handler: Arc<H>,
@@ -107,9 +110,10 @@ impl Server {
     ) -> io::Result<Self> {
         let local = listener.local_addr()?;
         let address = Address::new(local.ip().to_string(), local.port());
+        let listening = listener.as_fd().try_clone_to_owned()?;
         let closing = watch::Sender::new(false);
         let accepting = tokio::spawn(accept(listener, handler, exchanges, limits, closing.subscribe()));
-        Ok(Self { address, accepting, closing })
+        Ok(Self { address, listening, accepting, closing })
     }
 
     /// The address at which it listens.
@@ -120,6 +124,7 @@ impl Server {
     /// Accepts nothing new from now on: no connection, and no request on existing ones. Running exchanges continue.
     pub fn close(&self) {
         self.closing.send_replace(true);
+        stop_listening(&self.listening);
     }
 
     /// Closes the listener and every connection. Returns when that is done.
@@ -133,6 +138,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.accepting.abort();
+        stop_listening(&self.listening);
     }
 }
 

@@ -257,6 +257,17 @@ async fn a_client_may_cut_a_stream_and_the_server_notices() {
 }
 
 #[tokio::test]
+async fn a_request_whose_client_leaves_at_once_reaches_the_server() {
+    let both = both().await;
+    let exchange = both.client.send(Some("gone"), &Request::new("GET", "/never")).await.expect("it listens");
+    exchange.control.close(Some("leaves")).await;
+    let words = both.client_trace.words_of("gone");
+    assert!(words.contains(&"→ GET /never HTTP/1.1".to_owned()), "{words:?}");
+    assert_eq!(words.last().map(String::as_str), Some("→ !Eof"));
+    until(|| both.server_trace.words().contains(&"→ GET /never HTTP/1.1".to_owned())).await;
+}
+
+#[tokio::test]
 async fn what_is_recorded_is_delivered_also_after_the_client_has_left() {
     /// More events than wait for a receiver that is behind.
     fn many(_: &Received) -> Response {
@@ -279,6 +290,18 @@ async fn what_is_recorded_is_delivered_also_after_the_client_has_left() {
     }
     assert_eq!(events, 200);
     assert!(matches!(last, Some(Incoming::Broken(Broken::Ours))), "{last:?}");
+}
+
+/// Between its start and its own program, a process has copies of all sockets.
+#[tokio::test]
+async fn a_stopped_server_gives_its_port_up_also_where_a_process_that_is_being_started_has_a_copy_of_the_listener() {
+    let (listener, address) = listen().await;
+    let _copy = std::os::fd::AsFd::as_fd(&listener).try_clone_to_owned().expect("copied");
+    let exchanges = MemoryTrace::default().exchanges(End::Server);
+    let server = Server::start(listener, Arc::new(Play), exchanges, Limits::default()).expect("it starts");
+    server.stop().await;
+    assert!(TcpStream::connect(address.to_string()).await.is_err());
+    crate::wire::tcp::listen((std::net::Ipv4Addr::LOCALHOST, address.port)).expect("the port is free");
 }
 
 #[tokio::test]

@@ -193,6 +193,8 @@ fn is_empty(result: &Value) -> bool {
 /// The part of a result that a caller needs.
 fn essential_part(method: Method, mut result: Value) -> Value {
     let key = match method {
+        // The content of a failure is none.
+        _ if result["success"] == json!(false) => "success",
         Method::Ping => "message",
         Method::Authenticate => "authenticated",
         Method::ReadFile => "content",

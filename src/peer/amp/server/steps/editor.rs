@@ -17,7 +17,7 @@ use crate::peer::{PeerError, Setting, SubjectDirs};
 use crate::protocol::amp::verbs::{EditorLockfile, Encoding, Port};
 use crate::trace::{EventKind, FileChange};
 use crate::wire::Limits;
-use crate::wire::tcp::Address;
+use crate::wire::tcp::{self, Address};
 
 use super::connection::{ConnectionNames, ConnectionRegistry};
 use super::listener::Listener;
@@ -272,7 +272,7 @@ async fn stop(accept_task: JoinHandle<()>, listening: &OwnedFd) {
     accept_task.abort();
     // It was aborted, which is what this says.
     let _ = accept_task.await;
-    machine::stop_listening(listening);
+    tcp::stop_listening(listening);
 }
 
 fn system(doing: &str, error: std::io::Error) -> PeerError {

@@ -3,7 +3,6 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -163,13 +162,6 @@ pub fn take_over(
         reserved.socket.set_reuseaddr(true).map_err(refused)?;
     }
     listen(host, port)
-}
-
-/// Has nobody listen on a port any more. Closing is not enough: between its start and its own program, a process has copies of
-/// our sockets, and would keep the port.
-pub fn stop_listening(socket: &OwnedFd) {
-    // A system that refuses this lets go of the port when the copies are closed.
-    let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Both);
 }
 
 /// Listens on such a port, and holds it where the system lets us.

@@ -449,7 +449,7 @@ async fn a_port_is_taken_over_while_a_process_that_is_being_started_has_copies_o
     let reserved = reserved.unwrap();
     let copy = std::os::fd::AsFd::as_fd(&listener).try_clone_to_owned().unwrap();
     drop(listener);
-    machine::stop_listening(&copy);
+    crate::wire::tcp::stop_listening(&copy);
     let port = Port::Fixed(reserved.port().try_into().unwrap());
     let (again, _) = machine::take_over(host, port, vec![reserved]).unwrap();
     assert_eq!(
