@@ -3,9 +3,11 @@
 //
 //   node packages/npm/build.mjs --out DIR linux-x64=target/dist/wirecert darwin-arm64=…
 //
-// Each folder of DIR is ready for `npm publish` or `npm pack`. The version is that of Cargo.toml.
+// Each folder of DIR is ready for `npm publish` or `npm pack`. The version is that of Cargo.toml. The manual pages are those
+// of the program that runs on this machine; without one there are none.
 
-import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -46,8 +48,12 @@ for (const [platform, program] of platforms) {
   });
 }
 licences(main);
+const own = platforms.find(([platform]) => platform === `${process.platform}-${process.arch}`);
+const pages = join(main, "man");
+if (own) execFileSync(own[1], ["man", "--out", pages]);
 write(main, {
   ...manifest,
   version,
+  ...(own && { files: [...manifest.files, "man"], man: readdirSync(pages).map((page) => `./man/${page}`) }),
   optionalDependencies: Object.fromEntries(platforms.map(([platform]) => [`@wirecert/${platform}`, version])),
 });
