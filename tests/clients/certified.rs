@@ -59,8 +59,10 @@ fn conforms(language: Language, edition: &str, part: &[&str]) {
     // What it should do it does as well, but for what depends on the machine: whether it is fast, whether `localhost`
     // stands for ::1.
     let verdict = if part.is_empty() { "conforms" } else { "partial" };
+    let scenarios = subject["scenarios"].as_array().into_iter().flatten();
+    let unjudged: Vec<_> = scenarios.filter(|scenario| scenario["status"] == "error").collect();
+    assert!(unjudged.is_empty(), "could not be judged: {unjudged:#?}");
     assert_eq!(subject["verdict"], verdict, "{:#}", subject["findings"]);
-    assert_eq!(subject["counts"]["error"], 0, "{:#}", subject["scenarios"]);
     assert_eq!(code, Some(0));
 }
 
