@@ -74,7 +74,7 @@ pub struct DropUnanswered {
     pub deliberate: Option<Deliberate>,
 }
 
-/// Ends the TCP connection of a request.
+/// Ends the TCP connection of a request, after what can be sent of it at once.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DropRequest {
     pub of: Bound<Request>,
