@@ -32,23 +32,12 @@ pub fn sources() -> Vec<Source> {
     scenarios.map(|(path, text)| Source::new(format!("scenarios/{path}"), text)).collect()
 }
 
-/// The plans of every embedded scenario.
-///
-/// # Errors
-/// Where one of them is wrong: without it, a subject would pass that does not conform. A test holds that none is.
-pub fn plans() -> Result<Vec<Plan>, CliError> {
-    sound(load(|_| true))
-}
-
 /// The plans of the embedded scenarios of these roles.
 ///
 /// # Errors
-/// As of [`plans`].
+/// Where one of them is wrong: without it, a subject would pass that does not conform. A test holds that none is.
 pub fn plans_of(roles: &[&str]) -> Result<Vec<Plan>, CliError> {
-    sound(load(|role| roles.contains(&role)))
-}
-
-fn sound(loaded: Loaded) -> Result<Vec<Plan>, CliError> {
+    let loaded = load(|role| roles.contains(&role));
     if loaded.diagnostics.is_empty() {
         Ok(loaded.plans)
     } else {
@@ -70,19 +59,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_embedded_scenario_is_sound() {
-        let faults = load(|_| true).diagnostics;
-        assert!(faults.is_empty(), "{}", render_all(&faults, Style::Plain));
-    }
-
-    #[test]
-    fn what_is_embedded_is_what_is_on_disk() {
+    fn what_is_embedded_is_what_is_on_disk_and_sound() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
         for (path, text) in texts() {
             assert_eq!(std::fs::read_to_string(root.join(path)).ok().as_deref(), Some(text), "{path}");
         }
         assert!(sources().iter().all(|s| s.name().starts_with("scenarios/") && !s.text().is_empty()));
-        for plan in plans().expect("they are sound") {
+        let loaded = load(|_| true);
+        assert!(loaded.diagnostics.is_empty(), "{}", render_all(&loaded.diagnostics, Style::Plain));
+        for plan in loaded.plans {
             assert!(plan.file.starts_with(&format!("scenarios/{}/", plan.role)), "{} is for {}", plan.file, plan.role);
         }
     }

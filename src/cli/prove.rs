@@ -75,7 +75,6 @@ const RETRIES: u32 = 5;
 
 /// Runs `wirecert prove`.
 pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
-    let plans: Arc<[_]> = super::embedded::plans()?.into();
     let roles: Vec<_> = protocols().iter().flat_map(|p| p.roles.iter().map(move |r| (*p, r))).collect();
     if let Some(role) = &args.role
         && !roles.iter().any(|(_, r)| r.name == role)
@@ -83,6 +82,10 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         let names: Vec<_> = roles.iter().map(|(_, r)| r.name).collect();
         return Err(CliError::usage(format!("there is no role `{role}`")).help(format!("roles: {}", names.join(", "))));
     }
+    let selected: Vec<_> =
+        roles.iter().filter(|(_, r)| args.role.as_deref().is_none_or(|name| name == r.name)).collect();
+    let names: Vec<&str> = selected.iter().map(|(_, role)| role.name).collect();
+    let plans: Arc<[_]> = super::embedded::plans_of(&names)?.into();
     // Most of the time is spent waiting for what a flawed mock withholds.
     let cores = available_parallelism().map_or(1, NonZeroUsize::get);
     let jobs = args.jobs.map_or(cores * 3, NonZeroUsize::get);
@@ -98,8 +101,8 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, until, weigh_every: None, longest_first: false };
     let extent = if args.quick { Extent::UntilCaught } else { Extent::Whole };
     let cancel = Cancel::default();
-    let selected = roles.iter().filter(|(_, r)| args.role.as_deref().is_none_or(|name| name == r.name));
     let work: Vec<(Prover, Vec<Case>)> = selected
+        .iter()
         .map(|(protocol, role)| {
             let prover = Prover {
                 protocol,

@@ -56,13 +56,13 @@ pub fn requirements(args: RequirementsArgs, terminal: &mut Terminal) -> Result<E
         return Err(CliError::usage("no requirement is meant").help("`wirecert requirements` lists all of them"));
     }
     let text = if args.json {
-        let plans = embedded::plans()?;
+        let plans = plans_about(&chosen)?;
         let entries: Vec<RequirementEntry> = chosen.iter().map(|(p, r)| RequirementEntry::of(p, r, &plans)).collect();
         serde_json::to_string_pretty(&entries).unwrap_or_default() + "\n"
     } else if named.is_empty() {
         list(&chosen)
     } else {
-        let plans = embedded::plans()?;
+        let plans = plans_about(&chosen)?;
         chosen.iter().map(|(protocol, r)| explain(protocol, r, &plans)).collect::<Vec<_>>().join("\n")
     };
     terminal.result(&text);
@@ -86,6 +86,15 @@ fn catalogue(args: &RequirementsArgs) -> Result<Vec<CatalogueEntry>, CliError> {
     let mut all: Vec<CatalogueEntry> = all.filter(fits).collect();
     all.sort_by_key(|(protocol, r)| protocol.edition_ids().position(|id| id == r.edition()));
     Ok(all)
+}
+
+/// The plans of the roles that these requirements bind.
+fn plans_about(chosen: &[&CatalogueEntry]) -> Result<Vec<Plan>, CliError> {
+    let bound = |protocol: &Protocol, role: &Role| {
+        chosen.iter().any(|(of, requirement)| of.name == protocol.name && requirement.binds == role.subject)
+    };
+    let roles = protocols().iter().flat_map(|protocol| protocol.roles.iter().filter(|role| bound(protocol, role)));
+    embedded::plans_of(&roles.map(|role| role.name).collect::<Vec<_>>())
 }
 
 /// The role of this name.

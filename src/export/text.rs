@@ -24,19 +24,30 @@ pub fn clean(text: &str) -> String {
 
 /// Appends a text on one line.
 pub fn push_clean(out: &mut String, text: &str) {
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if steers(c) => out.extend(c.escape_unicode()),
-            c => out.push(c),
+    let mut rest = text;
+    loop {
+        // Most texts are plain, and long traces have many.
+        let plain = rest.bytes().position(|byte| !(b' '..=b'~').contains(&byte)).unwrap_or(rest.len());
+        let (before, after) = rest.split_at(plain);
+        out.push_str(before);
+        let mut chars = after.chars();
+        match chars.next() {
+            None => return,
+            Some('\n') => out.push_str("\\n"),
+            Some('\t') => out.push_str("\\t"),
+            Some('\r') => out.push_str("\\r"),
+            Some(c) if steers(c) => out.extend(c.escape_unicode()),
+            Some(c) => out.push(c),
         }
+        rest = chars.as_str();
     }
 }
 
 /// How many columns a text takes.
 pub fn width(text: &str) -> usize {
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return text.len();
+    }
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 

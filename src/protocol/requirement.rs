@@ -68,38 +68,39 @@ pub struct Requirement {
 impl Requirement {
     /// The protocol, the first part of the id.
     pub fn protocol(&self) -> &'static str {
-        self.part(0)
+        &self.id[..slash(self.id, 1)]
     }
 
     /// The edition, the second part of the id.
     pub fn edition(&self) -> &'static str {
-        self.part(1)
+        &self.id[slash(self.id, 1) + 1..slash(self.id, 2)]
     }
 
     /// The area, the third part of the id.
     pub fn area(&self) -> &'static str {
-        self.part(2)
+        &self.id[slash(self.id, 2) + 1..slash(self.id, 3)]
     }
 
     /// Area and slug: how scenarios name it, since they may serve several editions.
     pub fn short(&self) -> &'static str {
-        let prefix = self.protocol().len() + self.edition().len() + 2;
-        &self.id[prefix..]
+        short(self.id)
     }
+}
 
-    fn part(&self, n: usize) -> &'static str {
-        self.id.split('/').nth(n).unwrap_or_default()
-    }
+/// Where the n-th slash of an id is; its end where there are fewer. Ids are short, and are looked at often.
+fn slash(id: &str, n: usize) -> usize {
+    let slashes = id.bytes().enumerate().filter(|(_, byte)| *byte == b'/');
+    slashes.map(|(at, _)| at).nth(n - 1).unwrap_or(id.len())
 }
 
 /// Area and slug of a requirement's id.
 pub fn short(id: &str) -> &str {
-    id.splitn(3, '/').nth(2).unwrap_or_default()
+    id.get(slash(id, 2) + 1..).unwrap_or_default()
 }
 
 /// The area of a requirement or of a scenario: both ids have it in the third place.
 pub fn area(id: &str) -> Option<&str> {
-    id.split('/').nth(2)
+    id.get(slash(id, 2) + 1..slash(id, 3))
 }
 
 /// A table of requirements of one edition: protocol and edition with the slashes behind them, an area, the end it binds,

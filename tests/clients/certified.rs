@@ -92,7 +92,7 @@ fn the_example_in_javascript_conforms_to_the_edition_cli_as_its_subject_file_has
     let traces = tempfile::tempdir().expect("a folder");
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
     command.arg("certify").arg("--subject").arg(subject).arg("--trace-dir").arg(traces.path());
-    command.args(["--jobs", "2", "--retries", "3"]);
+    command.args(["--retries", "3"]);
     let (code, subject) = judged(&mut command, &[]);
     assert_eq!(subject["verdict"], "conforms", "{:#}", subject["findings"]);
     assert_eq!(code, Some(0));

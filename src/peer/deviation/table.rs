@@ -1,6 +1,6 @@
 //! Tables of flaws and freedoms: their rows, and the [`DeviationTable`] in which those of a mock are looked up.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::nearest;
 use crate::protocol::{self, Requirement};
@@ -34,8 +34,8 @@ pub struct Also {
 impl Also {
     /// Whether this is the requirement.
     pub fn means(&self, requirement: &Requirement) -> bool {
-        let short = requirement.short();
-        self.requirement == short || self.requirement == format!("{}/{short}", requirement.edition())
+        let before = requirement.id.strip_suffix(self.requirement);
+        before.is_some_and(|before| before.ends_with('/')) && self.requirement.contains('/')
     }
 }
 
@@ -111,6 +111,8 @@ pub(crate) use freedom;
 pub struct DeviationTable<E: 'static> {
     /// The requirements on whoever plays the role.
     catalogue: Vec<&'static Requirement>,
+    /// Their areas and slugs.
+    shorts: HashSet<&'static str>,
     editions: Vec<&'static str>,
     flaws: Vec<Flaw>,
     freedoms: Vec<Freedom>,
@@ -123,8 +125,10 @@ impl<E: Copy + 'static> DeviationTable<E> {
     pub fn new(role: &str) -> Self {
         let Some((protocol, role)) = protocol::role(role) else { panic!("there is no role {role}") };
         let catalogue = (protocol.requirements)().iter().filter(|requirement| requirement.binds == role.subject);
+        let catalogue: Vec<_> = catalogue.collect();
         Self {
-            catalogue: catalogue.collect(),
+            shorts: catalogue.iter().map(|requirement| requirement.short()).collect(),
+            catalogue,
             editions: protocol.editions.iter().map(|edition| edition.id()).collect(),
             flaws: vec![],
             freedoms: vec![],
@@ -187,7 +191,7 @@ impl<E: Copy + 'static> DeviationTable<E> {
 
     /// The requirement of the catalogue that a flaw breaks.
     fn broken_by<K>(&self, row: &FlawRow<K>) -> Option<&'static str> {
-        row.breaks.iter().copied().find(|short| self.catalogue.iter().any(|r| r.short() == *short))
+        row.breaks.iter().copied().find(|short| self.shorts.contains(short))
     }
 
     fn add_flaw<K: Copy>(&mut self, row: &FlawRow<K>, breaks: &'static str, also: Vec<Also>)
