@@ -60,6 +60,25 @@ fn a_repetition_within_another_leaves_its_value_and_number_as_they_were() {
 }
 
 #[test]
+fn an_observation_that_was_taken_counts_again_where_that_is_asked_for() {
+    let steps = |again: &str, name: &str| {
+        format!(
+            "  - request: {{ as: it, method: meta }}\n  - expect: {{ response: {{ to: it }} }}\n  \
+            - expect: {{ response: {{ to: it{again}, result: {{ name: {name} }} }}, within: 100ms }}\n"
+        )
+    };
+    let data = "meta: { name: Quick }\n";
+    let found = |again: &str, name: &str| {
+        let report = report(data, &steps(again, name));
+        let ways: Vec<_> = findings(&report).iter().map(|finding| finding["way"].clone()).collect();
+        ways
+    };
+    assert_eq!(found(", again: true", "Quick"), [] as [&str; 0]);
+    assert_eq!(found(", again: true", "Slow"), ["different"]);
+    assert_eq!(found("", "Quick"), ["absent"]);
+}
+
+#[test]
 fn a_secret_is_compared_as_the_trace_shows_it() {
     let steps = |name: &str| {
         format!(

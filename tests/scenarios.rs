@@ -96,10 +96,49 @@ fn no_answer_that_must_come_is_waited_for_less_long_than_a_subject_may_take_that
         };
         let binds = |id: &&str| (protocol.requirements)().iter().any(|r| r.id == *id && r.level == Level::Must);
         for expectation in expectations(&plan.steps) {
-            let answer = expectation.any_of.iter().flat_map(|o| &o.parts).any(|part| part.kind.name == "response");
+            let mut parts = expectation.any_of.iter().flat_map(|outcome| &outcome.parts);
+            let answer = parts.any(|part| part.kind.name == "response" && !part.again);
             let must = expectation.proves.iter().find(|id| binds(id));
             let within = expectation.within.unwrap_or(role.patience);
             assert!(!answer || must.is_none() || within >= role.patience, "{}: {must:?} within {within:?}", plan.id);
         }
     }
+}
+
+/// What comes once for a label, and which of them earlier expectations may have taken: adds those that a later outcome
+/// awaits all the same, without `again`.
+fn awaited_though_taken(steps: &[Step], taken: &mut BTreeSet<(&'static str, String)>, found: &mut Vec<String>) {
+    for step in steps {
+        match &step.kind {
+            StepKind::Act { params, .. } => {
+                let label = params.get("as").and_then(|label| label.as_str());
+                taken.retain(|(_, to)| label != Some(to));
+            }
+            StepKind::Repeat { steps, .. } => awaited_though_taken(steps, taken, found),
+            StepKind::Expect(expectation) => {
+                let parts = expectation.any_of.iter().flat_map(|outcome| &outcome.parts);
+                let single = parts.filter(|part| matches!(part.kind.name, "response" | "message" | "returned"));
+                let single: Vec<_> = single
+                    .filter_map(|part| {
+                        let to = part.selectors.get("to")?.as_str()?;
+                        Some((part, (part.kind.name, to.to_owned())))
+                    })
+                    .collect();
+                let again = single.iter().filter(|(part, key)| !part.again && taken.contains(key));
+                found.extend(again.map(|(part, (kind, to))| format!("{:?}: {kind} to {to}", part.place)));
+                taken.extend(single.into_iter().map(|(_, key)| key));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn no_outcome_awaits_what_an_earlier_step_has_taken() {
+    let mut found = vec![];
+    for plan in load_all().plans {
+        awaited_though_taken(&plan.steps, &mut BTreeSet::new(), &mut found);
+    }
+    found.dedup();
+    assert!(found.is_empty(), "the outcome can never come: {found:#?}");
 }

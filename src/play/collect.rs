@@ -27,7 +27,7 @@ pub async fn collect(scene: &mut Scene<'_>, step: &Step, collect: &Collect) -> R
             None => return Ok(()),
         },
     };
-    let mut items = scene.log.untaken(wanted.kind.name, wanted.conn.as_deref(), &wanted.selectors);
+    let mut items = wanted.candidates(&scene.log);
     items.retain(|c| end.is_none_or(|end| c.observation.index <= end));
     let failed = judge(scene, step, collect, &items)?;
     for item in &items {

@@ -50,9 +50,7 @@ fn missing_in_every_outcome<'o>(outcomes: &'o [Vec<ExpectedPart>], log: &Log) ->
     };
     let awaited = first.iter().filter(|expected| expected.kind.pick == Pick::First && expected.lookup.is_none());
     let awaited = awaited.filter(|expected| others.iter().all(|parts| parts.iter().any(|part| same(part, expected))));
-    let came = |expected: &&ExpectedPart| {
-        !log.untaken(expected.kind.name, expected.conn.as_deref(), &expected.selectors).is_empty()
-    };
+    let came = |expected: &&ExpectedPart| !expected.candidates(log).is_empty();
     awaited.filter(|expected| !others.is_empty() && !came(expected)).collect()
 }
 
@@ -228,6 +226,9 @@ fn keep_nearer(nearest: &mut Option<(usize, ClosestMiss)>, number: usize, miss: 
 fn take_observations(scene: &Scene<'_>, parts: &[ExpectedPart], taken: &[MatchedObservation]) {
     for t in taken {
         let part = &parts[t.part];
+        if part.again {
+            continue;
+        }
         match (t.at, part.kind.pick) {
             (Some(at), Pick::First) => scene.log.take(at),
             (Some(at), Pick::Any) => scene.log.take_through(at, part.kind.name, part.conn.as_deref(), &part.selectors),
@@ -292,7 +293,7 @@ pub fn compile_part(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Expec
         (None, false) => None,
     };
     let selectors = selectors(scene, step, part)?;
-    Ok(ExpectedPart { kind: part.kind, conn, selectors, pattern, expected, lookup: None })
+    Ok(ExpectedPart { kind: part.kind, conn, selectors, pattern, expected, lookup: None, again: part.again })
 }
 
 /// A pattern for observations of a part's kind, compiled with the variables.
@@ -450,7 +451,7 @@ pub async fn never(
         }
         return scene.fail(unwanted(scene, step, &expected, proves, value, None));
     }
-    for candidate in scene.log.untaken(expected.kind.name, expected.conn.as_deref(), &expected.selectors) {
+    for candidate in expected.candidates(&scene.log) {
         let value = &candidate.observation.value;
         let counts = end.is_none_or(|end| candidate.came <= end);
         if counts && expected.pattern.check(Some(value), &mut Captures::default()).is_ok() {

@@ -106,15 +106,12 @@ impl Log {
         let state = self.state();
         let key = (kind, conn.map(str::to_owned), selectors.clone());
         let from = state.cursors.iter().find(|(k, _)| *k == key).map_or(0, |(_, at)| *at);
-        let fits = |o: &Observation| {
-            o.kind == kind
-                && (conn.is_none() || o.conn.as_deref() == conn)
-                && selectors.iter().all(|(k, v)| o.selectors.get(k) == Some(v))
-        };
-        let seen = state.observations.iter().enumerate().skip(from);
-        seen.filter(|(at, o)| fits(o) && !state.taken.contains(at))
-            .map(|(at, o)| Candidate { at, observation: o.clone(), came: state.came[at] })
-            .collect()
+        state.candidates(kind, conn, selectors, from, |at| !state.taken.contains(&at))
+    }
+
+    /// The observations of this kind, connection and selectors, also those that expectations have taken, in order.
+    pub fn seen(&self, kind: &'static str, conn: Option<&str>, selectors: &Map<String, Value>) -> Vec<Candidate> {
+        self.state().candidates(kind, conn, selectors, 0, |_| true)
     }
 
     /// The value of an observation.
@@ -215,6 +212,24 @@ impl Sink for LogSink {
 }
 
 impl LogState {
+    /// The observations of this kind, connection and selectors at the places from `from` that are `open`, in order.
+    fn candidates(
+        &self,
+        kind: &str,
+        conn: Option<&str>,
+        selectors: &Map<String, Value>,
+        from: usize,
+        open: impl Fn(usize) -> bool,
+    ) -> Vec<Candidate> {
+        let fits = |o: &Observation| {
+            o.kind == kind
+                && (conn.is_none() || o.conn.as_deref() == conn)
+                && selectors.iter().all(|(k, v)| o.selectors.get(k) == Some(v))
+        };
+        let fitting = self.observations.iter().enumerate().skip(from).filter(|(at, o)| open(*at) && fits(o));
+        fitting.map(|(at, o)| Candidate { at, observation: o.clone(), came: self.came[at] }).collect()
+    }
+
     fn note_unread(&mut self, event: &Event) {
         let EventKind::Message(message) = &event.kind else { return };
         if let (Some(lacks), Some(conn), Some(dir)) = (message.lacks(), &event.conn, event.dir) {

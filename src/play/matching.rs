@@ -27,6 +27,25 @@ pub struct ExpectedPart {
     pub expected: Value,
     /// The current state, where it is looked up (a file) instead of awaited on the wire.
     pub lookup: Option<Value>,
+    /// Whether an observation that an earlier expectation took counts as well.
+    pub again: bool,
+}
+
+impl ExpectedPart {
+    /// The observations that may be the awaited one, by all but the pattern, in order.
+    pub fn candidates(&self, log: &Log) -> Vec<Candidate> {
+        let (conn, selectors) = (self.conn.as_deref(), &self.selectors);
+        if self.again {
+            log.seen(self.kind.name, conn, selectors)
+        } else {
+            log.untaken(self.kind.name, conn, selectors)
+        }
+    }
+
+    /// Which of them it is.
+    fn pick(&self) -> Pick {
+        if self.again { Pick::Any } else { self.kind.pick }
+    }
 }
 
 /// How far one complete outcome has come.
@@ -123,9 +142,9 @@ fn match_part(
             }
         };
     }
-    let mut candidates = log.untaken(expected.kind.name, expected.conn.as_deref(), &expected.selectors);
+    let mut candidates = expected.candidates(log);
     candidates.retain(|c| taken.iter().all(|t| t.at != Some(c.at)));
-    match expected.kind.pick {
+    match expected.pick() {
         Pick::First => match candidates.into_iter().next() {
             None => PartMatch::NotYet(None),
             Some(first) => match check_candidate(expected, &first, captures, tolerated) {

@@ -89,6 +89,7 @@ pub const COLLECT: &[Keyword] = &[
 pub const PART: &[Keyword] = &[
     word("on", "On which connection. Default: `main`."),
     word("exact", "`true`: objects inside the fields may have no keys but those named, at any depth."),
+    word("again", "`true`: an observation that an earlier expectation took counts as well, and whichever matches."),
 ];
 
 /// The variables that are always there.

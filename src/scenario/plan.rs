@@ -174,6 +174,8 @@ pub struct Part {
     pub fields: Map<String, Value>,
     /// Whether objects may have no keys but those named.
     pub exact: bool,
+    /// Whether an observation that an earlier expectation took counts as well.
+    pub again: bool,
     /// Where it stands in its file.
     pub place: SourceSpan,
 }

@@ -178,7 +178,7 @@ fn observations(role: &Role) -> Vec<(&'static str, &'static str, Value)> {
 fn observation(kind: &ObservationKind) -> Value {
     let mut known = fields(kind.selectors);
     known.extend(fields(kind.fields));
-    known.extend(properties(PART, &[("exact", json!({"type": "boolean"}))]));
+    known.extend(properties(PART, &[("exact", json!({"type": "boolean"})), ("again", json!({"type": "boolean"}))]));
     if kind.on_connection {
         known.extend(properties(PART, &[("on", defined("name"))]));
     }

@@ -57,6 +57,8 @@ pub struct Request {
     /// Which of them, from 1, where there are several. It goes round. Default: 1.
     #[schemars(range(min = 1, max = 1000))]
     pub number: Option<usize>,
+    /// With `about` of `annotations`: the `content` is not cut, but is the annotated text, between these two.
+    pub around: Option<Around>,
     /// Further members of the request.
     #[serde(default)]
     pub extra: Map<String, Value>,
@@ -67,6 +69,14 @@ pub struct Request {
     pub repeat: Option<u64>,
     pub read: Option<Read>,
     pub deliberate: Option<Deliberate>,
+}
+
+/// The text before and after the annotated text.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Around {
+    pub before: String,
+    pub after: String,
 }
 
 /// Starts the provider at the URL that the client is given, and answers requests from its data. After `stop` it starts at the

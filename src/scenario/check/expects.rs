@@ -173,6 +173,7 @@ impl Check<'_> {
             selectors: Map::new(),
             fields: Map::new(),
             exact: self.is_true(map, "exact"),
+            again: self.is_true(map, "again"),
             place: self.source.place(entry.key_span),
         };
         for selector in kind.selectors {

@@ -37,6 +37,9 @@ impl OpenctxClientSteps {
     }
 
     async fn request(&mut self, act: &VerbCall<'_>, step: verbs::Request) -> Result<Performed, PeerError> {
+        if step.around.is_some() && (step.about.is_none() || step.method != "annotations") {
+            return Err(wrong(act.verb, "`around` needs `about`, and the method `annotations`"));
+        }
         let step = step.with_params_made().map_err(PeerError::Lacking)?;
         let why = deliberate(act, step.deliberate.as_ref());
         let url = self.url()?;
@@ -133,7 +136,9 @@ impl verbs::Request {
             let given = self.params.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
             let number = self.number.unwrap_or(1);
             let params = match response.get("result") {
-                Some(Value::Array(annotations)) if self.method == "annotations" => cut(given, annotations, number)?,
+                Some(Value::Array(annotations)) if self.method == "annotations" => {
+                    annotated(given, annotations, number, self.around.as_ref())?
+                }
                 _ => {
                     let mut params = params_about(&self.method, &response, number)?;
                     params.extend(given);
@@ -192,24 +197,47 @@ fn pick(list: Option<&Value>, number: usize) -> Option<&Value> {
     list.get(number.saturating_sub(1) % list.len())
 }
 
-/// The parameters for a resource whose content ends where one of its annotations does.
+/// The parameters for a resource whose content ends where one of its annotations does; or, with `around`, is the annotated
+/// text between two others.
 ///
 /// # Errors
 /// Why that place is not known.
-fn cut(mut params: Map<String, Value>, annotations: &[Value], number: usize) -> Result<Map<String, Value>, String> {
-    let ends: Vec<Value> = annotations.iter().filter_map(|found| found.pointer("/range/end").cloned()).collect();
-    let end = pick(Some(&Value::Array(ends)), number).cloned().ok_or("no annotation has a range")?;
+fn annotated(
+    mut params: Map<String, Value>,
+    annotations: &[Value],
+    number: usize,
+    around: Option<&verbs::Around>,
+) -> Result<Map<String, Value>, String> {
+    let ranges: Vec<Value> = annotations.iter().filter_map(|found| found.get("range").cloned()).collect();
+    let range = pick(Some(&Value::Array(ranges)), number).cloned().ok_or("no annotation has a range")?;
     let content = params.get("content").and_then(Value::as_str).ok_or("`params` has no `content`")?;
-    let at = |name: &str| end.get(name).and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
-    let (line, character) = at("line").zip(at("character")).ok_or("the range of the annotation has no end")?;
+    let end = offset(content, range.get("end"), "end")?;
+    let made = match around {
+        None => content[..end].to_owned(),
+        Some(verbs::Around { before, after }) => {
+            let start = offset(content, range.get("start"), "start")?;
+            let text = content.get(start..end).filter(|text| !text.is_empty()).ok_or("the annotated text is empty")?;
+            format!("{before}{text}{after}")
+        }
+    };
+    params.insert("content".to_owned(), made.into());
+    Ok(params)
+}
+
+/// Where a position is in a text, in bytes; `which` names the position in messages.
+///
+/// # Errors
+/// That it is not within an ASCII line: elsewhere it depends on the unit of the characters.
+fn offset(content: &str, position: Option<&Value>, which: &str) -> Result<usize, String> {
+    let at = |name: &str| position?.get(name)?.as_u64().and_then(|at| usize::try_from(at).ok());
+    let place = at("line").zip(at("character"));
+    let (line, character) = place.ok_or_else(|| format!("the range of the annotation has no {which}"))?;
     let before: usize = content.split_inclusive('\n').take(line).map(str::len).sum();
     let last = content[before..].lines().next().unwrap_or_default();
-    // Elsewhere it depends on the unit of the characters.
-    let beginning = last.get(..character).filter(|_| last.is_ascii());
-    let beginning = beginning.ok_or("the range of the annotation does not end within an ASCII line of the content")?;
-    let cut = content[..before + beginning.len()].to_owned();
-    params.insert("content".to_owned(), cut.into());
-    Ok(params)
+    if character > last.len() || !last.is_ascii() {
+        return Err(format!("the {which} of the annotation's range is not within an ASCII line of the content"));
+    }
+    Ok(before + character)
 }
 
 /// The parameters for a resource that satisfies a selector (OpenCtx 0.1, Meta).

@@ -266,6 +266,26 @@ fn the_content_ends_where_an_annotation_does() {
 }
 
 #[test]
+fn the_content_is_the_annotated_text_between_others() {
+    let between = |(line, from): (u64, u64), (last, to): (u64, u64)| {
+        let range = json!({"start": {"line": line, "character": from}, "end": {"line": last, "character": to}});
+        let step = json!({
+            "method": "annotations",
+            "params": {"uri": "file:///a", "content": "a TODO now\nand this\nü\n"},
+            "about": {"result": [{"uri": "file:///a", "range": range}]},
+            "around": {"before": "x\n"},
+        });
+        let step: verbs::Request = serde_json::from_value(step).unwrap();
+        step.with_params_made().map(|step| step.params.unwrap()["content"].clone())
+    };
+    assert_eq!(between((0, 2), (0, 6)).unwrap(), "x\nTODO");
+    assert_eq!(between((0, 7), (1, 3)).unwrap(), "x\nnow\nand");
+    for (from, to) in [((0, 2), (0, 2)), ((1, 0), (0, 2)), ((0, 0), (2, 1)), ((2, 0), (2, 1))] {
+        between(from, to).unwrap_err();
+    }
+}
+
+#[test]
 fn a_resource_satisfies_the_selector() {
     let resource = |selectors: Value| {
         params_about("annotations", &json!({"result": {"annotations": {"selectors": selectors}}}), 1).map(Value::Object)
