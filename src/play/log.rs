@@ -226,7 +226,7 @@ impl LogState {
                 && (conn.is_none() || o.conn.as_deref() == conn)
                 && selectors.iter().all(|(k, v)| o.selectors.get(k) == Some(v))
         };
-        let fitting = self.observations.iter().enumerate().skip(from).filter(|(at, o)| open(*at) && fits(o));
+        let fitting = self.observations.iter().enumerate().skip(from).filter(|(at, o)| fits(o) && open(*at));
         fitting.map(|(at, o)| Candidate { at, observation: o.clone(), came: self.came[at] }).collect()
     }
 
