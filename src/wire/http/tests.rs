@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, Mark, StreamEvent};
+use crate::wire::tcp::Address;
 use crate::wire::testing::{MemoryTrace, listen};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, SendOptions};
 
@@ -232,6 +233,23 @@ async fn a_response_that_never_comes_is_given_up_in_time() {
     let within = Duration::from_millis(50);
     assert_eq!(both.get("/never").await, Err(Broken::Late { part: "head", within }));
     assert_eq!(both.client_trace.words_of("x1").last().map(String::as_str), Some("→ Eof"));
+}
+
+#[tokio::test]
+async fn a_response_that_never_ends_is_given_up_in_time_also_where_there_is_always_something_to_read() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    // All of it is there before the client reads, and its time is up with the head.
+    let limits = Limits { body_within: Duration::ZERO, body: 32 << 10, ..Limits::default() };
+    let address = Address::new(address.ip().to_string(), address.port());
+    let client = Client::new(address, MemoryTrace::default().exchanges(End::Client), limits);
+    let exchange = client.send(None, &Request::new("GET", "/")).await.expect("it listens");
+    let (mut stream, _) = listener.accept().expect("it came");
+    let response = ["HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_owned(), "x".repeat(96 << 10)].concat();
+    std::io::Write::write_all(&mut stream, response.as_bytes()).expect("the system keeps it");
+    drop(stream);
+    let whole = timeout(Duration::from_secs(20), exchange.whole()).await.expect("it ends");
+    assert_eq!(whole, Err(Broken::Late { part: "body", within: Duration::ZERO }));
 }
 
 #[tokio::test]

@@ -175,6 +175,11 @@ impl Transcript {
         self.fault.is_none() && self.decoder.is_fresh()
     }
 
+    /// Whether the body is longer than the bound, and may be endless.
+    pub fn is_too_long(&self) -> bool {
+        self.discards
+    }
+
     /// Why the rest cannot be decoded.
     pub fn fault(&self) -> Option<&HttpError> {
         self.fault.as_ref()
