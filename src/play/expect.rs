@@ -125,12 +125,13 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             }
             let late = open.then_some(within);
             // A client has times of its own: one that gave up on a server that was held up did nothing wrong. One that has
-            // returned already may have waited for many short delays as well.
+            // returned already may have waited for many short delays as well. A server has a time for the handshake.
             let held_up =
                 scene.held_up() > MAX_HARNESS_DELAY || !open && scene.held_up_in_all() > 2 * MAX_HARNESS_DELAY;
             let came = nearest.as_ref().map(|(number, miss)| (&outcomes[*number][miss.part], &miss.actual));
             let explains = open || came.is_none_or(|(part, actual)| is_giving_up(part.kind.name, actual));
-            if scene.spec.role.is_client() && held_up && explains {
+            let handshake = || outcomes.iter().any(|parts| parts.iter().any(|part| part.kind.name == "handshake"));
+            if (scene.spec.role.is_client() || handshake()) && held_up && explains {
                 let (place, held_up) = (&step.place, scene.held_up_in_all());
                 return Err(Halt::HeldUp(format!(
                     "{place}: this machine was too busy: plays were held up for {held_up:?}"
