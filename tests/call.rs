@@ -11,6 +11,8 @@ use wirecert::trace::{Clock, End, Recorder};
 use wirecert::wire::websocket::{FrameSpec, Reply, accept};
 use wirecert::wire::{Limits, Tap};
 
+use crate::program::wirecert_program;
+
 /// An editor of the edition `cli` that echoes `ping` and knows nothing else, with its lockfile.
 struct Editor {
     port: u16,
@@ -66,7 +68,7 @@ fn answer(message: &Value) -> Value {
 }
 
 fn wirecert() -> Command {
-    let mut command = Command::cargo_bin("wirecert").expect("it is built");
+    let mut command = Command::new(wirecert_program());
     command.env_remove("AMP_DATA_HOME");
     command
 }

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 fn wirecert(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    let mut command = Command::new(wirecert_program());
     let output = command.current_dir(dir).env("TMPDIR", dir).args(args).output().expect("it can be run");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
@@ -21,7 +23,7 @@ fn certify(dir: &Path, options: &[&str], flaws: &[&str]) -> Option<i32> {
     let mut args = vec!["certify", "openctx-provider", "--no-confirm", "--progress", "none"];
     args.extend(["--report", "json=r.json", "--report", "certificate=c.json"]);
     args.extend(options);
-    args.extend(["--", env!("CARGO_BIN_EXE_wirecert"), "mock", "openctx-provider", "--port", "{port}"]);
+    args.extend(["--", wirecert_program(), "mock", "openctx-provider", "--port", "{port}"]);
     args.extend(flaws.iter().flat_map(|flaw| ["--flaw", *flaw]));
     wirecert(dir, &args).0
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use assert_cmd::Command;
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 const HEADER: &str = r#"{"version":1,"suite":"wirecert 0.1.0","protocol":"amp","edition":"cli","client":{"is":"peer","name":"wirecert"},"server":{"is":"subject","name":"editor"},"clock":{"unit":"us","start":"2026-01-02T03:04:05Z"}}"#;
 const EVENT: &str = r#"{"i":0,"t":5,"kind":"mark","mark":"step","text":"begin"}"#;
 const END: &str = r#"{"end":"complete","events":1}"#;
@@ -20,7 +22,7 @@ fn check(files: &[(&str, &str)], args: &[&str]) -> (i32, String, String) {
 }
 
 fn run(dir: &Path, args: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("wirecert").unwrap().arg("check").args(args).current_dir(dir).output().unwrap();
+    let output = Command::new(wirecert_program()).arg("check").args(args).current_dir(dir).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
@@ -147,7 +149,7 @@ fn an_unknown_protocol_or_edition_is_wrong_usage_with_a_suggestion() {
 
 #[test]
 fn a_trace_comes_from_stdin_too() {
-    let output = Command::cargo_bin("wirecert").unwrap().args(["check", "-"]).write_stdin("junk\n").output().unwrap();
+    let output = Command::new(wirecert_program()).args(["check", "-"]).write_stdin("junk\n").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("<stdin>:1:1: the first line is no header of a trace: expected value"), "{stderr}");

@@ -4,11 +4,11 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use assert_cmd::cargo::CommandCargoExt as _;
+use crate::program::wirecert_program;
 
 /// The binary with an environment of its own.
 fn wirecert(dir: &Path, args: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("wirecert").unwrap();
+    let mut command = Command::new(wirecert_program());
     command.current_dir(dir).args(args);
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
         command.env_remove(name);
@@ -133,7 +133,7 @@ fn where_nothing_is_judged_the_run_is_not_green_and_says_why() {
         if args[0] == "certify" {
             args.insert(1, "openctx-provider");
         }
-        let wirecert_itself = env!("CARGO_BIN_EXE_wirecert");
+        let wirecert_itself = wirecert_program();
         args.extend(["--", wirecert_itself, "mock", "openctx-provider", "--port", "{port}"]);
         let output = wirecert(dir.path(), &args).output().unwrap();
         let reported = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();

@@ -9,8 +9,10 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 fn wirecert(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    let mut command = Command::new(wirecert_program());
     let output = command.current_dir(dir).args(args).output().expect("it can be run");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
@@ -87,7 +89,7 @@ fn a_client_that_was_generated_from_the_openapi_document_works_against_the_mock(
     let said = succeeds(generator.args(["--meta", "none", "--config", "config.yaml", "--fail-on-warning"]));
     assert!(!said.contains("Warning"), "{said}");
 
-    let mut mock = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    let mut mock = Command::new(wirecert_program());
     let mock = mock.args(["mock", "amplifier-server"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let mut mock = Mock(mock.expect("it can be started"));
     let mut line = String::new();

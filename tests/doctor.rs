@@ -6,10 +6,10 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-const WIRECERT: &str = env!("CARGO_BIN_EXE_wirecert");
+use crate::program::wirecert_program;
 
 fn doctor(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(WIRECERT);
+    let mut command = Command::new(wirecert_program());
     let output = command.current_dir(dir).arg("doctor").args(args).output().expect("it can be run");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
@@ -33,12 +33,13 @@ fn describe(dir: &Path, launch: &str, stimuli: &str) {
 #[test]
 fn a_subject_is_started_and_each_stimulus_is_tried() {
     let dir = TempDir::new().unwrap();
+    let program = wirecert_program();
     let steer = |name: &str, params: &str| {
-        format!("  {name}: [\"{WIRECERT}\", mock, amp-server, --steer, \"{{run_dir}}/c\", {name}{params}]\n")
+        format!("  {name}: [\"{program}\", mock, amp-server, --steer, \"{{run_dir}}/c\", {name}{params}]\n")
     };
     let [open, close] = ["open", "close"].map(|name| steer(name, ", \"path={path}\""));
     let stimuli = ["stimuli:\n", &open, &close, &steer("message", ", \"message={message}\"")].concat();
-    describe(dir.path(), WIRECERT, &stimuli);
+    describe(dir.path(), wirecert_program(), &stimuli);
     let (code, stdout, stderr) = doctor(dir.path(), &[]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");
     let lines = of_subject(&stdout);
@@ -64,7 +65,7 @@ fn a_subject_is_started_and_each_stimulus_is_tried() {
 #[test]
 fn a_stimulus_that_fails_and_a_subject_that_does_not_come_up_are_bad() {
     let dir = TempDir::new().unwrap();
-    describe(dir.path(), WIRECERT, "stimuli:\n  open: [\"/bin/sh\", -c, \"echo no window >&2; exit 7\"]\n");
+    describe(dir.path(), wirecert_program(), "stimuli:\n  open: [\"/bin/sh\", -c, \"echo no window >&2; exit 7\"]\n");
     let (code, stdout, _) = doctor(dir.path(), &[]);
     assert_eq!(code, Some(3), "{stdout}");
     assert!(stdout.contains("bad   stimulus open     the stimulus `open` failed: "), "{stdout}");
@@ -97,7 +98,7 @@ fn programs_that_are_not_there_are_told_all_at_once_and_nothing_is_started() {
     }
     assert!(!stdout.contains(" start "), "{stdout}");
 
-    describe(dir.path(), WIRECERT, "");
+    describe(dir.path(), wirecert_program(), "");
     let (code, stdout, _) = doctor(dir.path(), &["--no-start"]);
     assert_eq!(code, Some(0), "{stdout}");
     assert_eq!(of_subject(&stdout).len(), 2, "{stdout}");
@@ -120,9 +121,9 @@ fn what_needs_no_decision_is_mended_when_asked_for() {
     lockfile("2.json", std::process::id());
     fs::write(lockfiles.join("3.json"), "{").unwrap();
     fs::write(dir.path().join("plain"), "#!/bin/sh\n").unwrap();
-    describe(dir.path(), WIRECERT, "stimuli:\n  open: [./plain]\n");
+    describe(dir.path(), wirecert_program(), "stimuli:\n  open: [./plain]\n");
     let doctor = |args: &[&str]| {
-        let mut command = Command::new(WIRECERT);
+        let mut command = Command::new(wirecert_program());
         command.current_dir(dir.path()).env("AMP_DATA_HOME", home.path()).args(["doctor", "--no-start"]).args(args);
         let output = command.output().expect("it can be run");
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
@@ -148,7 +149,8 @@ fn what_needs_no_decision_is_mended_when_asked_for() {
 #[test]
 fn a_client_is_met_once() {
     let dir = TempDir::new().unwrap();
-    let text = format!("name: my-agent\nrole: openctx-client\nlaunch: [\"{WIRECERT}\", mock, openctx-client]\n");
+    let program = wirecert_program();
+    let text = format!("name: my-agent\nrole: openctx-client\nlaunch: [\"{program}\", mock, openctx-client]\n");
     fs::write(dir.path().join("it.yaml"), text).unwrap();
     let (code, stdout, stderr) = doctor(dir.path(), &["--subject", "it.yaml"]);
     assert_eq!((code, stderr.as_str()), (Some(0), ""), "{stdout}");

@@ -4,6 +4,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::program::wirecert_program;
+
 const HEAD: &str = "wirecert: 1\ntitle: It shows\nrole: openctx-provider\nedition: \"0.1\"\nsteps:\n";
 
 /// The report of a scenario with these steps, played at a provider that gives this data.
@@ -11,7 +13,7 @@ fn report(data: &str, steps: &str) -> Value {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("data.yaml"), format!("wirecert: 1\n{data}")).expect("data");
     std::fs::write(folder.path().join("it.yaml"), format!("{HEAD}{steps}")).expect("a scenario");
-    let wirecert = assert_cmd::cargo::cargo_bin!("wirecert");
+    let wirecert = wirecert_program();
     let run = Command::new(wirecert)
         .current_dir(folder.path())
         .args(["run", "it.yaml", "--no-confirm", "--progress", "none", "--report", "json=r.json", "--"])
@@ -106,7 +108,7 @@ fn a_lockfile_is_compared_with_its_secrets_as_they_are() {
     std::fs::write(folder.path().join("same.yaml"), scenario("\"${first}\"")).expect("a scenario");
     std::fs::write(folder.path().join("other.yaml"), scenario("{ $not: { $equals: \"${first}\" } }"))
         .expect("a scenario");
-    let wirecert = assert_cmd::cargo::cargo_bin!("wirecert");
+    let wirecert = wirecert_program();
     let run = |file: &str| {
         let mut command = Command::new(wirecert);
         command.current_dir(folder.path()).args(["run", file, "--no-confirm", "--progress", "none", "--"]);

@@ -16,6 +16,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 /// Every protocol with every edition.
 const EDITIONS: [(&str, &str); 4] = [("amp", "cli"), ("amp", "guide"), ("openctx", "0.1"), ("amplifier", "2025-12-09")];
 
@@ -26,7 +28,7 @@ struct Run {
 }
 
 fn wirecert(args: &[&str]) -> Run {
-    let run = Command::new(assert_cmd::cargo::cargo_bin!("wirecert")).args(args).env("NO_COLOR", "1").output();
+    let run = Command::new(wirecert_program()).args(args).env("NO_COLOR", "1").output();
     let run = run.expect("it runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     Run { code: run.status.code(), stdout: text(run.stdout), stderr: text(run.stderr) }

@@ -6,11 +6,13 @@ use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 /// The fixtures, in both formats.
 static FIXTURES: LazyLock<[TempDir; 2]> = LazyLock::new(|| {
     ["json", "jsonl"].map(|format| {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("wirecert"));
+        let mut command = Command::new(wirecert_program());
         command.args(["fixtures", "amplifier", "--format", format, "--out"]).arg(folder.path());
         assert!(command.output().expect("it runs").status.success());
         folder

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use assert_cmd::Command;
 
+use crate::program::wirecert_program;
+
 struct Reported {
     code: Option<i32>,
     stdout: String,
@@ -11,7 +13,7 @@ struct Reported {
 }
 
 fn fuzz(dir: &Path, args: &[&str], flags: Option<&[&str]>) -> Reported {
-    let binary = assert_cmd::cargo::cargo_bin!("wirecert");
+    let binary = wirecert_program();
     let mut command = Command::new(binary);
     command.current_dir(dir).arg("fuzz").args(args);
     if flags.is_none() {
@@ -70,7 +72,7 @@ fn a_flaw_is_found_and_a_scenario_that_shows_it_is_saved() {
     let text = std::fs::read_to_string(&file).expect("it is there");
     let steps: Vec<&str> = text.lines().filter(|line| line.starts_with("  - ")).collect();
     assert!(steps.len() <= 3 && steps.last().is_some_and(|s| s.contains("pong")), "{text}");
-    let binary = assert_cmd::cargo::cargo_bin!("wirecert");
+    let binary = wirecert_program();
     let again = |flags: &[&str]| {
         let mock = ["mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
         let mut run = Command::new(binary);
@@ -106,7 +108,7 @@ fn a_subject_that_keeps_what_it_needs_no_more_is_told_by_a_note_and_never_accuse
     let dir = tempfile::tempdir().expect("a folder");
     let report = |flags: &[&str]| {
         let args = ["fuzz", "openctx-provider", "--seed", "3", "--cases", "48", "--jobs", "1", "--report", "json=-"];
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("wirecert"));
+        let mut command = Command::new(wirecert_program());
         let run = command.current_dir(dir.path()).args(args).args(flags).output().expect("it runs");
         let text = String::from_utf8_lossy(&run.stdout).into_owned();
         serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|e| panic!("{text}: {e}"))

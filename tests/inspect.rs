@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::inspected::{Inspected, PATIENCE, wirecert};
 
+use crate::program::wirecert_program;
+
 fn whats(page: &Value) -> Vec<&str> {
     page["rows"].as_array().into_iter().flatten().filter_map(|row| row["what"].as_str()).collect()
 }
@@ -170,7 +172,7 @@ fn a_stretch_is_saved_as_a_scenario_that_plays_as_a_trace_that_is_judged_and_as_
     assert_eq!(path, "wirecert-kept/scenario-1.yaml");
     let play = |flaw: &[&str]| {
         let mut run = wirecert(mock.dir.path());
-        run.args(["run", path, "--edition", "cli", "--", env!("CARGO_BIN_EXE_wirecert"), "mock", "amp-server"]);
+        run.args(["run", path, "--edition", "cli", "--", wirecert_program(), "mock", "amp-server"]);
         let output = run.args(["--workspace", "{workspace}"]).args(flaw).output().expect("it can be run");
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
@@ -368,7 +370,7 @@ fn every_command_of_the_manual_works_as_it_stands() {
     {
         let line =
             line.replace("http://127.0.0.1:3000", &url(&provider)).replace("http://127.0.0.1:8765", &url(&server));
-        let editor = env!("CARGO_BIN_EXE_wirecert");
+        let editor = wirecert_program();
         let words: Vec<&str> = line.split(' ').map(|word| word.trim_matches('"')).collect();
         let words: Vec<&str> = words
             .into_iter()

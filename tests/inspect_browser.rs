@@ -11,6 +11,8 @@ use super::inspected::Inspected;
 use super::line_process::LineProcess;
 use super::view_browser::browser;
 
+use crate::program::wirecert_program;
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -127,9 +129,9 @@ fn a_person_sees_messages_acts_switches_a_flaw_on_sees_its_finding_and_saves_a_s
     );
     assert_eq!(saved, "saved: wirecert-kept/scenario-1.yaml");
     let play = |flaw: &[&str]| {
-        let mut run = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+        let mut run = Command::new(wirecert_program());
         run.current_dir(mock.dir.path()).args(["run", "wirecert-kept/scenario-1.yaml", "--"]);
-        run.args([env!("CARGO_BIN_EXE_wirecert"), "mock", "amp-server", "--workspace", "{workspace}"]).args(flaw);
+        run.args([wirecert_program(), "mock", "amp-server", "--workspace", "{workspace}"]).args(flaw);
         run.output().expect("it can be run").status.code()
     };
     assert_eq!((play(&[]), play(&["--flaw", "id-as-number"])), (Some(0), Some(1)));

@@ -9,12 +9,14 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 /// So long something may take on a machine that is busy.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program, in a folder.
 pub fn wirecert(dir: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    let mut command = Command::new(wirecert_program());
     command.current_dir(dir);
     command
 }
@@ -71,7 +73,7 @@ impl Inspected {
 
     /// A mock that is inspected as somebody's program. `options` are those of `inspect`, `flaws` those of the mock.
     pub fn subject(role: &str, options: &[&str], flaws: &[&str]) -> Self {
-        let launched = ["--", env!("CARGO_BIN_EXE_wirecert"), "mock", role];
+        let launched = ["--", wirecert_program(), "mock", role];
         let place: &[&str] = if role.ends_with("-server") { &["--workspace", "{workspace}"] } else { &[] };
         Self::start(&[&["inspect", role], options, &launched, place, flaws].concat(), false)
     }

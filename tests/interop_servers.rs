@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::judged::{judged, status};
+use crate::program::wirecert_program;
 
 /// Certifies the server, wrong in a way or sound.
 fn certify(options: &[&str], wrong: Option<&str>) -> (Option<i32>, Value) {
@@ -15,7 +16,7 @@ fn certify(options: &[&str], wrong: Option<&str>) -> (Option<i32>, Value) {
     let installed = root.join("target/interop/amplifier-server/bin/python");
     assert!(installed.exists(), "what the server is built on is not installed: run tests/interop/setup");
     let folder = root.join("tests/interop/amplifier-server");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    let mut command = Command::new(wirecert_program());
     command.args(["certify", "--no-confirm"]).arg("--subject").arg(folder.join("wirecert.yaml")).args(options);
     let keys = [("GOOD_KEY", "sk-ant-0123456789-full"), ("LIMITED_KEY", "sk-ant-0123456789-limited")];
     command.envs(keys).env("BAD_KEY", "sk-ant-0123456789-wrong");

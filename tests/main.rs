@@ -35,6 +35,7 @@ mod mock_clients;
 mod mock_editor;
 mod mock_editor_script;
 mod observe;
+mod program;
 mod prove;
 mod providers;
 mod readme;

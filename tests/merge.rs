@@ -8,13 +8,15 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 /// Flaws of a provider that show in different areas, and in the same scenarios whatever else happens at the same time.
 const FLAWS: [&str; 2] = ["ascii-only", "close-ignored"];
 /// What they violate.
 const VIOLATED: [&str; 2] = ["envelope/unicode", "http/close-asked"];
 
 fn wirecert(dir: &Path, args: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    let mut command = Command::new(wirecert_program());
     // In CI, so that snapshots are compared and never written.
     let output: Output =
         command.current_dir(dir).env("CI", "true").env("TMPDIR", dir).args(args).output().expect("it can be run");
@@ -35,7 +37,7 @@ fn write(dir: &Path, file: &str, report: &Value) {
 fn certify(dir: &Path, role: &str, options: &[&str], flaws: &[&str], file: &str) -> Option<i32> {
     let report = format!("json={file}");
     let mut args = [&["certify", role, "--no-confirm", "--progress", "none", "--report", &report], options].concat();
-    args.extend(["--", env!("CARGO_BIN_EXE_wirecert"), "mock", role]);
+    args.extend(["--", wirecert_program(), "mock", role]);
     args.extend(match role {
         "amp-server" => ["--edition", "cli", "--workspace", "{workspace}"].as_slice(),
         _ => ["--port", "{port}"].as_slice(),

@@ -9,6 +9,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use wirecert::protocol::amplifier::EVENTS;
 
+use crate::program::wirecert_program;
+
 /// Prompts of the built-in script, and what is told of each, by names; the same one after the other only once. Where a
 /// prompt ends in "no", clients deny what it asks for.
 const PROMPTS: &[(&str, &str)] = &[
@@ -57,7 +59,7 @@ struct Mock {
 impl Mock {
     fn start() -> Self {
         let workspace = tempfile::tempdir().expect("a folder");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+        let mut command = Command::new(wirecert_program());
         command.args(["mock", "amplifier-server", "--workspace"]).arg(workspace.path());
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it can be run");
         let mut line = String::new();

@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 
 use super::line_process::LineProcess;
 
+use crate::program::wirecert_program;
+
 /// A mock that is driven by hand.
 fn started(arguments: &[&str], url: &str) -> LineProcess {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    let mut command = Command::new(wirecert_program());
     LineProcess::start(command.arg("mock").args(arguments).env("WIRECERT_URL", url))
 }
 
@@ -80,14 +82,14 @@ fn the_time_that_a_client_takes_to_start_is_not_counted_against_it() {
         ("amplifier-client", "amplifier-client/2025-12-09/stream/accept"),
         ("amp-client", "amp-client/cli/discovery/finds"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+        let mut command = Command::new(wirecert_program());
         command.args(["certify", role, "--no-confirm", "--timeout", "600ms", "--filter", &format!("id({scenario})")]);
         if role == "amp-client" {
             command.args(["--edition", "cli"]);
         }
         // What stands for a slow interpreter is slower than any response may be.
         let slow = format!("sleep 1.5; exec \"$0\" mock {role}");
-        let output = command.args(["--", "sh", "-c", &slow, env!("CARGO_BIN_EXE_wirecert")]).output().expect("it runs");
+        let output = command.args(["--", "sh", "-c", &slow, wirecert_program()]).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{role}: {said}");
         assert!(said.contains("1 passed"), "{role}: {said}");

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::line_process::LineProcess;
 
+use crate::program::wirecert_program;
+
 pub const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 pub struct Editor {
@@ -31,7 +33,7 @@ impl Editor {
     fn start_in(folder: tempfile::TempDir, args: &[&str]) -> Self {
         std::fs::create_dir(folder.path().join("w")).expect("a workspace");
         std::fs::write(folder.path().join("w/a.txt"), "hello\nwörld\n").expect("a file");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+        let mut command = Command::new(wirecert_program());
         command.args(["mock", "amp-server", "--workspace"]).arg(folder.path().join("w"));
         command.arg("--data-home").arg(folder.path().join("d")).args(args);
         command.current_dir(folder.path());
@@ -49,7 +51,7 @@ impl Editor {
     }
 
     fn steer(&self, words: &[&str]) -> (Option<i32>, Value) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+        let mut command = Command::new(wirecert_program());
         command.args(["mock", "amp-server", "--steer"]).arg(self.folder.path().join("c.sock")).args(words);
         let output = command.output().expect("it can be run");
         (output.status.code(), serde_json::from_slice(&output.stdout).unwrap_or_default())

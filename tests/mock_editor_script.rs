@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::mock_editor::{Editor, ROOT, message, node, python, request, url};
 
+use crate::program::wirecert_program;
+
 #[test]
 fn a_script_is_played_on_as_clients_connect_and_ask() {
     let script = "
@@ -68,7 +70,7 @@ steps:
 fn fails(script: &str) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("script.yaml"), script).expect("a script");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    let mut command = Command::new(wirecert_program());
     command.args(["mock", "amp-server", "--edition", "guide", "--data-home", "d", "--script", "script.yaml"]);
     let output = command.current_dir(folder.path()).output().expect("it can be run");
     let ide = folder.path().join("d/amp/ide");
@@ -122,8 +124,7 @@ fn the_schema_of_scripts_takes_the_example_of_the_manual() {
     message(&mut client, "visibleFilesDidChange");
     editor.process.signal(Signal::TERM);
     assert_eq!(editor.process.exit_code(), Some(0), "the mock takes it, and plays it");
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_wirecert")).args(["schema", "mock-script"]).output().expect("it runs");
+    let output = Command::new(wirecert_program()).args(["schema", "mock-script"]).output().expect("it runs");
     let schema: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let source = wirecert::diagnostic::Source::new("example", example);
     let tree = wirecert::diagnostic::yaml::parse(&source).expect("YAML").to_json();

@@ -3,12 +3,14 @@
 use assert_cmd::Command;
 use serde_json::Value;
 
+use crate::program::wirecert_program;
+
 /// Our own client as one that nobody drives: its stdin stays open, and says nothing.
 fn watched(flags: &str) -> (Option<i32>, Value) {
-    let binary = assert_cmd::cargo::cargo_bin!("wirecert");
+    let binary = wirecert_program();
     let dir = tempfile::tempdir().expect("a folder");
     let report = dir.path().join("report.json");
-    let client = format!("tail -f /dev/null | exec '{}' mock amp-client --edition cli {flags}", binary.display());
+    let client = format!("tail -f /dev/null | exec '{}' mock amp-client --edition cli {flags}", binary);
     let run = Command::new(binary)
         .args(["certify", "amp-client", "--edition", "cli", "--observe", "1500ms", "--progress", "none", "--report"])
         .arg(format!("json={}", report.display()))

@@ -5,8 +5,10 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::program::wirecert_program;
+
 fn wirecert(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_wirecert")).args(args).output().expect("it can be run")
+    Command::new(wirecert_program()).args(args).output().expect("it can be run")
 }
 
 #[test]

@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 /// A small provider that gives something for everything.
 const SOUND: &str = "\
 export default {
@@ -34,7 +36,7 @@ impl Outcome {
 }
 
 fn certify(folder: &Path, args: &[&str], path: Option<&str>) -> Outcome {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("wirecert"));
+    let mut command = Command::new(wirecert_program());
     command.current_dir(folder).args(["certify", "openctx-provider", "--progress", "none", "--report", "json=r.json"]);
     command.args(args).env("NO_COLOR", "1");
     if let Some(path) = path {
@@ -211,7 +213,7 @@ struct Running(Child, String);
 
 impl Running {
     fn start() -> Self {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("wirecert"));
+        let mut command = Command::new(wirecert_program());
         command.args(["mock", "openctx-provider", "--port", "0"]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let mut line = String::new();

@@ -9,6 +9,8 @@ use std::process::Stdio;
 use assert_cmd::Command;
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 fn readme() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("there is a README")
 }
@@ -34,7 +36,7 @@ fn commands() -> Vec<String> {
 /// `described`: with the `wirecert.yaml` of the README, for the commands that name no subject.
 fn project(described: bool) -> TempDir {
     let dir = TempDir::new().expect("a temporary folder");
-    let wirecert = env!("CARGO_BIN_EXE_wirecert");
+    let wirecert = wirecert_program();
     let script = |name: &str, text: String| {
         let path = dir.path().join(name);
         fs::write(&path, text).expect("a script");
@@ -89,7 +91,7 @@ fn run(dir: &Path, line: &str) -> std::process::Output {
         }
         None => line.to_owned(),
     };
-    let shell = format!("exec {} {line}", env!("CARGO_BIN_EXE_wirecert"));
+    let shell = format!("exec {} {line}", wirecert_program());
     Command::new("sh").args(["-c", &shell]).current_dir(dir).env("PATH", path).output().expect("sh runs")
 }
 
@@ -115,7 +117,7 @@ fn every_mock_says_where_it_is() {
     for line in mocks {
         // Somebody else may have the port that people are told of.
         let words = line.split(' ').map(|word| if word.parse::<u16>().is_ok() { "0" } else { word });
-        let mut mock = std::process::Command::new(env!("CARGO_BIN_EXE_wirecert"));
+        let mut mock = std::process::Command::new(wirecert_program());
         let mut mock = mock.args(words).stdout(Stdio::piped()).spawn().expect("it starts");
         let mut reported = String::new();
         let read = BufReader::new(mock.stdout.take().expect("its stdout")).read_line(&mut reported);

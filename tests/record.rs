@@ -13,11 +13,13 @@ use serde_json::{Value, json};
 
 use super::line_process::LineProcess;
 
+use crate::program::wirecert_program;
+
 /// Far longer than anything here takes; a test that waits for so long has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn wirecert() -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("wirecert"));
+    let mut command = Command::new(wirecert_program());
     for variable in ["AMP_DATA_HOME", "XDG_DATA_HOME"] {
         command.env_remove(variable);
     }
@@ -259,11 +261,11 @@ fn a_client_of_a_url_is_told_it_and_what_it_says_is_judged() {
     let trace = dir.path().join("t.trace");
     let mut provider = started(wirecert().args(["mock", "openctx-provider"]));
     let url = provider.receive()["url"].as_str().unwrap().trim_end_matches('/').to_owned();
-    let binary = assert_cmd::cargo::cargo_bin!("wirecert");
+    let binary = wirecert_program();
     let mut recording = started(
         wirecert()
             .args(["record", "openctx", "--upstream", &url, "--out", path(&trace), "--redact", "query", "--"])
-            .args([path(binary), "mock", "openctx-client", "--url", "{url}/"]),
+            .args([binary, "mock", "openctx-client", "--url", "{url}/"]),
     );
     recording.send(&json!({"id": 1, "call": "mentions", "params": {"query": "very-private"}}));
     while recording.receive().get("id").is_none() {}

@@ -12,6 +12,8 @@ use tempfile::TempDir;
 use super::line_process::LineProcess;
 use super::record::{check, kinds, lines, path, started, whole, wirecert};
 
+use crate::program::wirecert_program;
+
 /// An editor, and what a client needs to find it: the folder, its data home, and its workspace.
 struct Editor {
     _running: LineProcess,
@@ -52,8 +54,8 @@ impl Editor {
 
 /// Our own client, which is driven over stdin, and finds editors as its environment says.
 fn client(edition: &str) -> Vec<String> {
-    let binary = assert_cmd::cargo::cargo_bin!("wirecert");
-    [path(binary), "mock", "amp-client", "--edition", edition].map(str::to_owned).to_vec()
+    let binary = wirecert_program();
+    [binary, "mock", "amp-client", "--edition", edition].map(str::to_owned).to_vec()
 }
 
 /// Records our client while it reads a file of an editor.

@@ -6,11 +6,10 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::judged::{judged, status};
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_wirecert");
+use crate::program::wirecert_program;
 
 fn certify(options: &[&str], launch: &[&str]) -> Value {
-    let mut command = Command::new(PROGRAM);
+    let mut command = Command::new(wirecert_program());
     // How far it is reduced must not depend on the machine.
     command.args(["certify", "openctx-provider", "--timeout", "1s", "--confirm-time", "2m"]).args(options);
     let launch: Vec<_> = launch.iter().map(AsRef::as_ref).collect();
@@ -18,7 +17,7 @@ fn certify(options: &[&str], launch: &[&str]) -> Value {
 }
 
 fn mock(flaw: &str) -> [&str; 7] {
-    [PROGRAM, "mock", "openctx-provider", "--port", "{port}", "--flaw", flaw]
+    [wirecert_program(), "mock", "openctx-provider", "--port", "{port}", "--flaw", flaw]
 }
 
 /// Runs the command that a finding gives, and gives what it finds.
@@ -27,7 +26,8 @@ fn repeated(finding: &Value) -> Vec<Value> {
     let report = folder.path().join("report.json");
     let command = finding["repro"].as_str().unwrap();
     let command = command.strip_prefix("wirecert certify ").unwrap();
-    let command = format!("'{PROGRAM}' certify --progress none --report json='{}' {command}", report.display());
+    let program = wirecert_program();
+    let command = format!("'{program}' certify --progress none --report json='{}' {command}", report.display());
     Command::new("sh").arg("-c").arg(command).output().unwrap();
     let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
     report["subjects"][0]["findings"].as_array().unwrap().clone()
@@ -66,9 +66,10 @@ fn what_shows_only_after_others_is_repeated_with_those_that_are_needed() {
 fn what_does_not_show_again_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let been = folder.path().join("been");
+    let program = wirecert_program();
     // Only its first process is wrong.
     let script = format!(
-        "[ -e '{0}' ] || {{ touch '{0}'; wrong='--flaw json-with-nan'; }}; exec '{PROGRAM}' mock openctx-provider --port $1 $wrong",
+        "[ -e '{0}' ] || {{ touch '{0}'; wrong='--flaw json-with-nan'; }}; exec '{program}' mock openctx-provider --port $1 $wrong",
         Path::new(&been).display()
     );
     let options = ["--filter", "id(*/envelope/escapes*)", "--jobs", "1", "--edition", "0.1"];

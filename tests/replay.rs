@@ -8,10 +8,12 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 fn wirecert() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    let mut command = Command::new(wirecert_program());
     command.current_dir(ROOT).stdin(Stdio::null());
     command
 }
@@ -215,7 +217,7 @@ fn an_editor_that_answers_otherwise_departs_at_the_place_that_is_named() {
 fn a_flawed_editor_departs_from_a_sound_one() {
     let folder = TempDir::new().expect("a folder");
     let trace = certified(&folder, "amp-server", "amp-server/cli/ping/echo");
-    let bin = env!("CARGO_BIN_EXE_wirecert");
+    let bin = wirecert_program();
     let editor = [bin, "mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
     let sound = [&["--"][..], &editor].concat();
     replay(&trace, "client", &sound).is(0);
@@ -229,7 +231,7 @@ fn a_flawed_editor_departs_from_a_sound_one() {
 #[test]
 fn what_was_sent_wrongly_is_sent_wrongly_again() {
     let folder = TempDir::new().expect("a folder");
-    let bin = env!("CARGO_BIN_EXE_wirecert");
+    let bin = wirecert_program();
     let editor = ["--", bin, "mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
     for name in ["fragments", "control-between", "refused-frames", "close-without-code"] {
         let scenario = format!("amp-server/cli/framing/{name}");
@@ -340,7 +342,7 @@ fn a_provider_is_replayed_on_both_sides() {
 fn sessions_streams_and_approvals_of_a_server_are_replayed_with_live_ids() {
     let folder = TempDir::new().expect("a folder");
     let trace = certified(&folder, "amplifier-server", "amplifier-server/2025-12-09/approval/allowed");
-    let bin = env!("CARGO_BIN_EXE_wirecert");
+    let bin = wirecert_program();
     let server = ["--", bin, "mock", "amplifier-server", "--workspace", "{workspace}", "--port", "{port}"];
     replay(&trace, "client", &server).is(0).says("same: all");
 }
@@ -348,7 +350,7 @@ fn sessions_streams_and_approvals_of_a_server_are_replayed_with_live_ids() {
 #[test]
 fn a_driven_client_is_driven_as_it_was_and_told_the_same() {
     let folder = TempDir::new().expect("a folder");
-    let bin = env!("CARGO_BIN_EXE_wirecert");
+    let bin = wirecert_program();
     for (role, scenario) in CLIENTS {
         let trace = certified(&folder, role, scenario);
         let edition = scenario.split('/').nth(1).expect("an edition");

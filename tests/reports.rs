@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use assert_cmd::cargo::CommandCargoExt as _;
 use tempfile::TempDir;
+
+use crate::program::wirecert_program;
 
 const TRACE: &str = concat!(
     r#"{"version":1,"suite":"wirecert 0.1.0","protocol":"amp","edition":"cli","client":{"is":"peer","name":"wirecert"},"#,
@@ -24,7 +25,7 @@ fn folder() -> TempDir {
 }
 
 fn check(dir: &Path, args: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("wirecert").unwrap();
+    let mut command = Command::new(wirecert_program());
     command.current_dir(dir).args(["check", "t.jsonl"]).args(args);
     command
 }
@@ -141,8 +142,8 @@ fn the_exit_code_tells_the_outcome_although_nobody_reads_the_report() {
 #[test]
 fn a_failed_play_keeps_its_trace_when_it_is_played_again() {
     let dir = TempDir::new().unwrap();
-    let wirecert = assert_cmd::cargo::cargo_bin("wirecert");
-    let mut certify = Command::new(&wirecert);
+    let wirecert = wirecert_program();
+    let mut certify = Command::new(wirecert);
     certify.current_dir(dir.path()).args([
         "certify",
         "amp-server",
@@ -162,7 +163,7 @@ fn a_failed_play_keeps_its_trace_when_it_is_played_again() {
         "--report",
         "json=r.json",
     ]);
-    certify.arg("--").arg(&wirecert).args(["mock", "amp-server", "--flaw", "accepts-wrong-token"]);
+    certify.arg("--").arg(wirecert).args(["mock", "amp-server", "--flaw", "accepts-wrong-token"]);
     assert_eq!(certify.output().unwrap().status.code(), Some(1));
     let report: serde_json::Value = serde_json::from_slice(&fs::read(dir.path().join("r.json")).unwrap()).unwrap();
     let scenario = "t/amp-server/cli/connection/token-wrong";
@@ -187,10 +188,10 @@ steps:
 /// Plays scenarios at our own mock of an editor, wrong in some ways, with a temporary folder of its own: `tmp`. Gives the
 /// exit code, stderr and the report.
 fn played(dir: &TempDir, options: &[&str], flaws: &[&str]) -> (Option<i32>, String, serde_json::Value) {
-    let wirecert = assert_cmd::cargo::cargo_bin("wirecert");
+    let wirecert = wirecert_program();
     let temporary = dir.path().join("tmp");
     fs::create_dir_all(&temporary).unwrap();
-    let mut run = Command::new(&wirecert);
+    let mut run = Command::new(wirecert);
     run.current_dir(dir.path()).env("TMPDIR", &temporary).args([
         "run",
         "--progress",
@@ -198,7 +199,7 @@ fn played(dir: &TempDir, options: &[&str], flaws: &[&str]) -> (Option<i32>, Stri
         "--report",
         "json=r.json",
     ]);
-    run.args(["--jobs", "1"]).args(options).arg("--").arg(&wirecert).args(["mock", "amp-server", "--edition", "cli"]);
+    run.args(["--jobs", "1"]).args(options).arg("--").arg(wirecert).args(["mock", "amp-server", "--edition", "cli"]);
     run.args(["--workspace", "{workspace}"]).args(flaws.iter().flat_map(|flaw| ["--flaw", *flaw]));
     let output = run.output().unwrap();
     let report = serde_json::from_slice(&fs::read(dir.path().join("r.json")).unwrap()).unwrap();
@@ -226,7 +227,7 @@ fn the_traces_of_failed_plays_are_kept_unasked_and_nothing_else_is_left_behind()
     assert_eq!(subject["findings"][0]["trace"], trace.to_str().unwrap());
     assert_eq!(subject["scenarios"][0]["trace"], trace.to_str().unwrap());
     assert!(folder.join("amp-server/cli/user/greet.2.trace").exists());
-    let check = Command::new(assert_cmd::cargo::cargo_bin("wirecert")).arg("check").arg(&trace).output().unwrap();
+    let check = Command::new(wirecert_program()).arg("check").arg(&trace).output().unwrap();
     assert_eq!(check.status.code(), Some(1), "it can be judged again: {check:?}");
     let text = fs::read_to_string(&trace).unwrap();
     assert!(text.lines().last().unwrap().starts_with("{\"end\":\"complete\""), "{text}");

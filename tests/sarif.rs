@@ -7,6 +7,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 const GREET: &str = "wirecert: 1
 title: A greeting is answered
 role: amp-server
@@ -19,9 +21,9 @@ steps:
 
 /// Runs wirecert at our own mock of a role, wrong in some ways. Gives the exit code, and the one run of the log.
 fn run(dir: &Path, args: &[&str], role: &str, flaws: &[&str]) -> (Option<i32>, Value) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    let mut command = Command::new(wirecert_program());
     command.current_dir(dir).env("TMPDIR", dir).args(args).args(["--progress", "none", "--report", "sarif=log.sarif"]);
-    command.args(["--", env!("CARGO_BIN_EXE_wirecert"), "mock", role]);
+    command.args(["--", wirecert_program(), "mock", role]);
     command.args(match role {
         "amp-server" => ["--edition", "cli", "--workspace", "{workspace}"].as_slice(),
         _ => ["--port", "{port}"].as_slice(),

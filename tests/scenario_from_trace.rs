@@ -10,11 +10,13 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 const HEADER: &str = r#"{"version":1,"suite":"wirecert 0.1.0","protocol":"amp","edition":"cli","client":{"is":"unknown"},"server":{"is":"unknown"},"clock":{"unit":"us","start":"2026-01-02T03:04:05Z"}}"#;
 
 /// Exit code, stdout, stderr of `wirecert` with these arguments in a folder.
 fn wirecert(dir: &Path, args: &[&str]) -> (i32, String, String) {
-    let mut command = Command::cargo_bin("wirecert").unwrap();
+    let mut command = Command::new(wirecert_program());
     let output = command.args(args).current_dir(dir).env("TMPDIR", dir).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
@@ -22,9 +24,9 @@ fn wirecert(dir: &Path, args: &[&str]) -> (i32, String, String) {
 
 /// Our mock as a subject, as `wirecert.yaml` describes it.
 fn described(role: &str, edition: &str, flaw: Option<&str>) -> String {
-    let program = assert_cmd::cargo::cargo_bin("wirecert").display().to_string();
+    let program = wirecert_program();
     let mut launch: Vec<Value> =
-        [&program, "mock", role, "--edition", edition, "--workspace", "{workspace}"].map(|word| json!(word)).into();
+        [program, "mock", role, "--edition", edition, "--workspace", "{workspace}"].map(|word| json!(word)).into();
     let mut subject = json!({"name": "mock", "role": role, "edition": edition, "timeouts": {"silence": "200ms"}});
     if ["openctx-provider", "amplifier-server"].contains(&role) {
         launch.extend([json!("--port"), json!("{port}")]);

@@ -6,6 +6,8 @@ use std::process::Stdio;
 
 use assert_cmd::Command;
 
+use crate::program::wirecert_program;
+
 struct Bench {
     dir: tempfile::TempDir,
 }
@@ -30,7 +32,7 @@ impl Bench {
 
     /// Runs a command at our own editor with these flags.
     fn at(&self, command: &[&str], file: &Path, flags: &[&str]) -> Reported {
-        let binary = assert_cmd::cargo::cargo_bin!("wirecert");
+        let binary = wirecert_program();
         let mock = ["mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
         let run = Command::new(binary)
             .current_dir(self.dir.path())
@@ -137,7 +139,7 @@ fn it_ends_when_it_is_told_to_with_the_best_so_far() {
 fn an_interrupt_ends_it_with_the_best_so_far() {
     let bench = Bench::new();
     let file = bench.file("long.yaml", LONG);
-    let binary = assert_cmd::cargo::cargo_bin!("wirecert");
+    let binary = wirecert_program();
     let mut child = std::process::Command::new(binary)
         .args(["shrink", "--repeat", "1"])
         .arg(&file)

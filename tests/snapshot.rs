@@ -6,8 +6,10 @@ use std::path::Path;
 use assert_cmd::Command;
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 fn snapshot(dir: &Path, args: &[&str]) -> (i32, String, String) {
-    let mut command = Command::cargo_bin("wirecert").unwrap();
+    let mut command = Command::new(wirecert_program());
     let output = command.arg("snapshot").args(args).current_dir(dir).write_stdin("").output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))

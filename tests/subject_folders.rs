@@ -7,11 +7,13 @@ use assert_cmd::Command;
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 const FILTER: &str = "id(*/ping/echo)";
 
 /// Exit code, stdout, stderr of `wirecert` with these arguments in a folder, outside of CI.
 fn wirecert(dir: &Path, args: &[&str]) -> (i32, String, String) {
-    let mut command = Command::cargo_bin("wirecert").unwrap();
+    let mut command = Command::new(wirecert_program());
     let output = command.args(args).current_dir(dir).env_remove("CI").output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
@@ -19,8 +21,8 @@ fn wirecert(dir: &Path, args: &[&str]) -> (i32, String, String) {
 
 /// Our mock of an editor as a subject of this name.
 fn editor(name: &str) -> serde_json::Value {
-    let program = assert_cmd::cargo::cargo_bin("wirecert").display().to_string();
-    let launch = [&program, "mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
+    let program = wirecert_program();
+    let launch = [program, "mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
     json!({"name": name, "role": "amp-server", "edition": "cli", "launch": launch})
 }
 

@@ -15,6 +15,8 @@ use tempfile::TempDir;
 use super::inspect::blocks;
 use super::inspected::{PATIENCE, wirecert};
 
+use crate::program::wirecert_program;
+
 const ROWS: u16 = 24;
 const COLUMNS: u16 = 100;
 
@@ -98,7 +100,7 @@ impl OnTerminal {
         let dir = TempDir::new().expect("a folder");
         let (pty, its_end) = open().expect("a terminal");
         pty.resize(Size::new(ROWS, COLUMNS)).expect("a size");
-        let command = Command::new(env!("CARGO_BIN_EXE_wirecert")).args(args).current_dir(dir.path());
+        let command = Command::new(wirecert_program()).args(args).current_dir(dir.path());
         let command = command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
         let child = command.envs(environment.iter().copied()).spawn(its_end).expect("it can be started");
         let (pty, written) = (Arc::new(pty), Arc::new((Mutex::new(Written::default()), Condvar::new())));
@@ -214,7 +216,7 @@ fn traffic_is_seen_a_flaw_is_switched_on_and_its_finding_leads_to_the_event() {
 
 #[test]
 fn a_subject_is_asked_and_stopped_at_the_end() {
-    let provider = ["--", env!("CARGO_BIN_EXE_wirecert"), "mock", "openctx-provider", "--port", "{port}"];
+    let provider = ["--", wirecert_program(), "mock", "openctx-provider", "--port", "{port}"];
     let inspected = OnTerminal::start(&[&["inspect", "openctx-provider", "--tui"], &provider[..]].concat(), &[]);
     inspected.until("[1 Timeline]");
     inspected.press("3");
@@ -298,8 +300,8 @@ fn every_command_of_the_manual_works_as_it_stands() {
     let mut seen = 0;
     for line in blocks("console").iter().flat_map(|block| block.lines()).filter(|line| line.contains("--tui")) {
         let line = line.strip_prefix("$ wirecert ").expect("a command").replace("http://127.0.0.1:3000", &url);
-        let editor = concat!(env!("CARGO_BIN_EXE_wirecert"), " mock amp-server --workspace");
-        let line = line.replace("my-editor", editor);
+        let editor = format!("{} mock amp-server --workspace", wirecert_program());
+        let line = line.replace("my-editor", &editor);
         let words: Vec<&str> = line.split(' ').map(|word| word.trim_matches('"')).collect();
         let inspected = OnTerminal::start(&words, &[]);
         inspected.until("[1 Timeline]");

@@ -7,6 +7,8 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 const HEADER: &str = r#"{"version":1,"suite":"wirecert 0.1.0","protocol":"amp","edition":"cli","client":{"is":"peer","name":"wirecert"},"server":{"is":"subject","name":"editor"},"clock":{"unit":"us","start":"2026-01-02T03:04:05Z"}}"#;
 
 /// A trace of a WebSocket, then of these messages: `>` to the server, `<` to the client, and JSON.
@@ -54,7 +56,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 
 /// Exit code, stdout, stderr.
 fn view(dir: &Path, args: &[&str]) -> (i32, String, String) {
-    run(Command::cargo_bin("wirecert").unwrap().arg("view").args(args).current_dir(dir))
+    run(Command::new(wirecert_program()).arg("view").args(args).current_dir(dir))
 }
 
 fn run(command: &mut Command) -> (i32, String, String) {
@@ -84,7 +86,7 @@ fn a_trace_is_drawn_with_every_message_told_once() {
 fn stdin_is_a_trace_too() {
     let dir = folder(&[("t.trace", &trace(&[ASK, RIGHT]))]);
     let (_, from_file, _) = view(dir.path(), &["t.trace"]);
-    let mut command = Command::cargo_bin("wirecert").unwrap();
+    let mut command = Command::new(wirecert_program());
     let (code, from_stdin, _) = run(command.args(["view", "-"]).write_stdin(trace(&[ASK, RIGHT])));
     assert_eq!((code, from_stdin), (0, from_file.replace("t.trace", "<stdin>")));
 }
@@ -162,7 +164,7 @@ fn nothing_but_looking_at_findings_is_changed_by_what_a_trace_tells_of_them() {
     let same = |args: &[&str]| {
         let of = |name: &str| {
             let args: Vec<&str> = args.iter().map(|arg| if *arg == "TRACE" { name } else { *arg }).collect();
-            let (code, stdout, _) = run(Command::cargo_bin("wirecert").unwrap().args(args).current_dir(dir.path()));
+            let (code, stdout, _) = run(Command::new(wirecert_program()).args(args).current_dir(dir.path()));
             (code, stdout.replace(name, "TRACE"))
         };
         assert_eq!(of("reported.trace"), of("plain.trace"), "{args:?}");
@@ -184,25 +186,14 @@ fn said(findings: &[Value]) -> Vec<(String, String)> {
 
 #[test]
 fn what_certify_reported_of_a_play_is_what_its_trace_tells_and_what_is_shown() {
-    let program = assert_cmd::cargo::cargo_bin("wirecert").display().to_string();
+    let program = wirecert_program();
     // An expectation fails where no rule is broken; a rule is broken by what only follows from a fault of another.
     for (flaw, filter) in [("meta-fails", "id(*/meta/offered)"), ("mention-without-title", "id(*/items/of-mention*)")] {
         let dir = folder(&[("settings.json", "{}")]);
         let role = "openctx-provider";
-        let mut command = Command::cargo_bin("wirecert").unwrap();
+        let mut command = Command::new(wirecert_program());
         command.args(["certify", role, "--settings", "settings.json", "--filter", filter, "--trace-dir", "traces"]);
-        command.args([
-            "--report",
-            "json=report.json",
-            "--",
-            &program,
-            "mock",
-            role,
-            "--flaw",
-            flaw,
-            "--port",
-            "{port}",
-        ]);
+        command.args(["--report", "json=report.json", "--", program, "mock", role, "--flaw", flaw, "--port", "{port}"]);
         let (_, stdout, stderr) = run(command.current_dir(dir.path()));
         let report: Value = serde_json::from_slice(&fs::read(dir.path().join("report.json")).unwrap()).unwrap();
         let subject = &report["subjects"][0];

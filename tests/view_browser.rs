@@ -14,6 +14,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 /// So long a browser may take, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -206,7 +208,7 @@ fn answer(id: Value, text: &str) -> Value {
 fn page(text: &str) -> (TempDir, PathBuf) {
     let folder = TempDir::new().expect("a folder");
     fs::write(folder.path().join("t.trace"), text).expect("it is written");
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("wirecert"));
+    let mut command = Command::new(wirecert_program());
     command.args(["view", "t.trace", "--html", "page.html"]).current_dir(folder.path());
     let output = command.output().expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -355,7 +357,7 @@ fn a_page_that_asked_the_network_would_be_seen() {
 fn the_page_of_a_report_shows_its_findings_and_follows_its_links() {
     let folder = TempDir::new().expect("a folder");
     fs::write(folder.path().join("t.trace"), ordinary()).expect("it is written");
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("wirecert"));
+    let mut command = Command::new(wirecert_program());
     command.args(["check", "t.trace", "--report", "html=page.html"]).current_dir(folder.path());
     assert_eq!(command.output().expect("it runs").status.code(), Some(1));
     let script = r"

@@ -6,11 +6,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::hostile::{GREET, Live, Place};
+use crate::program::wirecert_program;
 use serde_json::Value;
 
 const WAITS: &str = " for changes; Ctrl-C ends";
 const AGAIN: &str = " changed: running again";
-const OWN: &str = env!("CARGO_BIN_EXE_wirecert");
 
 /// Starts a command that watches, and writes its report to `r.json`.
 fn start(place: &Place, args: &[&str], command: &[&str]) -> Live {
@@ -42,7 +42,8 @@ fn ends(place: &Place, run: Live) {
 
 /// An editor that is a script, wrong in a way.
 fn editor(place: &Place, flaw: &str) {
-    let text = format!("#!/bin/sh\nexec {OWN} mock amp-server --edition cli --workspace \"$1\" {flaw}\n");
+    let program = wirecert_program();
+    let text = format!("#!/bin/sh\nexec {program} mock amp-server --edition cli --workspace \"$1\" {flaw}\n");
     let path = place.write("editor", text);
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
@@ -50,7 +51,7 @@ fn editor(place: &Place, flaw: &str) {
 #[test]
 fn a_scenario_that_changes_is_played_again_and_an_interrupt_ends_it() {
     let place = Place::new();
-    let command = ["--", OWN, "mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
+    let command = ["--", wirecert_program(), "mock", "amp-server", "--edition", "cli", "--workspace", "{workspace}"];
     let mut run = start(&place, &["run", "greet.yaml"], &command);
     run.hear(WAITS);
     assert_eq!(verdict(&place), "partial");
@@ -119,7 +120,9 @@ fn the_description_of_the_subject_and_the_baseline_are_watched() {
 fn a_script_is_watched_and_what_a_subject_writes_to_is_no_change() {
     let place = Place::new();
     let script = |flaw: &str| {
-        let text = format!("echo x >> \"$2\"\nexec {OWN} mock amp-server --edition cli --workspace \"$1\" {flaw}\n");
+        let program = wirecert_program();
+        let text =
+            format!("echo x >> \"$2\"\nexec {program} mock amp-server --edition cli --workspace \"$1\" {flaw}\n");
         place.write("editor.sh", text)
     };
     let path = script("--flaw ping-says-pong").display().to_string();

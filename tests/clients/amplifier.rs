@@ -43,7 +43,7 @@ fn shim(language: Language) -> Shim {
 
 fn is_caught(language: Language, wrong: &str, requirement: &str) {
     let filter = format!("requirement({requirement})");
-    let options = ["--strict", "--filter", &filter];
+    let options = ["--strict", "--fail-fast", "--filter", &filter];
     let (code, subject) = certify("amplifier-client", &shim(language), &options, Some(wrong));
     assert_eq!(status(&subject, requirement), "violated", "{:#}", subject["findings"]);
     assert_eq!(code, Some(1));

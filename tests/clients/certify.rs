@@ -8,10 +8,11 @@ use serde_json::Value;
 use super::processes::Shim;
 use crate::judged::judged;
 pub use crate::judged::status;
+use crate::program::wirecert_program;
 
 /// Certifies an example, wrong in a way or sound. Gives the exit code, and what the report says of it.
 pub fn certify(role: &str, shim: &Shim, options: &[&str], wrong: Option<&str>) -> (Option<i32>, Value) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+    let mut command = Command::new(wirecert_program());
     command.args(["certify", role, "--no-confirm"]).args(options);
     command.env("PYTHONDONTWRITEBYTECODE", "1");
     let mut launch = vec![shim.program.as_ref(), shim.script.as_ref()];

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::program::wirecert_program;
+
 /// A bound that only a hang reaches.
 pub const LONG: Duration = Duration::from_secs(30);
 
@@ -130,7 +132,7 @@ impl Place {
     }
 
     pub fn editor(&self, options: &[&str]) -> Editor {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wirecert"));
+        let mut command = Command::new(wirecert_program());
         command.args(["mock", "amp-server", "--stdin", "--edition", self.edition, "--workspace"]).arg(self.workspace());
         command.arg("--data-home").arg(self.data_home()).args(options);
         let mut talk = Talk::start(&mut command);

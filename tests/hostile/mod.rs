@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use assert_cmd::cargo::CommandCargoExt as _;
+use crate::program::wirecert_program;
 
 /// A scenario whose ping the subject answers in its own way.
 pub const ASK: &str = "wirecert: 1
@@ -83,7 +83,7 @@ impl Place {
 
     /// The binary, told to keep its run directories here. Whatever it starts bears the name of this place.
     pub fn wirecert(&self, args: &[&str]) -> Command {
-        let mut command = Command::cargo_bin("wirecert").unwrap();
+        let mut command = Command::new(wirecert_program());
         command.current_dir(self.folder.path()).args(args).stdin(Stdio::null());
         for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "AMP_DATA_HOME", "XDG_DATA_HOME"] {
             command.env_remove(name);
