@@ -10,7 +10,7 @@ fn watched(flags: &str) -> (Option<i32>, Value) {
     let binary = wirecert_program();
     let dir = tempfile::tempdir().expect("a folder");
     let report = dir.path().join("report.json");
-    let client = format!("tail -f /dev/null | exec '{}' mock amp-client --edition cli {flags}", binary);
+    let client = format!("tail -f /dev/null | exec '{binary}' mock amp-client --edition cli {flags}");
     let run = Command::new(binary)
         .args(["certify", "amp-client", "--edition", "cli", "--observe", "1500ms", "--progress", "none", "--report"])
         .arg(format!("json={}", report.display()))

@@ -60,11 +60,16 @@ fn conforms(language: Language, edition: &str, part: &[&str]) {
     // What it should do it does as well, but for what depends on the machine: whether it is fast, whether `localhost`
     // stands for ::1.
     let verdict = if part.is_empty() { "conforms" } else { "partial" };
+    assert_all_judged(&subject);
+    assert_eq!(subject["verdict"], verdict, "{:#}", subject["findings"]);
+    assert_eq!(code, Some(0));
+}
+
+/// That each scenario of a report could be judged.
+fn assert_all_judged(subject: &Value) {
     let scenarios = subject["scenarios"].as_array().into_iter().flatten();
     let unjudged: Vec<_> = scenarios.filter(|scenario| scenario["status"] == "error").collect();
     assert!(unjudged.is_empty(), "could not be judged: {unjudged:#?}");
-    assert_eq!(subject["verdict"], verdict, "{:#}", subject["findings"]);
-    assert_eq!(code, Some(0));
 }
 
 #[test]
@@ -81,16 +86,16 @@ fn the_example_in_python_conforms_to_the_edition_guide() {
 
 #[test]
 fn the_example_in_javascript_conforms_to_the_edition_cli_as_its_subject_file_has_it_live() {
-    conforms_in_one_process("cli");
+    conforms_in_one_process("cli", 60);
 }
 
 #[test]
 fn the_example_in_javascript_conforms_to_the_edition_guide_as_its_subject_file_has_it_live() {
-    conforms_in_one_process("guide");
+    conforms_in_one_process("guide", 70);
 }
 
 /// Certifies the example in JavaScript by its own subject file: a job has one process for its scenarios.
-fn conforms_in_one_process(edition: &str) {
+fn conforms_in_one_process(edition: &str, most_processes: usize) {
     let shim = Language::JavaScript.shim();
     let subject = shim.script.with_file_name("wirecert.yaml");
     let described = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/clients/javascript/wirecert.yaml");
@@ -100,12 +105,12 @@ fn conforms_in_one_process(edition: &str) {
     command.arg("certify").arg("--subject").arg(subject).arg("--trace-dir").arg(traces.path());
     command.args(["--edition", edition, "--retries", "3"]);
     let (code, subject) = judged(&mut command, &[]);
+    assert_all_judged(&subject);
     assert_eq!(subject["verdict"], "conforms", "{:#}", subject["findings"]);
     assert_eq!(code, Some(0));
     let processes = launched(traces.path());
     // One a job; those that a scenario ends, or starts with another environment, are ones of their own.
-    let plays = subject["scenarios"].as_array().map_or(0, Vec::len);
-    assert!(processes.len() < plays / 3, "{} processes for {plays} plays", processes.len());
+    assert!(processes.len() < most_processes, "{} processes", processes.len());
 }
 
 /// The ids of the processes that were launched, by the traces in a folder.
