@@ -2,14 +2,11 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
 
-use super::certify::{certify, status};
+use super::certify::{assert_all_judged, certify, certify_as_described, status};
 use super::processes::Language;
-use crate::judged::judged;
-use crate::program::wirecert_program;
 
 /// Makes a test of each way to be wrong, for each example.
 macro_rules! caught {
@@ -54,57 +51,31 @@ fn is_caught(language: Language, edition: &str, wrong: &str, requirement: &str, 
     assert_eq!(code, Some(1));
 }
 
-fn conforms(language: Language, edition: &str, part: &[&str]) {
-    let options = [&["--edition", edition, "--retries", "3"], part].concat();
-    let (code, subject) = certify("amp-client", &language.shim(), &options, None);
-    // What it should do it does as well, but for what depends on the machine: whether it is fast, whether `localhost`
-    // stands for ::1.
-    let verdict = if part.is_empty() { "conforms" } else { "partial" };
-    assert_all_judged(&subject);
-    assert_eq!(subject["verdict"], verdict, "{:#}", subject["findings"]);
-    assert_eq!(code, Some(0));
-}
-
-/// That each scenario of a report could be judged.
-fn assert_all_judged(subject: &Value) {
-    let scenarios = subject["scenarios"].as_array().into_iter().flatten();
-    let unjudged: Vec<_> = scenarios.filter(|scenario| scenario["status"] == "error").collect();
-    assert!(unjudged.is_empty(), "could not be judged: {unjudged:#?}");
-}
-
 #[test]
 fn the_example_in_python_conforms_to_the_edition_cli() {
-    conforms(Language::Python, "cli", &[]);
+    conforms(Language::Python, "cli", 75);
 }
-
-// The editions share most of the code of an example: a part of the other one shows what they do not.
 
 #[test]
 fn the_example_in_python_conforms_to_the_edition_guide() {
-    conforms(Language::Python, "guide", &["--shard", "1/4"]);
+    conforms(Language::Python, "guide", 75);
 }
 
 #[test]
-fn the_example_in_javascript_conforms_to_the_edition_cli_as_its_subject_file_has_it_live() {
-    conforms_in_one_process("cli", 60);
+fn the_example_in_javascript_conforms_to_the_edition_cli() {
+    conforms(Language::JavaScript, "cli", 60);
 }
 
 #[test]
-fn the_example_in_javascript_conforms_to_the_edition_guide_as_its_subject_file_has_it_live() {
-    conforms_in_one_process("guide", 70);
+fn the_example_in_javascript_conforms_to_the_edition_guide() {
+    conforms(Language::JavaScript, "guide", 70);
 }
 
-/// Certifies the example in JavaScript by its own subject file: a job has one process for its scenarios.
-fn conforms_in_one_process(edition: &str, most_processes: usize) {
-    let shim = Language::JavaScript.shim();
-    let subject = shim.script.with_file_name("wirecert.yaml");
-    let described = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/clients/javascript/wirecert.yaml");
-    std::fs::copy(described, &subject).expect("it can be copied");
+fn conforms(language: Language, edition: &str, most_processes: usize) {
     let traces = tempfile::tempdir().expect("a folder");
-    let mut command = Command::new(wirecert_program());
-    command.arg("certify").arg("--subject").arg(subject).arg("--trace-dir").arg(traces.path());
-    command.args(["--edition", edition, "--retries", "3"]);
-    let (code, subject) = judged(&mut command, &[]);
+    let folder = traces.path().to_str().expect("text");
+    let options = ["--edition", edition, "--trace-dir", folder];
+    let (code, subject) = certify_as_described(&language.shim(), &options);
     assert_all_judged(&subject);
     assert_eq!(subject["verdict"], "conforms", "{:#}", subject["findings"]);
     assert_eq!(code, Some(0));

@@ -168,24 +168,28 @@ impl Language {
         let interop = Path::new(ROOT).join("target/interop");
         assert!(interop.join("installed").exists(), "what the examples need is not installed: run tests/interop/setup");
         let installed = interop.join(libraries);
-        let examples = Path::new(ROOT).join("examples/clients").join(example);
-        match self {
-            Self::Python => Shim {
-                program: installed.join("venv/bin/python"),
-                script: examples.join("python/shim.py"),
-                _copy: None,
-            },
-            Self::JavaScript => {
-                // Node looks for libraries above the importing file, and they are not installed beside the example.
-                let copy = tempfile::tempdir_in(&installed).expect("a folder");
-                for entry in std::fs::read_dir(examples.join("javascript")).expect("the example is there").flatten() {
-                    if entry.path().extension().is_some_and(|e| e == "mjs") {
-                        std::fs::copy(entry.path(), copy.path().join(entry.file_name())).expect("it can be copied");
-                    }
-                }
-                Shim { program: "node".into(), script: copy.path().join("shim.mjs"), _copy: Some(copy) }
+        let (folder, extension) = match self {
+            Self::Python => ("python", "py"),
+            Self::JavaScript => ("javascript", "mjs"),
+        };
+        // Libraries are looked for beside and above the importing file, and they are not installed beside the example.
+        let copy = tempfile::tempdir_in(&installed).expect("a folder");
+        let example = Path::new(ROOT).join("examples/clients").join(example).join(folder);
+        for path in std::fs::read_dir(example).expect("the example is there").flatten().map(|entry| entry.path()) {
+            if path.extension().is_some_and(|e| e == extension || e == "yaml") {
+                let name = path.file_name().expect("it has a name");
+                std::fs::copy(&path, copy.path().join(name)).expect("it can be copied");
             }
         }
+        let program = match self {
+            Self::Python => {
+                let environment = copy.path().join("venv");
+                std::os::unix::fs::symlink(installed.join("venv"), &environment).expect("it can be linked");
+                environment.join("bin/python")
+            }
+            Self::JavaScript => "node".into(),
+        };
+        Shim { program, script: copy.path().join(format!("shim.{extension}")), copy }
     }
 }
 
@@ -193,10 +197,15 @@ impl Language {
 pub struct Shim {
     pub program: PathBuf,
     pub script: PathBuf,
-    _copy: Option<TempDir>,
+    copy: TempDir,
 }
 
 impl Shim {
+    /// The file that describes the example as a subject.
+    pub fn subject(&self) -> PathBuf {
+        self.copy.path().join("wirecert.yaml")
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(&self.script).env("PYTHONDONTWRITEBYTECODE", "1");

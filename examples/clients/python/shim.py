@@ -20,16 +20,44 @@ def say(line: dict) -> None:
     print(json.dumps(line), flush=True)
 
 
-async def answer(client: AmpClient, id: int, method: str, params: dict) -> None:
-    """Performs one call, and says what came of it."""
-    if method not in client.edition.methods:
-        say({"id": id, "unsupported": True})
-        return
-    try:
-        say({"id": id, "result": await client.request(method, params)})
-    except AmpError as error:
-        code = {} if error.code is None else {"code": error.code}
-        say({"id": id, "error": {**code, "message": str(error)}})
+class Life:
+    """One life of the client: from one scenario to the next nothing of it is left."""
+
+    def __init__(self, arguments: argparse.Namespace):
+        self.over = False
+        self.calls: set[asyncio.Task] = set()
+        self.client = WRONG.get(arguments.wrong, AmpClient)(
+            "guide" if os.environ.get("WIRECERT_EDITION") == "guide" else "cli",
+            timeout=arguments.timeout,
+            on_notification=lambda name, data: self.tell({"event": name, "data": data}),
+            on_state=lambda state: self.tell({"state": state}),
+        )
+        self.client.start()
+
+    def tell(self, line: dict) -> None:
+        if not self.over:
+            say(line)
+
+    def call(self, order: dict) -> None:
+        # A task each: the next call must not wait for this one's answer.
+        call = asyncio.create_task(self.answer(order["id"], order["call"], order.get("params", {})))
+        self.calls.add(call)
+        call.add_done_callback(self.calls.discard)
+
+    async def answer(self, id: int, method: str, params: dict) -> None:
+        """Performs one call, and says what came of it."""
+        if method not in self.client.edition.methods:
+            self.tell({"id": id, "unsupported": True})
+            return
+        try:
+            self.tell({"id": id, "result": await self.client.request(method, params)})
+        except AmpError as error:
+            code = {} if error.code is None else {"code": error.code}
+            self.tell({"id": id, "error": {**code, "message": str(error)}})
+
+    async def end(self) -> None:
+        await self.client.close()
+        self.over = True
 
 
 async def orders():
@@ -44,20 +72,16 @@ async def orders():
 
 
 async def main(arguments: argparse.Namespace) -> None:
-    client = WRONG.get(arguments.wrong, AmpClient)(
-        "guide" if os.environ.get("WIRECERT_EDITION") == "guide" else "cli",
-        timeout=arguments.timeout,
-        on_notification=lambda name, data: say({"event": name, "data": data}),
-        on_state=lambda state: say({"state": state}),
-    )
-    client.start()
-    calls = set()
+    life = Life(arguments)
     async for order in orders():
-        # A task each: the next call must not wait for this one's answer.
-        call = asyncio.create_task(answer(client, order["id"], order["call"], order.get("params", {})))
-        calls.add(call)
-        call.add_done_callback(calls.discard)
-    await client.close()
+        if "reset" in order:
+            await life.end()
+            say({"reset": True})
+        elif "begin" in order:
+            life = Life(arguments)
+        else:
+            life.call(order)
+    await life.end()
 
 
 if __name__ == "__main__":

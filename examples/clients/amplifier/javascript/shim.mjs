@@ -23,28 +23,47 @@ if (values.wrong && !Object.hasOwn(WRONG, values.wrong)) {
 const say = (line) => process.stdout.write(JSON.stringify(line) + "\n");
 
 const Client = values.wrong ? WRONG[values.wrong] : AmplifierClient;
-const client = new Client(process.env.WIRECERT_URL, {
-  onEvent: (event, data, subscription) => say({ event, data, subscription }),
-  onState: (state) => say({ state }),
-});
 
-// Performs one call, and says what came of it.
-async function answer({ id, call, params = {} }) {
-  if (!CALLS.includes(call)) return say({ id, unsupported: true });
-  try {
-    // An answer can be nested too deep to be said again.
-    say({ id, result: await client[call](params) });
-  } catch ({ code, status, message }) {
-    say({ id, error: { code, status, message } });
-  }
+// One life of the client, with the server at a URL: from one scenario to the next nothing of it is left.
+function begin(url) {
+  let over = false;
+  const tell = (line) => over || say(line);
+  const client = new Client(url, {
+    onEvent: (event, data, subscription) => tell({ event, data, subscription }),
+    onState: (state) => tell({ state }),
+  });
+  return {
+    // Performs one call, and says what came of it.
+    async answer({ id, call, params = {} }) {
+      if (!CALLS.includes(call)) return tell({ id, unsupported: true });
+      try {
+        // An answer can be nested too deep to be said again.
+        tell({ id, result: await client[call](params) });
+      } catch ({ code, status, message }) {
+        tell({ id, error: { code, status, message } });
+      }
+    },
+    end() {
+      client.close();
+      over = true;
+    },
+  };
 }
 
+let life = begin(process.env.WIRECERT_URL);
 for await (const line of createInterface({ input: process.stdin })) {
   const order = JSON.parse(line);
   if (order.close) break;
-  answer(order); // Without `await`: the next call must not wait for this one's answer.
+  if (order.reset) {
+    life.end();
+    say({ reset: true });
+  } else if (order.begin) {
+    life = begin(order.begin.url);
+  } else {
+    life.answer(order); // Without `await`: the next call must not wait for this one's answer.
+  }
 }
-client.close();
+life.end();
 // What is closed says goodbye, and what is open holds the process no longer than that.
 setTimeout(() => process.exit(0), 200).unref();
 process.stdin.destroy();

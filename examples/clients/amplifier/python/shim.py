@@ -24,20 +24,50 @@ def say(line: dict) -> None:
     print(json.dumps(line), flush=True)
 
 
-async def answer(client: AmplifierClient, id: int, call: str, params: dict) -> None:
-    """Performs one call, and says what came of it."""
-    if call not in CALLS:
-        say({"id": id, "unsupported": True})
-        return
-    try:
-        # A response can be nested too deep to be said again.
-        say({"id": id, "result": await getattr(client, call)(**params)})
-    except AmplifierError as error:
-        known = {"code": error.code, "status": error.status}
-        known = {key: value for key, value in known.items() if value is not None}
-        say({"id": id, "error": {**known, "message": str(error)}})
-    except RecursionError:
-        say({"id": id, "error": {"message": "the response is nested too deep"}})
+class Life:
+    """One life of the client, with the server at a URL: from one scenario to the next nothing of it is left."""
+
+    def __init__(self, arguments: argparse.Namespace, url: str):
+        self.over = False
+        self.calls: set[asyncio.Task] = set()
+        self.client = WRONG.get(arguments.wrong, AmplifierClient)(
+            url,
+            on_event=lambda event, data, subscription: self.tell(
+                {"event": event, "data": data, "subscription": subscription}
+            ),
+            on_state=lambda state: self.tell({"state": state}),
+        )
+
+    def tell(self, line: dict) -> None:
+        if not self.over:
+            say(line)
+
+    def call(self, order: dict) -> None:
+        # A task each: the next call must not wait for this one's answer.
+        call = asyncio.create_task(self.answer(order["id"], order["call"], order.get("params", {})))
+        self.calls.add(call)
+        call.add_done_callback(self.calls.discard)
+
+    async def answer(self, id: int, call: str, params: dict) -> None:
+        """Performs one call, and says what came of it."""
+        if call not in CALLS:
+            self.tell({"id": id, "unsupported": True})
+            return
+        try:
+            # A response can be nested too deep to be said again.
+            self.tell({"id": id, "result": await getattr(self.client, call)(**params)})
+        except AmplifierError as error:
+            known = {"code": error.code, "status": error.status}
+            known = {key: value for key, value in known.items() if value is not None}
+            self.tell({"id": id, "error": {**known, "message": str(error)}})
+        except RecursionError:
+            self.tell({"id": id, "error": {"message": "the response is nested too deep"}})
+
+    async def end(self) -> None:
+        await self.client.close()
+        for call in list(self.calls):
+            call.cancel()
+        self.over = True
 
 
 async def orders():
@@ -52,18 +82,16 @@ async def orders():
 
 
 async def main(arguments: argparse.Namespace) -> None:
-    client = WRONG.get(arguments.wrong, AmplifierClient)(
-        os.environ["WIRECERT_URL"],
-        on_event=lambda event, data, subscription: say({"event": event, "data": data, "subscription": subscription}),
-        on_state=lambda state: say({"state": state}),
-    )
-    calls = set()
+    life = Life(arguments, os.environ["WIRECERT_URL"])
     async for order in orders():
-        # A task each: the next call must not wait for this one's answer.
-        call = asyncio.create_task(answer(client, order["id"], order["call"], order.get("params", {})))
-        calls.add(call)
-        call.add_done_callback(calls.discard)
-    await client.close()
+        if "reset" in order:
+            await life.end()
+            say({"reset": True})
+        elif "begin" in order:
+            life = Life(arguments, order["begin"]["url"])
+        else:
+            life.call(order)
+    await life.end()
 
 
 if __name__ == "__main__":
