@@ -1,5 +1,6 @@
 //! Waiting for what must come, and making sure of what must not.
 
+use std::borrow::Cow;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
@@ -299,14 +300,22 @@ pub fn compile_part(scene: &Scene<'_>, step: &Step, part: &Part) -> Result<Expec
 
 /// A pattern for observations of a part's kind, compiled with the variables.
 pub fn compile_pattern(scene: &Scene<'_>, part: &Part, pattern: &Value) -> Result<Pattern, Vec<PatternError>> {
-    let (mut hidden, mut vars) = (pattern.clone(), scene.vars.clone());
     // What is observed is read from the trace, where secrets are replaced; files are read themselves.
-    if !part.kind.is_file() {
-        for name in variables_of(pattern) {
-            vars.get_mut(&name).into_iter().for_each(|value| hide(scene, value));
-        }
-        hide(scene, &mut hidden);
+    if part.kind.is_file() {
+        return Ok(Pattern::compile_with(pattern, scene.schemas, &scene.vars)?.exact_below(part.exact));
     }
+    let mut vars = Cow::Borrowed(&scene.vars);
+    for name in variables_of(pattern) {
+        let Some(value) = vars.get(&name) else { continue };
+        let mut hidden = value.clone();
+        hide(scene, &mut hidden);
+        // There are many variables, and few have a secret in them.
+        if hidden != *value {
+            vars.to_mut().insert(name, hidden);
+        }
+    }
+    let mut hidden = pattern.clone();
+    hide(scene, &mut hidden);
     Ok(Pattern::compile_with(&hidden, scene.schemas, &vars)?.exact_below(part.exact))
 }
 

@@ -3,6 +3,8 @@
 //! Each character of a secret may be plain, percent-encoded, or escaped as in JSON, independently of the others: the
 //! output of `encodeURIComponent`, of an encoder of every byte, and of `JSON.stringify` is found.
 
+use std::sync::{Arc, LazyLock};
+
 /// Fewer bytes than this of the beginning of a secret reveal nothing, and occur by chance.
 const REVEALING_LENGTH: usize = 4;
 
@@ -10,19 +12,28 @@ const REVEALING_LENGTH: usize = 4;
 /// of them would take quadratic time for a repetitive secret.
 const OVERLAP: usize = 256;
 
+/// The forms of the ASCII characters: making them for each secret of each trace takes longer than the search.
+static ASCII: LazyLock<[Arc<[Form]>; 128]> = LazyLock::new(|| {
+    std::array::from_fn(|code| {
+        u8::try_from(code).map_or_else(|_| Arc::default(), |code| forms(char::from(code)).into())
+    })
+});
+
 /// The secrets to search for.
 #[derive(Debug, Default)]
 pub struct Secrets {
     secrets: Vec<Secret>,
     /// The pairs of bytes with which any form of a secret can begin.
     starts: BytePairs,
+    /// The bytes with which any form of a secret can begin.
+    first_bytes: FirstBytes,
     bytes: usize,
 }
 
 #[derive(Debug)]
 struct Secret {
     /// For each character, the forms it may have.
-    chars: Vec<Vec<Form>>,
+    chars: Vec<Arc<[Form]>>,
     /// For each character, how many bytes of the secret come before it.
     before: Vec<usize>,
 }
@@ -69,8 +80,13 @@ pub struct SecretHit {
 impl Secrets {
     /// Adds a secret, which gets the next number. An empty one is never found.
     pub fn add(&mut self, secret: &str) {
-        let chars: Vec<Vec<Form>> = secret.chars().map(forms).collect();
-        for form in chars.first().into_iter().flatten() {
+        let known = |character: char| match ASCII.get(character as usize) {
+            Some(forms) => forms.clone(),
+            None => forms(character).into(),
+        };
+        let chars: Vec<Arc<[Form]>> = secret.chars().map(known).collect();
+        for form in chars.first().into_iter().flat_map(|forms| forms.iter()) {
+            self.first_bytes.insert(form.bytes[0]);
             match form.bytes[..] {
                 [first, second, ..] => self.starts.insert(first, second),
                 [first] => match chars.get(1) {
@@ -140,8 +156,11 @@ impl Secrets {
         let mut start = from;
         let mut hidden = from;
         while start < data.len() {
-            // At the last byte it cannot be known.
-            if data.get(start + 1).is_some_and(|second| !self.starts.contains(data[start], *second)) {
+            let may_begin = match data.get(start + 1) {
+                Some(second) => self.starts.contains(data[start], *second),
+                None => self.first_bytes.contains(data[start]),
+            };
+            if !may_begin {
                 start += 1;
                 continue;
             }
@@ -187,7 +206,7 @@ impl Secrets {
 
     /// Starts to match every form of a character of a secret.
     fn begin(&self, secret: usize, character: usize, live: &mut Vec<Progress>) {
-        let forms = self.secrets[secret].chars.get(character).map_or(0, Vec::len);
+        let forms = self.secrets[secret].chars.get(character).map_or(0, |forms| forms.len());
         for form in 0..forms {
             let progress = Progress { secret, character, form, offset: 0 };
             if !live.contains(&progress) {
@@ -225,6 +244,22 @@ impl Secrets {
             let raw = !secret.chars[progress.character][progress.form].escape;
             secret.before[progress.character] + if raw { progress.offset } else { 0 } >= REVEALING_LENGTH
         })
+    }
+}
+
+/// A set of bytes, which does not tell letters of different case apart.
+#[derive(Debug, Default)]
+struct FirstBytes([u64; 4]);
+
+impl FirstBytes {
+    fn insert(&mut self, byte: u8) {
+        let byte = byte.to_ascii_lowercase();
+        self.0[usize::from(byte / 64)] |= 1 << (byte % 64);
+    }
+
+    fn contains(&self, byte: u8) -> bool {
+        let byte = byte.to_ascii_lowercase();
+        self.0[usize::from(byte / 64)] & 1 << (byte % 64) != 0
     }
 }
 
