@@ -17,7 +17,7 @@ use crate::signals::EndSignal;
 
 use super::app::App;
 use super::message::{Effect, Update};
-use super::screen::{Screen, THREAD, print_panics};
+use super::screen::Screen;
 use super::source::read;
 use super::view::Theme;
 
@@ -68,7 +68,7 @@ impl Tui {
         };
         let keys = messages.clone();
         std::thread::Builder::new().name("keys".to_owned()).spawn(move || read_terminal(&keys))?;
-        let thread = std::thread::Builder::new().name(THREAD.to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name("inspector".to_owned()).spawn(move || {
             driver.perform(effects);
             // A terminal that is gone has hung up.
             let signal = driver.run().unwrap_or(EndSignal::Terminate);
@@ -102,7 +102,6 @@ impl Drop for Tui {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        print_panics();
     }
 }
 

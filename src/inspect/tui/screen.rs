@@ -1,8 +1,8 @@
 //! The terminal, as long as the inspector has it: [`Screen`]. What it was is restored at the end and before a panic is told.
 
-use std::io::{self, Stdout, Write as _};
+use std::io::{self, Stdout};
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -14,14 +14,8 @@ use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, d
 use super::app::App;
 use super::view::{Theme, draw};
 
-/// The name of the thread that draws.
-pub const THREAD: &str = "inspector";
-
 /// Whether the inspector has the terminal.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
-
-/// What panics of other threads said meanwhile.
-static PANICS: Mutex<Vec<String>> = Mutex::new(vec![]);
 
 /// The terminal in raw mode, on its alternate screen. Dropped, it is as it was.
 pub struct Screen {
@@ -59,8 +53,11 @@ impl Screen {
     /// Draws the state.
     ///
     /// # Errors
-    /// The terminal is gone.
+    /// The terminal is gone, or was restored for a panic.
     pub fn draw(&mut self, app: &App, theme: Theme) -> io::Result<()> {
+        if !ACTIVE.load(Ordering::SeqCst) {
+            return Err(io::Error::other("the terminal was restored"));
+        }
         self.terminal.draw(|frame| {
             if let Some(cursor) = draw(app, theme, frame.buffer_mut()) {
                 frame.set_cursor_position(cursor);
@@ -85,28 +82,14 @@ fn restore() {
     }
 }
 
-/// Has a panic of the thread that draws restore the terminal first, and keeps what other threads say until it is restored.
+/// Has a panic restore the terminal before it is told. The inspector does not take the terminal again.
 fn restore_before_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if !ACTIVE.load(Ordering::SeqCst) {
-                before(panic);
-            } else if std::thread::current().name() == Some(THREAD) {
-                restore();
-                before(panic);
-            } else {
-                PANICS.lock().unwrap_or_else(PoisonError::into_inner).push(panic.to_string());
-            }
+            restore();
+            before(panic);
         }));
     });
-}
-
-/// Prints what panics said while the inspector had the terminal.
-pub fn print_panics() {
-    let mut stderr = io::stderr().lock();
-    for panic in PANICS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        let _ = writeln!(stderr, "{panic}");
-    }
 }
