@@ -34,17 +34,22 @@ fn client() -> JudgeInput {
 
 /// A request that should not have come.
 fn unwanted(requirement: RequirementId) -> Play {
+    missed(requirement, "request", MissKind::Unwanted, End::Client)
+}
+
+/// An observation that was missed in this way.
+fn missed(requirement: RequirementId, kind: &'static str, way: MissKind, fault: End) -> Play {
     let missed = MissedExpectation {
-        kind: "request",
+        kind,
         selectors: serde_json::Map::new(),
         conn: None,
-        way: MissKind::Unwanted,
+        way,
         outcomes: vec![],
         places: vec![],
         index: None,
         since: 0,
     };
-    let found = RawFinding { missed: Some(missed), ..found(requirement, FaultOwner::End(End::Client)) };
+    let found = RawFinding { missed: Some(missed), ..found(requirement, FaultOwner::End(fault)) };
     play(ScenarioStatus::Failed, &[requirement], vec![found])
 }
 
@@ -130,6 +135,34 @@ fn a_chain_that_leads_back_to_itself_ends() {
         scenario("a/second", &[SHOULD], vec![blocked(SHOULD, OTHER)]),
     ]);
     assert_eq!(status(&report, OTHER).0, Status::NotAssessed);
+}
+
+#[test]
+fn of_findings_that_explain_each_other_one_stands() {
+    const BAD_PARAMS: RequirementId = "openctx/0.1/robustness/bad-params";
+    const ANSWERED: RequirementId = "openctx/0.1/envelope/answered";
+    static PROVIDER: [Requirement; 2] = [
+        requirement(BAD_PARAMS, Level::Must, End::Server, None),
+        requirement(ANSWERED, Level::Must, End::Server, None),
+    ];
+    let provider =
+        JudgeInput { role: "openctx-provider", edition: "0.1", catalogue: &PROVIDER, ..JudgeInput::default() };
+    let silent = |name: &str, requirement| {
+        let play = missed(requirement, "message", MissKind::Absent, End::Server);
+        scenario(name, &[requirement], vec![play])
+    };
+    let report =
+        provider.judge(&[silent("robustness/bad-params", BAD_PARAMS), silent("robustness/concurrent", ANSWERED)]);
+    assert_eq!(status(&report, BAD_PARAMS).0, Status::Violated);
+    assert_eq!(status(&report, ANSWERED), (Status::NotAssessed, format!("blocked by {BAD_PARAMS}")));
+    // Where a regular scenario shows it, it explains the other.
+    let report = provider.judge(&[
+        silent("robustness/bad-params", BAD_PARAMS),
+        silent("robustness/concurrent", ANSWERED),
+        silent("envelope/answered", ANSWERED),
+    ]);
+    assert_eq!(status(&report, ANSWERED).0, Status::Violated);
+    assert_eq!(status(&report, BAD_PARAMS), (Status::NotAssessed, format!("blocked by {ANSWERED}")));
 }
 
 #[test]
