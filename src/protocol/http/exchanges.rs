@@ -247,7 +247,7 @@ impl<T: Default> Exchanges<T> {
                     .response
                     .as_ref()
                     .is_some_and(|response| is_chunked(response.header("transfer-encoding")))
-                    && is_incomplete_size(bytes) => {}
+                    && is_incomplete_chunk(bytes) => {}
             (Some(Direction::ToClient), Some(exchange)) => {
                 // Of a head without a status nobody knows how long its body is.
                 if exchange.counts_for_http() && exchange.status().is_some() {
@@ -351,8 +351,12 @@ fn is_chunked<'h>(mut codings: impl Iterator<Item = &'h str>) -> bool {
     codings.any(|coding| coding.eq_ignore_ascii_case("chunked"))
 }
 
-/// Whether bytes are the beginning of the line before a chunk, which was left while it came, as with [`is_incomplete_head`].
-fn is_incomplete_size(bytes: &[u8]) -> bool {
+/// Whether bytes are the beginning of the line before a chunk, or of the line end after one, which was left while it came, as
+/// with [`is_incomplete_head`].
+fn is_incomplete_chunk(bytes: &[u8]) -> bool {
+    if bytes == b"\r" {
+        return true;
+    }
     let digits = bytes.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let after = matches!(bytes.get(digits), None | Some(b'\r' | b';' | b' ' | b'\t'));
     (1..=16).contains(&digits) && after && !bytes.contains(&b'\n') && bytes.len() < MAX_HEAD

@@ -129,15 +129,15 @@ fn half_a_head_is_the_fault_of_whoever_ended_the_connection() {
 }
 
 #[test]
-fn half_a_size_of_a_chunk_is_the_fault_of_whoever_ended_the_connection() {
+fn half_a_size_or_end_of_a_chunk_is_the_fault_of_whoever_ended_the_connection() {
     let chunks =
         || asked().response_head(200, &[("Content-Type", "application/json"), ("Transfer-Encoding", "chunked")]);
     let bytes = |bytes: &[u8]| EventKind::Bytes { bytes: bytes.into() };
-    for half in [b"1f".as_slice(), b"1f\r", b"1f;ext=\"va"] {
+    for half in [b"1f".as_slice(), b"1f\r", b"1f;ext=\"va", b"\r"] {
         assert!(chunks().server(bytes(half)).client_closes().broken().is_empty());
         assert_eq!(chunks().server(bytes(half)).server_closes().broken(), ["http/length"]);
     }
-    for wrong in [b"xyz".as_slice(), b"-1\r\n", b"1f{}"] {
+    for wrong in [b"xyz".as_slice(), b"-1\r\n", b"1f{}", b"\r{", b"\r\r"] {
         assert_eq!(chunks().server(bytes(wrong)).client_closes().broken(), ["http/length"]);
     }
 }
