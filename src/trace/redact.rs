@@ -17,6 +17,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Number, Value};
 
 use super::{Body, Direction, Event, EventKind, Finding, Frame, Message, Payload};
+use crate::uri;
 use keys::{Keys, NamedValue};
 use pattern::{PartialMatches, SecretHit, Secrets};
 
@@ -352,9 +353,11 @@ impl Redactor {
     fn learn_named(&mut self, data: &[u8], named: &[NamedValue]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
         for value in named {
-            // A known secret keeps its number even where it was not encoded correctly.
+            // A known secret keeps its number even where it was not encoded correctly, or as the field of a form.
             let shown = std::str::from_utf8(&data[value.start..value.end]).ok();
-            let known = shown.and_then(|shown| self.numbers.get(shown)).copied();
+            let number = |text: &str| self.numbers.get(text).copied();
+            let of_form = |shown: &str| number(&uri::decode(shown.replace('+', " ")));
+            let known = shown.and_then(|shown| number(shown).or_else(|| of_form(shown)));
             if let (None, Some(meaning)) = (known, &value.meaning) {
                 self.learn(meaning, MIN_NAMED_LENGTH);
             }

@@ -1,6 +1,7 @@
 //! The server's response to a handshake: which clients are accepted.
 
 use crate::peer::amp::editor::deviations::EditorDeviations;
+use crate::protocol::amp::editions::AmpEdition;
 use crate::trace::Head;
 use crate::uri;
 use crate::wire::http_head::{self, has_token};
@@ -130,10 +131,26 @@ pub struct ConnectionCount {
     pub before: bool,
 }
 
+/// The secret of an editor.
+#[derive(Clone, Copy, Debug)]
+pub struct Token<'a> {
+    /// The secret.
+    pub text: &'a str,
+    /// Whether it may be shown as the field of a form has it: with a plus sign for a space.
+    pub of_form: bool,
+}
+
+impl<'a> Token<'a> {
+    /// The secret of an editor of this edition. The edition `cli` says how it is encoded, `guide` does not.
+    pub fn new(text: &'a str, edition: &AmpEdition) -> Self {
+        Self { text, of_form: edition.lockfile.ports.is_some() }
+    }
+}
+
 /// Decides on a handshake request.
 pub fn decide(
     mut request: Request,
-    token: &str,
+    token: Token<'_>,
     deviations: &EditorDeviations,
     connections: ConnectionCount,
 ) -> (Request, HandshakeDecision) {
@@ -236,13 +253,16 @@ fn admits(request: &Request, deviations: &EditorDeviations, connections: Connect
 }
 
 /// Whether the request shows the secret, in the query parameter `auth`, percent-encoded as much as its sender likes.
-fn knows_token(request: &Request, token: &str, deviations: &EditorDeviations) -> bool {
+fn knows_token(request: &Request, token: Token<'_>, deviations: &EditorDeviations) -> bool {
+    let Token { text: token, of_form } = token;
     let shown = if deviations.has(TokenSwitch::WholeQuery) {
         request.target().split_once("?auth=").map(|(_, all)| all)
     } else {
         request.query("auth")
     };
     let decoded = shown.and_then(uri::decode_strictly);
+    let as_field = || shown.and_then(|shown| uri::decode_strictly(&shown.replace('+', " ")));
+    let decoded = if of_form && as_field().as_deref() == Some(token) { as_field() } else { decoded };
     if decoded.as_deref() == Some(token) {
         let encoded = decoded.as_deref() != shown;
         let own = encoded && shown.is_some_and(|s| !s.eq_ignore_ascii_case(&uri::encode(token, uri::COMPONENT)));

@@ -14,6 +14,7 @@ use crate::peer::amp::editor::model::{Editor, Notification};
 use crate::peer::amp::editor::outgoing::Outgoing;
 use crate::peer::amp::editor::request::HandledMessage;
 use crate::peer::{Latency, MockEvent};
+use crate::protocol::amp::editions::AmpEdition;
 use crate::trace::Recorder;
 
 use super::handshake::ConnectionCount;
@@ -216,6 +217,10 @@ impl SharedServer {
     /// The deviations as they are now.
     pub fn deviations(&self) -> EditorDeviations {
         self.state().editor.deviations.clone()
+    }
+
+    pub fn edition(&self) -> &'static AmpEdition {
+        self.state().editor.edition
     }
 
     pub fn token(&self) -> String {

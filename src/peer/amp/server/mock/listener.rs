@@ -20,7 +20,7 @@ use crate::wire::tcp;
 use crate::wire::websocket::{self, AcceptError};
 use crate::wire::{Limits, Tap};
 
-use super::super::handshake::{self, HandshakeDecision};
+use super::super::handshake::{self, HandshakeDecision, Token};
 use super::super::shared::{Phase, SharedServer, SharedSwitch, Trigger, reached};
 use super::super::{Steering, accept_all};
 use super::session::{self, EditorSession};
@@ -150,7 +150,9 @@ async fn accept_client(stream: TcpStream, number: u64, shared: SharedServer) -> 
     if request.fault().is_some() {
         shared.trigger(Trigger::BadHandshake);
     }
-    let (request, decision) = handshake::decide(request, &shared.token(), &deviations, shared.connection_count());
+    let text = shared.token();
+    let token = Token::new(&text, shared.edition());
+    let (request, decision) = handshake::decide(request, token, &deviations, shared.connection_count());
     match decision {
         HandshakeDecision::Serve(reply) => Some(EditorSession::new(shared, request.reply(&reply).await.ok()?)),
         HandshakeDecision::Close(reply) => {

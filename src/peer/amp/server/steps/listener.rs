@@ -10,6 +10,7 @@ use tokio::time::timeout;
 
 use crate::config::RUN_DIR_VARIABLE;
 use crate::peer::amp::editor::outgoing::Outgoing;
+use crate::peer::amp::server::handshake::Token;
 use crate::peer::amp::server::shared::{SendOrder, SharedServer};
 use crate::protocol::amp::{PROBE, envelope};
 use crate::trace::opcode;
@@ -71,7 +72,7 @@ impl Listener {
         let plan = &self.plan;
         // The mark is for what the scenario says of the response, not for a usual one beside other things.
         let deliberate = plan.deliberate.as_deref().filter(|_| plan.upgrade.says_anything());
-        let (request, response) = plan.upgrade.respond(request, &self.token, deliberate);
+        let (request, response) = plan.upgrade.respond(request, Token::new(&self.token, plan.edition), deliberate);
         self.mark(&name);
         let (socket, status) = match response {
             HandshakeResponse::Never => (request.leave_unanswered(plan.options), None),

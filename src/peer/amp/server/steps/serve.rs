@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::peer::amp::editor::deviations::EditorDeviations;
-use crate::peer::amp::server::handshake::{ConnectionCount, HandshakeDecision, decide};
+use crate::peer::amp::server::handshake::{ConnectionCount, HandshakeDecision, Token, decide};
 use crate::peer::params::{deliberate, headers};
 use crate::peer::{PeerError, SubjectDirs, VerbCall};
 use crate::protocol::amp::editions::AmpEdition;
@@ -166,7 +166,12 @@ impl Upgrade {
 
     /// What is to be done with a request, `token` being the editor's secret. `deliberate` is the trace's mark where
     /// the response is wrong on purpose.
-    pub fn respond(&self, request: Request, token: &str, deliberate: Option<&str>) -> (Request, HandshakeResponse) {
+    pub fn respond(
+        &self,
+        request: Request,
+        token: Token<'_>,
+        deliberate: Option<&str>,
+    ) -> (Request, HandshakeResponse) {
         if self.never {
             return (request, HandshakeResponse::Never);
         }
