@@ -252,7 +252,7 @@ pub const CLIENT: Attribution = Attribution {
     astray: &[],
     timely: &[],
     compares: &[],
-    usable: &[],
+    usable: &["mentions/client-extra-params", "items/client-extra-params", "annotations/client-extra-params"],
     later: &[],
     bases: &[
         Base { of: "", needs: &["http/client-status-ok", "http/client-reuse"], failing: true },
