@@ -97,16 +97,16 @@ const FORMAT: Table = table! { "errors", Server, None;
 
 const CODES: Table = table! { "errors", Server, None;
     "invalid-request": Must doc("Error Codes") =>
-        "An error with the code `INVALID_REQUEST` has the status 400, and no error without one of the codes has the status 422."
+        "An error with the code `INVALID_REQUEST` has the status 400, no error without one of the codes has the status 422, and a body that is not valid is not reported by another of the codes."
         "Frameworks refuse with 422 what does not validate; the document has 400 for it.";
     "session-not-found": Must doc("Error Codes") =>
-        "An error with the code `SESSION_NOT_FOUND` has the status 404."
+        "An error with the code `SESSION_NOT_FOUND` has the status 404, and that a session does not exist is not reported by another of the codes."
         "";
     "profile-not-found": Must doc("Error Codes") =>
-        "An error with the code `PROFILE_NOT_FOUND` has the status 404, or 400 where a session was to be created."
+        "An error with the code `PROFILE_NOT_FOUND` has the status 404, or 400 where a session was to be created, and that a profile does not exist is not reported by another of the codes."
         "The description of that endpoint has 400 for the name of a profile that is not valid.";
     "session-busy": Must doc("Error Codes") =>
-        "An error with the code `SESSION_BUSY` has the status 409."
+        "An error with the code `SESSION_BUSY` has the status 409, and that a session works is not reported by another of the codes."
         "";
 };
 
