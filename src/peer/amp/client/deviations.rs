@@ -110,6 +110,8 @@ pub const FREEDOMS: &[FreedomRow<AgentEffect>] = &[
         CallSwitch::LeavesLate.on()),
     freedom!("token-as-it-is" GUIDE ["connection/client-token-encoded"] "The token is shown as the lockfile has it."
         HandshakeSwitch::TokenNotEncoded.on()),
+    freedom!("token-of-form" GUIDE "A space in the token is shown as a plus sign, as in the fields of a form."
+        AgentEffect::Socket(SocketEffect::Asks(|r| r.target = r.target.replace("%20", "+")))),
     freedom!("quoted-ids" "The ids of requests hold quotation marks and backslashes."
         CallSwitch::QuotedIds.on()),
     freedom!("ids-as-numbers" GUIDE ["envelope/client-id-string"] "The ids of requests are numbers."
