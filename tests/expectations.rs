@@ -153,3 +153,20 @@ fn a_play_ends_at_an_expectation_that_is_needed_although_only_a_should_is_broken
     let (goes_on, ends) = (report(data, &steps("")), report(data, &steps(", needed: true")));
     assert_eq!((findings(&goes_on).len(), findings(&ends).len()), (2, 1), "{goes_on:#} {ends:#}");
 }
+
+#[test]
+fn a_scenario_whose_preparation_fails_is_skipped_and_says_why() {
+    let steps = |proves: &str| {
+        format!(
+            "  - request: {{ as: it, method: meta }}\n  \
+            - expect: {{ response: {{ to: it, result: {{ name: Fast }} }}{proves} }}\n  \
+            - expect: {{ response: {{ to: it, again: true, result: {{ name: Fast }} }}, proves: meta/result }}\n"
+        )
+    };
+    let scenario = |proves| report("meta: { name: Slow }\n", &steps(proves))["subjects"][0]["scenarios"][0].clone();
+    let skipped = scenario(", proves: []");
+    assert_eq!(skipped["status"], "skipped", "{skipped:#}");
+    let reason = skipped["reason"].as_str().unwrap_or_default();
+    assert!(reason.starts_with("it.yaml:7:") && reason.contains("\"Slow\""), "{reason}");
+    assert_eq!(scenario("")["status"], "failed");
+}

@@ -176,9 +176,17 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             if failure.index.is_none() {
                 add_unread(scene, &outcomes, &mut failure);
             }
-            let stopped = scene.fail(failure);
+            let stopped = if !expectation.is_preparation {
+                scene.fail(failure)
+            } else if going_on.is_some() {
+                Ok(())
+            } else {
+                let mut why = format!("{}: {}", step.place, failure.message);
+                scene.recorder.hide_text(&mut why);
+                Err(Halt::Skip(why))
+            };
             let Some((number, taken, captures)) = going_on else {
-                return if expectation.needed { Err(Halt::Failed) } else { stopped };
+                return if expectation.needed { stopped.and(Err(Halt::Failed)) } else { stopped };
             };
             take_observations(scene, &outcomes[number], &taken);
             let captures = without_violated_captures(scene, &outcomes[number], &taken, captures);

@@ -144,8 +144,10 @@ pub enum Until {
 pub struct Expectation {
     /// One of these whole outcomes must come.
     pub any_of: Vec<ExpectedOutcome>,
-    /// What it proves; empty only where nothing normative follows (a preparation).
+    /// What it proves; empty where nothing normative follows.
     pub proves: Vec<RequirementId>,
+    /// Whether it is a preparation, which says that it proves nothing: where it fails, the scenario is skipped.
+    pub is_preparation: bool,
     /// How long it may take; the default of the run where none.
     pub within: Option<Duration>,
     /// Whether the play ends where it fails, whatever the level of what it proves.

@@ -25,12 +25,14 @@ impl Check<'_> {
         let map = self.map(entry, "a map with an observation")?;
         let outcomes = self.outcomes(map, entry.key_span);
         let kinds: Vec<_> = outcomes.iter().flat_map(|(o, _)| &o.parts).map(|p| p.kind).collect();
-        let proves = self.proves(find_entry(map, "proves"), &kinds);
+        let entry_of_proves = find_entry(map, "proves");
+        let proves = self.proves(entry_of_proves, &kinds);
+        let is_preparation = entry_of_proves.is_some() && proves.is_empty();
         let within = self.time(map, "within");
         let needed = self.is_true(map, "needed");
         self.set_by_outcomes(&outcomes, entry.key_span);
         let any_of = outcomes.into_iter().map(|(outcome, _)| outcome).collect();
-        Some(StepKind::Expect(Expectation { any_of, proves, within, needed }))
+        Some(StepKind::Expect(Expectation { any_of, proves, is_preparation, within, needed }))
     }
 
     /// What an expectation sets: what all of its outcomes set for sure, what some set perhaps.
