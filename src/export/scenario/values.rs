@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::protocol::scenario_element::{ScenarioElement, word};
+use crate::scenario::language::VARIABLES;
 use crate::trace::{Correlator, End, Finder, NormalisationFacts, ValueKind, ValueLocation};
 use crate::uri;
 
@@ -317,6 +318,7 @@ pub fn find_links(items: &[ScenarioItem], subject: End, known: &NormalisationFac
                     let (name, _) = captures.entry(link.from.place.pointer.clone()).or_insert_with(|| {
                         let key = link.from.place.pointer.rsplit('/').find(|key| key.parse::<u64>().is_err());
                         let name = word(key.unwrap_or("value"));
+                        let name = if VARIABLES.iter().any(|v| v.name == name) { format!("the-{name}") } else { name };
                         let count = names.entry(name.clone()).or_default();
                         *count += 1;
                         (if *count == 1 { name } else { format!("{name}-{count}") }, link.kind.clone())
