@@ -115,6 +115,7 @@ fn unknown(id: &str, all: &[CatalogueEntry]) -> CliError {
     let ids = all.iter().flat_map(|(_, r)| [r.id, r.short()]);
     let diagnostic = Diagnostic::error("usage", format!("there is no requirement `{id}`"));
     let diagnostic = match nearest(id, ids) {
+        _ if role(id).is_some() => diagnostic.help(format!("`--role {id}` lists those of this role")),
         Some(known) => diagnostic.help(format!("did you mean `{known}`?")),
         None => diagnostic,
     };
