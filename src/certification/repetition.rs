@@ -137,6 +137,7 @@ impl Repetition<'_> {
         let run = Run {
             options,
             jobs,
+            spare_jobs: 0,
             longest_first: true,
             repeat: 1,
             retries: 1,

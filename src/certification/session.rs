@@ -34,8 +34,8 @@ const SERVERS: usize = 4;
 /// more.
 const WAITING_SERVERS: usize = 5;
 const WAIT_OF_A_SERVER: Duration = Duration::from_millis(1500);
-/// The default maximum of clients.
-const CLIENTS: usize = 16;
+/// The default maximum of clients, and of servers of which more are started while the machine is idle.
+const MOST_JOBS: usize = 16;
 
 /// What is to be played against whom, and how.
 pub struct Session {
@@ -235,7 +235,13 @@ impl Session {
         progress.suite_started(&title, selected.plans.len());
         let strength = self.options.snapshot_strength.or(spec.snapshot_strength);
         let snapshots = SnapshotComparison::new(storage.snapshots.as_deref(), strength, selected.all_shards_complete);
-        let jobs = self.options.jobs.map_or_else(|| default_jobs(spec.role, &selected.plans), NonZeroUsize::get);
+        let (jobs, spare_jobs) = match self.options.jobs {
+            Some(jobs) => (jobs.get(), 0),
+            None => {
+                let jobs = default_jobs(spec.role, &selected.plans);
+                (jobs, most_jobs().saturating_sub(jobs))
+            }
+        };
         let run = Run {
             options: PlayOptions {
                 patience,
@@ -246,6 +252,7 @@ impl Session {
                 watcher: None,
             },
             jobs,
+            spare_jobs,
             repeat: self.options.repeat.map_or(1, NonZeroU32::get),
             retries: self.options.retries,
             until: if self.options.fail_fast { StopCondition::Failure } else { StopCondition::AllPlayed },
@@ -310,14 +317,20 @@ impl Session {
     }
 }
 
-/// How many plays go on side by side where nothing is said. Plays of a server wait now and then, and the more of them, the
+/// How many plays go on side by side at most.
+fn most_jobs() -> usize {
+    let cores = available_parallelism().map_or(1, NonZeroUsize::get);
+    (cores * 6).min(MOST_JOBS)
+}
+
+/// How many plays go on side by side at first where nothing is said. Plays of a server wait now and then, and the more of them, the
 /// longer these plans let time pass; clients are small, and their plays mostly wait for them to give up.
 ///
 /// More than that gains nothing: measured with `certify --self` on two cores.
 pub fn default_jobs(role: &Role, plans: &[Plan]) -> usize {
     let cores = available_parallelism().map_or(1, NonZeroUsize::get);
     if role.is_client() {
-        return (cores * 6).min(CLIENTS);
+        return most_jobs();
     }
     let waiting: Duration = plans.iter().map(|plan| least_waiting_time(&plan.steps)).sum();
     let more = waiting.as_millis() / WAIT_OF_A_SERVER.as_millis();

@@ -98,7 +98,16 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         watcher: None,
     };
     let until = StopCondition::AllPlayed;
-    let play = Run { options, jobs: 1, repeat: 1, retries: RETRIES, until, weigh_every: None, longest_first: false };
+    let play = Run {
+        options,
+        jobs: 1,
+        spare_jobs: 0,
+        repeat: 1,
+        retries: RETRIES,
+        until,
+        weigh_every: None,
+        longest_first: false,
+    };
     let extent = if args.quick { Extent::UntilCaught } else { Extent::Whole };
     let cancel = Cancel::default();
     let work: Vec<(Prover, Vec<Case>)> = selected

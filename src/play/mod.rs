@@ -9,6 +9,7 @@ mod draft;
 mod driven_client;
 mod expect;
 mod files;
+mod idle;
 mod log;
 mod matching;
 mod missed;

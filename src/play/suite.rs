@@ -19,6 +19,7 @@ use crate::subject::{RunDir, Running, SubjectError};
 use crate::trace::{Clock, Recorder};
 
 use super::files::Traces;
+use super::idle::IdleMeter;
 use super::one::{PlayContext, PlayOptions, PlayOutcome, play};
 use super::steps::busy_start;
 use super::subject_slot::{SubjectSlot, blame_death, exited, fresh_run_dir, late_exit, start, why_unusable};
@@ -31,6 +32,12 @@ mod tests;
 /// After so many launches in a row that failed, a job gives up.
 const FAILED_LAUNCHES: u32 = 2;
 
+/// How often it is looked at whether the machine is idle, where jobs can be added.
+const LOOK_INTERVAL: Duration = Duration::from_millis(300);
+
+/// For how many plays for each job there is it is worth to start another subject.
+const WORTH_A_JOB: usize = 4;
+
 /// How often plays that were held up by others are repeated, one after the other, when all others are done.
 const QUIET_REPEATS: usize = 2;
 
@@ -41,6 +48,9 @@ pub struct Run {
     pub options: PlayOptions,
     /// How many jobs play at the same time.
     pub jobs: usize,
+    /// How many more are added, one after the other, while the machine has processors to spare: subjects that mostly wait
+    /// are played in less time so.
+    pub spare_jobs: usize,
     /// How often every plan is played.
     pub repeat: u32,
     /// How often a play that could not be judged is repeated.
@@ -103,12 +113,13 @@ pub async fn suite(
 ) -> Result<Vec<Played>, SuiteError> {
     let jobs = if spec.launch().is_some() { run.jobs.clamp(1, plans.len().max(1)) } else { 1 };
     let shared = Arc::new(SuiteState::new(spec.clone(), plans, run.clone(), progress, cancel.clone()));
-    work(&shared, jobs, run.repeat, first).await;
+    let spare = if spec.launch().is_some() { run.spare_jobs } else { 0 };
+    work(&shared, jobs, spare, run.repeat, first).await;
     for _ in 0..QUIET_REPEATS {
         if !shared.queue_held_up() {
             break;
         }
-        work(&shared, 1, 1, None).await;
+        work(&shared, 1, 0, 1, None).await;
     }
     if let Some(error) = shared.take_launch_error() {
         let was_judged = |play: &Play| {
@@ -135,15 +146,34 @@ pub async fn suite(
         .collect())
 }
 
-/// Plays what is in the queue, each plan `times` times.
-async fn work(shared: &Arc<SuiteState>, jobs: usize, times: u32, mut first: Option<(Option<RunDir>, Running)>) {
-    let jobs = (1..).take(jobs);
-    let mut working: JoinSet<()> = jobs.map(|job| run_job(shared.clone(), job, times, first.take())).collect();
-    while let Some(ended) = working.join_next().await {
-        if let Err(error) = ended
-            && error.is_panic()
-        {
-            std::panic::resume_unwind(error.into_panic());
+/// Plays what is in the queue, each plan `times` times. While there is much left and the machine is idle, up to `spare` jobs
+/// are added.
+async fn work(
+    shared: &Arc<SuiteState>,
+    jobs: usize,
+    spare: usize,
+    times: u32,
+    mut first: Option<(Option<RunDir>, Running)>,
+) {
+    let mut numbers = 1..=(jobs + spare) as u64;
+    let numbered = numbers.by_ref().take(jobs);
+    let mut working: JoinSet<()> = numbered.map(|job| run_job(shared.clone(), job, times, first.take())).collect();
+    let mut idle = IdleMeter::start();
+    loop {
+        let ended = tokio::select! {
+            ended = working.join_next() => ended,
+            () = tokio::time::sleep(LOOK_INTERVAL), if !numbers.is_empty() => {
+                let is_worth_it = lock(&shared.queue).len() > WORTH_A_JOB * working.len();
+                if idle.is_idle() && is_worth_it && let Some(job) = numbers.next() {
+                    working.spawn(run_job(shared.clone(), job, times, None));
+                }
+                continue;
+            }
+        };
+        match ended {
+            None => break,
+            Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Some(_) => {}
         }
     }
 }
