@@ -7,6 +7,7 @@ mod again;
 mod attribution;
 mod baseline;
 mod conclusion;
+mod explanation;
 mod merge;
 mod played;
 mod recorded;

@@ -141,9 +141,9 @@ pub struct Token<'a> {
 }
 
 impl<'a> Token<'a> {
-    /// The secret of an editor of this edition. The edition `cli` says how it is encoded, `guide` does not.
+    /// The secret of an editor of this edition.
     pub fn new(text: &'a str, edition: &AmpEdition) -> Self {
-        Self { text, of_form: edition.lockfile.ports.is_some() }
+        Self { text, of_form: edition.open_token_encoding }
     }
 }
 

@@ -219,10 +219,12 @@ impl SharedServer {
         self.state().editor.deviations.clone()
     }
 
+    /// The edition that the editor speaks.
     pub fn edition(&self) -> &'static AmpEdition {
         self.state().editor.edition
     }
 
+    /// The secret that clients have to show.
     pub fn token(&self) -> String {
         self.state().editor.token.clone()
     }

@@ -44,6 +44,8 @@ pub struct AmpEdition {
     pub lockfile: LockfileFormat,
     /// The host to which clients connect.
     pub host: &'static str,
+    /// Whether it is left open how the token is encoded in the URL: a form has a plus sign for a space.
+    pub open_token_encoding: bool,
     /// Whether the id of a request may be a number.
     pub numeric_ids: bool,
     /// Whether the form of a failure is left open: as an `error` that is no object, or a result that explains it. Then a
