@@ -171,7 +171,8 @@ impl<S: Steering> Handler for AmplifierServer<S> {
                 let session = subscription.session.clone();
                 let _subscribed = self.steering.subscribe();
                 let opened = || self.steering.stream_opened(&received.conn, &session);
-                subscription.run(responder, opened).await;
+                // Rare and large: every request would carry room for it.
+                Box::pin(subscription.run(responder, opened)).await;
                 self.steering.stream_ended(&session);
             }
         }

@@ -231,10 +231,10 @@ pub(super) struct ExchangeWriter {
     pub why: Option<String>,
 }
 
-/// Returns the writing side to the connection when it is dropped.
+/// Returns the writing side to the connection when it is dropped. What responds is moved often: so the writing side is boxed.
 struct ConnectionGuard {
-    out: Option<ExchangeWriter>,
-    return_channel: Option<oneshot::Sender<ExchangeWriter>>,
+    out: Option<Box<ExchangeWriter>>,
+    return_channel: Option<oneshot::Sender<Box<ExchangeWriter>>>,
     gone: watch::Receiver<Option<Closed>>,
 }
 
@@ -249,7 +249,7 @@ impl Drop for ConnectionGuard {
 
 impl ConnectionGuard {
     fn out(&mut self) -> Result<&mut ExchangeWriter, Broken> {
-        self.out.as_mut().ok_or(Broken::Ours)
+        self.out.as_deref_mut().ok_or(Broken::Ours)
     }
 
     async fn gone(&self) -> Closed {
@@ -274,8 +274,8 @@ pub struct BodyWriter {
 
 impl Responder {
     pub(super) fn new(
-        out: ExchangeWriter,
-        return_channel: oneshot::Sender<ExchangeWriter>,
+        out: Box<ExchangeWriter>,
+        return_channel: oneshot::Sender<Box<ExchangeWriter>>,
         gone: watch::Receiver<Option<Closed>>,
     ) -> Self {
         Self(ConnectionGuard { out: Some(out), return_channel: Some(return_channel), gone })

@@ -99,7 +99,8 @@ impl ServedConnection {
         if let Some(head) = self.incoming.upgrade()
             && handler.on_head(&HttpRequest::new(head.clone(), self.tcp)) == OnHead::Upgrade
         {
-            self.upgrade(head, tap, handler).await;
+            // Rare and large: every exchange would carry room for it.
+            Box::pin(self.upgrade(head, tap, handler)).await;
             return false;
         }
         self.http_exchange(tap, handler, late).await
@@ -183,7 +184,7 @@ impl ServedConnection {
         let keep = refusal.is_none() && !answer_at_once && head.as_ref().is_some_and(keeps_alive);
         let out = ExchangeWriter { writer, transcript, method, is_http_1_0, keep, ending: Ending::Usual, why: None };
         let (return_channel, returned) = oneshot::channel();
-        let responder = Responder::new(out, return_channel, self.gone.subscribe());
+        let responder = Responder::new(Box::new(out), return_channel, self.gone.subscribe());
         let out = match (refusal, head) {
             (None, Some(head)) => {
                 let received = Received {
@@ -208,7 +209,7 @@ impl ServedConnection {
             }
         };
         match out {
-            Some(out) => self.end_exchange(out, &mut request).await,
+            Some(out) => self.end_exchange(*out, &mut request).await,
             None => false,
         }
     }
@@ -218,12 +219,12 @@ impl ServedConnection {
         &mut self,
         handler: &H,
         handling: impl Future<Output = ()>,
-        mut returned: oneshot::Receiver<ExchangeWriter>,
+        mut returned: oneshot::Receiver<Box<ExchangeWriter>>,
         request: &mut Transcript,
-    ) -> Option<ExchangeWriter> {
+    ) -> Option<Box<ExchangeWriter>> {
         tokio::pin!(handling);
         let mut handled = false;
-        let mut out: Option<Option<ExchangeWriter>> = None;
+        let mut out: Option<Option<Box<ExchangeWriter>>> = None;
         while !handled || out.is_none() {
             tokio::select! {
                 biased;
