@@ -52,11 +52,10 @@ enum Act {
     Prompt,
     WhileOpen,
     Unknown,
-    Stray,
 }
 
 /// Acts with how often they are drawn, and what they need.
-const ACTS: [(usize, Act, &[&str]); 15] = [
+const ACTS: [(usize, Act, &[&str]); 14] = [
     (4, Act::Read, READ),
     (2, Act::ReadRefused, READ),
     (3, Act::Edit, EDIT),
@@ -71,7 +70,6 @@ const ACTS: [(usize, Act, &[&str]); 15] = [
     (1, Act::Prompt, NOTIFICATIONS),
     (2, Act::WhileOpen, &["capability:read_file", "capability:notifications"]),
     (1, Act::Unknown, READ),
-    (1, Act::Stray, READ),
 ];
 
 const READ: &[&str] = &["capability:read_file"];
@@ -84,8 +82,11 @@ pub fn begin(edition: &'static dyn Edition, can: &dyn Fn(&str) -> bool) -> Optio
     if !can("capability:read_file") {
         return None;
     }
-    let acts = Rc::new(Acts::possible(&ACTS, can));
-    Some(Box::new(AgentModel { acts, guide: edition.id() == GUIDE.id(), number: 0, shown: false, former: None }))
+    let guide = edition.id() == GUIDE.id();
+    // The guide only recommends that an agent survives what it does not know.
+    let possible = ACTS.into_iter().filter(|(_, act, _)| *act != Act::Unknown || !guide);
+    let acts = Rc::new(Acts::possible(&possible.collect::<Vec<_>>(), can));
+    Some(Box::new(AgentModel { acts, guide, number: 0, shown: false, former: None }))
 }
 
 impl Model for AgentModel {
@@ -176,14 +177,6 @@ impl AgentModel {
                 let mut read = self.is_read(draw, "envelope/client-unknown-notification");
                 read[0]["answer"]["if_open"] = true.into();
                 steps.extend(read);
-                Some(steps)
-            }
-            Act::Stray => {
-                let mut steps = self.ask("readFile", draw)?;
-                let result = self.content("the answer to nothing");
-                steps.push(json!({"answer": {"id": format!("wirecert-{}", self.number), "method": "readFile",
-                    "result": result, "deliberate": "nobody asked with this id"}}));
-                steps.extend(self.is_read(draw, "envelope/client-unknown-id"));
                 Some(steps)
             }
         }

@@ -255,12 +255,13 @@ impl ClientModel {
         json!({"expect": {"returned": returned, "proves": proves}})
     }
 
-    /// That the call gives an error, or nothing.
+    /// That the call gives an error, nothing, or a result that says that it is no success.
     fn fails(&self, proves: &str) -> Value {
         let nothing = json!({"$not": {"$somewhere": {"$type": ["string", "number", "boolean"]}}});
         let outcomes = json!([
             {"returned": {"to": self.label(), "error": {"$any": true}}},
             {"returned": {"to": self.label(), "result": nothing}},
+            {"returned": {"to": self.label(), "result": {"$somewhere": {"success": false}}}},
         ]);
         json!({"expect": {"any_of": outcomes, "proves": proves}})
     }
