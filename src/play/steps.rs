@@ -206,7 +206,8 @@ pub fn resolve_map(scene: &Scene<'_>, step: &Step, map: &Map<String, Value>) -> 
 }
 
 async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &Value) -> Result<(), Halt> {
-    let params = resolve(scene, step, params)?;
+    let mut params = resolve(scene, step, params)?;
+    scene.recorder.reveal_json(&mut params);
     let is_of = |verbs: &'static [Verb]| verbs.iter().any(|own| std::ptr::eq(own, verb));
     let wrong = |error| Halt::Error(format!("{}: {}: {error}", step.place, verb.name));
     if is_of(fields_of::<SubjectVerb>()) {
@@ -350,7 +351,8 @@ fn requirement(scene: &Scene<'_>, short: &str) -> Option<RequirementId> {
 }
 
 async fn stimulate(scene: &mut Scene<'_>, step: &Step, name: &str, params: &Map<String, Value>) -> Result<(), Halt> {
-    let params = resolve_map(scene, step, params)?;
+    let mut params = resolve_map(scene, step, params)?;
+    params.values_mut().for_each(|value| scene.recorder.reveal_json(value));
     let subject = scene.subject(step)?;
     if name == "quit" {
         subject.expect_exit();

@@ -117,6 +117,11 @@ impl Recorder {
         self.state().redactor.redact_text(text);
     }
 
+    /// Puts secrets back for their placeholders in JSON that is to be sent.
+    pub fn reveal_json(&self, value: &mut serde_json::Value) {
+        self.state().redactor.reveal_json(value);
+    }
+
     /// The clock that times the events.
     pub fn clock(&self) -> Clock {
         self.0.clock

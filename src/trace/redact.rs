@@ -29,6 +29,8 @@ const MIN_NAMED_LENGTH: usize = 8;
 const MAX_SECRETS: usize = 256;
 /// How many bytes those secrets have together.
 const MAX_SECRET_BYTES: usize = 256 << 10;
+/// How a placeholder with the number of its secret begins.
+const OPENING: &str = "<secret:";
 /// How many bytes of a longer secret are searched for.
 const MAX_LENGTH: usize = 16 << 10;
 
@@ -207,6 +209,31 @@ impl Redactor {
     /// Hides secrets in a text that is no part of an event.
     pub fn redact_text(&mut self, text: &mut String) {
         self.text(text);
+    }
+
+    /// Puts secrets back for their placeholders in JSON that is to be sent: a subject has to get what it gave, not what the
+    /// trace shows of it. What is too short to have a number in its placeholder stays hidden, and so do numbers.
+    pub fn reveal_json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) if text.contains(OPENING) => *text = self.revealed(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.reveal_json(item)),
+            Value::Object(map) => map.values_mut().for_each(|value| self.reveal_json(value)),
+            Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => {}
+        }
+    }
+
+    fn revealed(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(OPENING) {
+            out += &rest[..at];
+            rest = &rest[at..];
+            let shown = &rest[..rest.find('>').map_or(OPENING.len(), |end| end + 1)];
+            let is_its = |(secret, number): &(&String, &usize)| placeholder(secret.len(), Some(**number)) == shown;
+            out += self.numbers.iter().find(is_its).map_or(shown, |(secret, _)| secret);
+            rest = &rest[shown.len()..];
+        }
+        out + rest
     }
 
     fn learn_from_headers(&mut self, headers: &[(String, String)]) {
@@ -467,7 +494,7 @@ fn is_json_number(data: &[u8], hit: &SecretHit) -> bool {
 
 /// `<secret:1***>` of `length` bytes; asterisks where there is no room for that, or only a part of a secret is hidden.
 fn placeholder(length: usize, secret: Option<usize>) -> String {
-    let name = secret.map(|n| format!("<secret:{}", n + 1)).filter(|name| name.len() < length);
+    let name = secret.map(|n| format!("{OPENING}{}", n + 1)).filter(|name| name.len() < length);
     match name {
         Some(name) => format!("{name:*<width$}>", width = length - 1),
         None => "*".repeat(length),

@@ -13,7 +13,7 @@ use crate::trace::{
     Mark, Message, Output, Payload, Recorder, Sink, Stimulus, StreamEvent, write_event,
 };
 
-use super::MIN_LENGTH;
+use super::{MIN_LENGTH, Redactor};
 
 const TOKEN: &str = "tok/EN \"42\"-ü";
 
@@ -407,4 +407,18 @@ proptest! {
             prop_assert!(!contains(&contents(&event), secret.as_bytes()), "{:?} in {:?}", secret, event);
         }
     }
+}
+
+#[test]
+fn what_is_sent_has_the_secrets_that_the_trace_hides() {
+    let mut redactor = Redactor::new(&["token"]);
+    let mut json = json!({
+        "data": [{"token": "signed:abcdefgh"}, "<secret:9***> of signed:abcdefgh, <secret:"],
+        "token": "short",
+    });
+    let given = json["data"].clone();
+    redactor.redact_json(&mut json);
+    assert_eq!(json["data"][0]["token"], "<secret:1*****>");
+    redactor.reveal_json(&mut json);
+    assert_eq!(json, json!({"data": given, "token": "*****"}));
 }
