@@ -1,7 +1,8 @@
 //! The one renderer of diagnostics (headline, position, excerpt, notes, help), differences of texts, and suggestions.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use similar::{ChangeTag, TextDiff};
+use similar::ChangeTag;
+use similar::algorithms::{Capture, Compact, Replace, myers};
 
 use super::{Diagnostic, Severity};
 
@@ -92,13 +93,16 @@ const CONTEXT: usize = 3;
 
 /// What has to change in `old` to get `new`, as a unified diff under these two names; empty where nothing has to.
 pub fn difference(old: &str, new: &str, names: (&str, &str), style: Style) -> String {
-    let diff = TextDiff::from_lines(old, new);
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    // The one algorithm by itself: `TextDiff` brings all of them, half a megabyte.
+    let mut changes = Compact::new(Replace::new(Capture::new()), &old, &new);
+    let Ok(()) = myers::diff(&mut changes, &old, 0..old.len(), &new, 0..new.len());
     let paint = |code: &str, line: &str| match style {
         Style::Plain => format!("{line}\n"),
         Style::Coloured => format!("\x1b[{code}m{line}\x1b[0m\n"),
     };
     let mut out = String::new();
-    for (n, group) in diff.grouped_ops(CONTEXT).iter().enumerate() {
+    for (n, group) in changes.into_inner().into_inner().into_grouped_ops(CONTEXT).iter().enumerate() {
         if n == 0 {
             out += &paint("31", &format!("--- {}", names.0));
             out += &paint("32", &format!("+++ {}", names.1));
@@ -106,7 +110,7 @@ pub fn difference(old: &str, new: &str, names: (&str, &str), style: Style) -> St
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let (was, is) = (first.old_range().start..last.old_range().end, first.new_range().start..last.new_range().end);
         out += &paint("36", &format!("@@ -{},{} +{},{} @@", was.start + 1, was.len(), is.start + 1, is.len()));
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+        for change in group.iter().flat_map(|op| op.iter_changes(&old, &new)) {
             let line = change.value().trim_end_matches('\n');
             out += &match change.tag() {
                 ChangeTag::Equal => format!(" {line}\n"),
