@@ -5,7 +5,7 @@ use crate::diagnostic::{Source, SourceSpan, Span};
 use crate::format::fields_of;
 use crate::protocol::protocols;
 use crate::protocol::words::SubjectVerb;
-use crate::scenario::{Step, StepKind};
+use crate::scenario::{Expectation, Step, StepKind};
 
 use super::*;
 
@@ -53,11 +53,23 @@ fn what_waits_longest_comes_first_and_then_what_has_a_process_of_its_own() {
     let pause = fields_of::<SubjectVerb>().iter().find(|verb| verb.name == "pause").unwrap();
     let source = Source::new("any.yaml", String::new());
     let step = |kind| Step { kind, place: SourceSpan { source: source.clone(), span: Span { start: 0, end: 0 } } };
+    let expect = |within| {
+        let expectation = Expectation {
+            any_of: vec![],
+            proves: vec![],
+            is_preparation: false,
+            within: Some(Duration::from_secs(within)),
+            needed: false,
+        };
+        step(StepKind::Expect(expectation))
+    };
     let wait = |time: &str| step(StepKind::Act { verb: pause, params: time.into() });
     let plans = [
         plan("short"),
         Plan { process: ProcessSharing::Own, ..plan("own") },
         Plan { steps: [wait("30ms")].into(), ..plan("some") },
+        Plan { steps: [expect(9000)].into(), ..plan("may") },
+        Plan { steps: [wait("2s")].into(), ..plan("must") },
         Plan {
             steps: [step(StepKind::Repeat { times: 2, each: None, steps: vec![wait("20ms")] })].into(),
             ..plan("most")
@@ -68,8 +80,8 @@ fn what_waits_longest_comes_first_and_then_what_has_a_process_of_its_own() {
         },
     ];
     let ids = |longest_first| order(&plans, longest_first).iter().map(|n| plans[*n].id.as_str()).collect::<Vec<_>>();
-    assert_eq!(ids(true), ["ever", "most", "some", "own", "short"]);
-    assert_eq!(ids(false), ["own", "short", "some", "most", "ever"]);
+    assert_eq!(ids(true), ["ever", "must", "may", "most", "some", "own", "short"]);
+    assert_eq!(ids(false), ["own", "short", "some", "may", "must", "most", "ever"]);
 }
 
 fn probe() -> Arc<ConcurrencyProbe> {
