@@ -122,6 +122,8 @@ pub const SERVER: Attribution = Attribution {
     follows: &[
         ("envelope/answered", UNREADABLE),
         ("envelope/id", &["envelope/id-string"]),
+        // A response with the id of another request.
+        ("envelope/answered-once", &["envelope/id", "envelope/id-string"]),
         ("selection/range", &["selection/ordered", "selection/data"]),
         ("selection/notified", &["selection/ordered"]),
     ],

@@ -54,6 +54,7 @@ impl Messages {
         if fault.is_none() {
             self.requirements.note(
                 out,
+                end,
                 "framing/json",
                 "a message is JSON that not every reader can hold: half a surrogate pair, or thousands of levels",
             );
@@ -113,7 +114,16 @@ impl Messages {
                 fault.at(format!("{place}/{name}")).actual((*data).clone())
             })
         };
-        self.requirements.check(out, End::Server, "envelope/notification-shape", index, shape);
+        // What is none of them may be there as well.
+        let known: Vec<&str> =
+            self.edition.notification_names().filter(|own| named.iter().any(|(name, _)| name == own)).collect();
+        let several = (known.len() > 1).then(|| {
+            ViolationDetail::new("a message holds more than one notification")
+                .at(&place)
+                .expected("one notification")
+                .actual(known)
+        });
+        self.requirements.check(out, End::Server, "envelope/notification-shape", index, shape.or(several));
         for (name, data) in named {
             self.schema_checks.data(name, &MessagePart { index, pointer: format!("{place}/{name}"), value: data }, out);
         }

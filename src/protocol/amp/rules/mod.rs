@@ -186,9 +186,9 @@ impl RequirementIndex {
         self.check(out, end, short, index, broken.then(|| ViolationDetail::new(message())));
     }
 
-    /// Puts a note to a requirement of the server.
-    pub fn note(&self, out: &mut Judgements, short: &str, text: impl Into<String>) {
-        let requirement = self.id(End::Server, short, out);
+    /// Puts a note to a requirement of an end.
+    pub fn note(&self, out: &mut Judgements, end: End, short: &str, text: impl Into<String>) {
+        let requirement = self.id(end, short, out);
         out.notes.push((requirement, text.into()));
     }
 }

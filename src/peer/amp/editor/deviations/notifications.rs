@@ -109,6 +109,8 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
         "The first client alone is told of visible files." NotificationSwitch::FirstClientOnly(NotificationKind::VisibleFiles).on()),
     flaw!("message-renamed" CLI "message/data"
         "`userSentMessage` calls the message `text`." EditorEffect::Body(MESSAGE, |b| *b = json!({"text": remove(b, "message")}))),
+    flaw!("message-with-prompt" CLI "envelope/notification-shape" "The user's messages come with an empty prompt in one message."
+        EditorEffect::Message(MESSAGE, |m| set(&mut m["serverNotification"], "appendToPrompt", json!({"message": ""})))),
     flaw!("message-silent" CLI "message/sent"
         "The user's messages do not reach clients." NotificationSwitch::Silent(NotificationKind::Message).on()),
     flaw!("message-one-line" CLI "message/any-text" "The user's messages arrive with their first line only."

@@ -369,6 +369,10 @@ fn a_notification_has_a_name_with_an_object_and_no_id() {
         ["envelope/notification-shape"]
     );
     assert_eq!(notifies("cli", "somethingNew", json!([])).broken("cli"), ["envelope/notification-shape"]);
+    let two = |name: &str| json!({"serverNotification": {"userSentMessage": {"message": ""}, name: {"message": ""}}});
+    let sends = |name| TraceBuilder::open().server_sends(two(name)).broken("cli");
+    assert_eq!(sends("appendToPrompt"), ["envelope/notification-shape"]);
+    assert!(sends("somethingNew").is_empty());
     assert!(notifies("cli", "somethingNew", json!({})).broken("cli").is_empty());
     assert!(notifies("guide", "somethingNew", json!({})).broken("guide").is_empty());
 }
