@@ -83,7 +83,7 @@ impl TraceSurvey {
                 self.open.insert(key, OpenConnection { head: Some(event.i), ..OpenConnection::default() });
             }
             EventKind::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
-                let stream = head.header("content-type").any(|value| value.starts_with("text/event-stream"));
+                let stream = head.is_event_stream();
                 self.open.insert(key, OpenConnection { head: Some(event.i), stream, ..OpenConnection::default() });
             }
             EventKind::Body(body) => self.body(key, event.i, body, on_purpose),

@@ -40,4 +40,6 @@ pub use normal::{
 pub use recorder::{Clock, Recorder, Sink};
 pub use redact::Redactor;
 pub use tail::Tail;
-pub use traffic::{Body, Closed, Frame, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent, trim_field};
+pub use traffic::{
+    Body, Closed, Frame, Head, HttpRequest, HttpResponse, Message, Payload, StreamEvent, is_event_stream, trim_field,
+};

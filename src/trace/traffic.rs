@@ -309,6 +309,16 @@ impl HttpResponse {
     pub fn header<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> + 'a {
         values(&self.headers, name)
     }
+
+    /// Whether its content type is that of event streams.
+    pub fn is_event_stream(&self) -> bool {
+        self.header("content-type").any(is_event_stream)
+    }
+}
+
+/// Whether a content type is that of event streams, whatever its case (RFC 9110 section 8.3.1) and its parameters.
+pub fn is_event_stream(content_type: &str) -> bool {
+    trim_field(content_type.split(';').next().unwrap_or_default()).eq_ignore_ascii_case("text/event-stream")
 }
 
 impl From<Head> for HttpResponse {

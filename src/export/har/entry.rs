@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use percent_encoding::{AsciiSet, CONTROLS};
 use serde_json::{Value, json};
 
-use crate::trace::{Message, Payload};
+use crate::trace::{Message, Payload, is_event_stream};
 use crate::uri;
 
 use super::spool::SpooledList;
@@ -248,7 +248,7 @@ impl HarMessage {
     }
 
     fn is_stream(&self) -> bool {
-        self.header("content-type").is_some_and(|value| value.starts_with("text/event-stream"))
+        self.header("content-type").is_some_and(is_event_stream)
     }
 
     fn headers_json(&self) -> Vec<Value> {

@@ -118,6 +118,11 @@ pub const REQUESTS: &[FlawRow<RequestEffect>] = &[
         let length = body.len().to_string();
         set_header(request, "Content-Length", Some(&format!("{length}, {length}")));
     })),
+    flaw!("length-in-characters" "http/client-length" "Requests announce the number of characters, not of bytes."
+    Sends(|request| if let Content::Whole(body) = &request.content {
+        let length = String::from_utf8_lossy(body).chars().count().to_string();
+        set_header(request, "Content-Length", Some(&length));
+    })),
     flaw!("no-host" "http/client-host" "Requests do not say where they go."
         Sends(|request| set_header(request, "Host", None))),
     flaw!("host-without-port" "http/client-host" "Requests name the host without its port."

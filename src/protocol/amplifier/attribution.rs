@@ -180,7 +180,9 @@ pub const SERVER: Attribution = Attribution {
         // What a status says of approvals.
         ("status/idle", &["status/pending-approval"]),
         ("status/failed", &["status/pending-approval", "prompt/next"]),
-        ("status/last-activity-moves", &["status/last-activity-after"]),
+        // What is compared with the time of creation, which moves.
+        ("status/last-activity-after", &["status/created-at-same"]),
+        ("status/last-activity-moves", &["status/last-activity-after", "status/created-at-same"]),
         ("status/pending-approval-id", &["status/pending-approval-shown"]),
         // The status shows whether a session works.
         ("robustness/stream-cut", &["status/processing", "stream/several"]),

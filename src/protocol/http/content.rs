@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::protocol::Observation;
@@ -60,6 +61,23 @@ impl<'a> Content<'a> {
         }
     }
 
+    /// Whether it is JSON that ends too early and has characters of several bytes: so it is where its length was counted in
+    /// characters, and not in bytes (RFC 9110 section 8.6).
+    pub fn is_counted_in_characters(&self) -> bool {
+        let text = match self {
+            Self::Text(text) if !text.is_ascii() => text,
+            // The end is within a character.
+            Self::Binary(bytes) => match std::str::from_utf8(bytes) {
+                Err(e) if e.error_len().is_none() => {
+                    bytes.get(..e.valid_up_to()).and_then(|valid| std::str::from_utf8(valid).ok()).unwrap_or_default()
+                }
+                _ => return false,
+            },
+            _ => return false,
+        };
+        serde_json::from_str::<IgnoredAny>(text).is_err_and(|e| e.is_eof())
+    }
+
     /// Whether it is JSON that a value does not hold all of.
     pub fn is_lossy(&self) -> bool {
         matches!(self, Self::Json { whole: Some(_), .. })
@@ -83,7 +101,7 @@ impl BodyAssembler {
         match &event.kind {
             EventKind::HttpRequest(_) => drop(self.open.insert(key, (false, false))),
             EventKind::HttpResponse(head) => {
-                let stream = head.header("content-type").any(|value| value.starts_with("text/event-stream"));
+                let stream = head.is_event_stream();
                 self.open.insert(key, (false, stream));
             }
             EventKind::Body(body) => {

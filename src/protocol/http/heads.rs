@@ -1,5 +1,6 @@
 //! Heads: of requests and of responses.
 
+use super::content::Content;
 use super::rule_context::RuleContext;
 use crate::protocol::ViolationDetail;
 use crate::trace::{HttpRequest, HttpResponse, Payload, trim_field};
@@ -75,9 +76,15 @@ pub fn response_type(head: &HttpResponse, ctx: &mut RuleContext<'_>) {
     ctx.check("http/content-type", (!is_json(&actual)).then(|| fault.actual(actual.clone())));
 }
 
-/// Whether a response has the content type of event streams.
-pub fn is_stream(head: &HttpResponse) -> bool {
-    content_type(head.header("content-type")).as_deref() == Some("text/event-stream")
+/// Judges a request by whether its length counts characters, and not bytes. Then nothing else of its body can be judged.
+pub fn counts_characters(content: &Content<'_>, ctx: &mut RuleContext<'_>) -> bool {
+    let counts = content.is_counted_in_characters();
+    let fault = || {
+        let what = "the body of a request ends before its JSON does, which has characters of several bytes";
+        ViolationDetail::new(what).expected("a length in bytes")
+    };
+    ctx.check("http/client-length", counts.then(fault));
+    counts
 }
 
 /// Whether the body of a response has a content coding.

@@ -206,7 +206,7 @@ pub const CLIENT: Attribution = Attribution {
             kind: "request",
             with: Some(("method", "items")),
             breaks: "items/client-message-selector-matches",
-            unless: &["items/client-mention", "envelope/client-settings-changed", "robustness/"],
+            unless: &["selectors/", "items/client-mention", "envelope/client-settings-changed", "robustness/"],
         },
         Due {
             kind: "request",

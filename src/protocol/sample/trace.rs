@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::protocol::rfc6455::accept_of_key;
 use crate::trace::{
     Body, Closed, Direction, End, Event, EventKind, FileChange, Frame, Head, HttpRequest, HttpResponse, Message,
-    Payload, StreamEvent,
+    Payload, StreamEvent, is_event_stream,
 };
 
 use super::{Carrier, MessageType, SampleStep, Sent};
@@ -110,7 +110,7 @@ impl SampleWriter {
                     from,
                     EventKind::HttpResponse(HttpResponse { start, headers: headers.clone(), raw: None }),
                 );
-                let streams = headers.iter().any(|(_, value)| value.starts_with("text/event-stream"));
+                let streams = headers.iter().any(|(_, value)| is_event_stream(value));
                 if !streams {
                     self.body(turn, json.as_ref().map(|json| self.content(json)));
                 }
@@ -209,7 +209,7 @@ impl SampleReader {
             }
             EventKind::HttpRequest(head) => drop(self.requests.insert(conn.to_owned(), head.clone())),
             EventKind::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
-                let streams = head.header("content-type").any(|value| value.starts_with("text/event-stream"));
+                let streams = head.is_event_stream();
                 if streams {
                     out.push(turn(End::Server, response(head)));
                 }

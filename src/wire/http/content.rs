@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-use crate::trace::{Head, Message, StreamEvent, trim_field};
+use crate::trace::{Head, Message, StreamEvent, is_event_stream, trim_field};
 
 use super::Limits;
 use super::event_stream::EventReader;
@@ -80,7 +80,7 @@ impl BodyReader {
         };
         let form = match coding {
             None => BodyForm::Dropped { unknown: true },
-            Some(_) if of != MessageOf::Request && is_event_stream(head) => {
+            Some(_) if of != MessageOf::Request && head.header("content-type").next().is_some_and(is_event_stream) => {
                 BodyForm::Events(EventReader::new(limits.event))
             }
             Some(_) if of == (MessageOf::Response { accepts_events: true }) && is_success(head) => {
@@ -192,13 +192,6 @@ impl BodyDecoder {
         }
         plain
     }
-}
-
-/// Whether the content type is that of an event stream, whatever its parameters.
-fn is_event_stream(head: &Head) -> bool {
-    let essence =
-        |value: &str| value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream");
-    head.header("content-type").next().is_some_and(essence)
 }
 
 fn is_success(head: &Head) -> bool {

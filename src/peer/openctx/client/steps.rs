@@ -229,7 +229,7 @@ fn annotated(
 /// # Errors
 /// That it is not within an ASCII line: elsewhere it depends on the unit of the characters.
 fn offset(content: &str, position: Option<&Value>, which: &str) -> Result<usize, String> {
-    let at = |name: &str| position?.get(name)?.as_u64().and_then(|at| usize::try_from(at).ok());
+    let at = |name: &str| whole(position?.get(name)?);
     let place = at("line").zip(at("character"));
     let (line, character) = place.ok_or_else(|| format!("the range of the annotation has no {which}"))?;
     let before: usize = content.split_inclusive('\n').take(line).map(str::len).sum();
@@ -238,6 +238,13 @@ fn offset(content: &str, position: Option<&Value>, which: &str) -> Result<usize,
         return Err(format!("the {which} of the annotation's range is not within an ASCII line of the content"));
     }
     Ok(before + character)
+}
+
+/// A whole number, in whichever form JSON has it: `2`, `2.0` or `2e0`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within the range")]
+fn whole(number: &Value) -> Option<usize> {
+    let of_fraction = || number.as_f64().filter(|n| n.fract() == 0.0 && (0.0..1e9).contains(n)).map(|n| n as usize);
+    number.as_u64().and_then(|n| usize::try_from(n).ok()).or_else(of_fraction)
 }
 
 /// The parameters for a resource that satisfies a selector (OpenCtx 0.1, Meta).

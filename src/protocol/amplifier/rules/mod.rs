@@ -111,9 +111,6 @@ impl Traffic {
         (exchange.own.body, exchange.own.must_refuse) = if exchange.client_is_odd {
             requests::read_unjudged(route.endpoint, content)
         } else {
-            if route.endpoint.has_body() {
-                ctx.check("http/client-length", None);
-            }
             requests::judge(route.endpoint, content, ctx)
         };
         if matches!(route.endpoint, Endpoint::SubmitPrompt | Endpoint::SubmitApproval)

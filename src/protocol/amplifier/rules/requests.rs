@@ -26,6 +26,10 @@ pub fn judge(
         Endpoint::SubmitApproval => 2,
         _ => return (None, None),
     };
+    let bad_json = ["create/bad-json", "prompt/bad-json", "approval/bad-json"][area];
+    if heads::counts_characters(content, ctx) {
+        return (None, Some(bad_json));
+    }
     let json = match content {
         // What is coded is left to the servers.
         Content::Coded => return (None, None),
@@ -43,7 +47,7 @@ pub fn judge(
         ctx.note("http/client-json", LOSSY);
     }
     if json.is_none() {
-        return (None, Some(["create/bad-json", "prompt/bad-json", "approval/bad-json"][area]));
+        return (None, Some(bad_json));
     }
     let Some(members) = object else {
         return (None, Some(["create/bad-body", "prompt/prompt-missing", "approval/decision-missing"][area]));

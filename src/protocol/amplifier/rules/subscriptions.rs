@@ -113,7 +113,7 @@ impl Subscriptions {
         exchange: &Exchange,
         ctx: &mut RuleContext<'_>,
     ) {
-        let stream = heads::is_stream(head);
+        let stream = head.is_event_stream();
         if exchange.counts() {
             let fault = ViolationDetail::new("an event stream has another status than 200").actual(head.status());
             ctx.check("stream/status", (head.status() != Some(200)).then_some(fault));

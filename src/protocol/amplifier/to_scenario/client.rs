@@ -183,7 +183,7 @@ impl ClientToScenario {
     fn is_refusal(&mut self, event: &Event) -> bool {
         let (status, stream) = match &event.kind {
             EventKind::HttpResponse(head) if !matches!(head.status(), Some(100..=199)) => {
-                (head.status(), head.header("content-type").any(|kind| kind.starts_with("text/event-stream")))
+                (head.status(), head.is_event_stream())
             }
             EventKind::Handshake(head) => (head.status(), false),
             _ => return false,

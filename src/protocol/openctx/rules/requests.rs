@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::protocol::ViolationDetail;
 use crate::protocol::http::content::{Content, LOSSY};
+use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
 
 use super::members::{BodyObject, OBJECT, STRING, STRING_OR_BOOLEAN, uri};
@@ -75,6 +76,9 @@ fn request(json: &Value) -> Option<Request> {
 
 /// Judges a request by its body.
 pub fn judge(asked: &ParsedRequest, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
+    if heads::counts_characters(content, ctx) {
+        return;
+    }
     let utf8 = matches!(content, Content::Binary(_));
     ctx.check_if("http/client-utf-8", utf8, || "the body of a request is no UTF-8".to_owned());
     let marked = matches!(content, Content::Json { marked: true, .. });

@@ -196,6 +196,10 @@ fn requests_are_sound_http() {
     let bytes = |body: &[u8]| Play::new().posts_bytes("/sessions/s/approval", body).broken();
     assert_eq!(bytes(b"{"), ["http/client-json"]);
     assert_eq!(bytes(b"\xff"), ["http/client-utf-8", "http/client-json"]);
+    // A length in characters: the end is missing, also in the middle of a character.
+    assert_eq!(bytes("{\"profile\": \"gr\u{fc}\u{df}e".as_bytes()), ["http/client-length"]);
+    assert_eq!(bytes(b"{\"profile\": \"gr\xc3"), ["http/client-length"]);
+    assert_eq!(bytes("{\"profile\" \"gr\u{fc}n\"".as_bytes()), ["http/client-json"]);
     assert_eq!(bytes("\u{feff}{\"decision\":\"d\"}".as_bytes()), ["http/client-no-bom"]);
 }
 

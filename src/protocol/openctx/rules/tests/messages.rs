@@ -21,6 +21,10 @@ fn a_request_is_an_object_in_json() {
     assert!(posts(json!({"method": "meta"})).is_empty());
     assert_eq!(Play::new().posts(b"{").broken(), ["envelope/client-json"]);
     assert_eq!(Play::new().posts(b"").broken(), ["envelope/client-json"]);
+    assert_eq!(
+        Play::new().posts("{\"method\":\"mentions\",\"params\":{\"query\":\"grün".as_bytes()).broken(),
+        ["http/client-length"]
+    );
     assert_eq!(posts(json!([])), ["envelope/client-object"]);
     assert_eq!(Play::new().posts(b"{\"method\":\"meta\",\"params\":\"\xff\"}").broken(), ["http/client-utf-8"]);
     assert_eq!(Play::new().posts("\u{feff}{\"method\":\"meta\"}".as_bytes()).broken(), ["http/client-no-bom"]);
