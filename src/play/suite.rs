@@ -1,6 +1,5 @@
 //! Many plans, played by several jobs, each with a subject of its own.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -20,12 +19,14 @@ use crate::trace::{Clock, Recorder};
 
 use super::files::Traces;
 use super::idle::IdleMeter;
+use super::needs;
 use super::one::{PlayContext, PlayOptions, PlayOutcome, play};
 use super::steps::busy_start;
 use super::subject_slot::{SubjectSlot, blame_death, exited, fresh_run_dir, late_exit, start, why_unusable};
 use super::timing::{Cancel, LagMeter};
-use super::{needs, timing};
+use order::order;
 
+mod order;
 #[cfg(test)]
 mod tests;
 
@@ -236,19 +237,6 @@ impl SuiteState {
     pub(super) fn take_launch_error(&self) -> Option<SubjectError> {
         lock(&self.launch_error).take()
     }
-}
-
-/// Those that wait longest come first, where that is wanted: by the seconds that they wait in any case, and then by how long
-/// they may. Then come those with a process of their own. The order of some plans does not depend on which others there are.
-fn order(plans: &[Plan], longest_first: bool) -> VecDeque<usize> {
-    let waiting = |plan: &Plan| {
-        let steps = &plan.steps;
-        longest_first
-            .then(|| (timing::least_waiting_time(steps).as_secs(), timing::waiting_time(steps, Duration::ZERO)))
-    };
-    let mut order: Vec<usize> = (0..plans.len()).collect();
-    order.sort_by_cached_key(|n| (Reverse(waiting(&plans[*n])), plans[*n].process == ProcessSharing::Shared));
-    order.into()
 }
 
 fn not_played_yet(plan: &Plan) -> Played {

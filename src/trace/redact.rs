@@ -7,6 +7,7 @@
 
 mod keys;
 mod pattern;
+mod placeholder;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ use super::{Body, Direction, Event, EventKind, Finding, Frame, Message, Payload}
 use crate::uri;
 use keys::{Keys, NamedValue};
 use pattern::{PartialMatches, SecretHit, Secrets};
+use placeholder::{OPENING, placeholder};
 
 /// A shorter secret is too common to be hidden everywhere: it is hidden under its name only.
 const MIN_LENGTH: usize = 4;
@@ -29,8 +31,6 @@ const MIN_NAMED_LENGTH: usize = 8;
 const MAX_SECRETS: usize = 256;
 /// How many bytes those secrets have together.
 const MAX_SECRET_BYTES: usize = 256 << 10;
-/// How a placeholder with the number of its secret begins.
-const OPENING: &str = "<secret:";
 /// How many bytes of a longer secret are searched for.
 const MAX_LENGTH: usize = 16 << 10;
 
@@ -490,13 +490,4 @@ fn is_json_number(data: &[u8], hit: &SecretHit) -> bool {
         && inside.iter().all(|b| b.is_ascii_digit() || b"-+.eE".contains(b))
         && before.trim_ascii_end().last().is_some_and(|b| b":,[".contains(b))
         && after.trim_ascii_start().first().is_some_and(|b| b",]}".contains(b))
-}
-
-/// `<secret:1***>` of `length` bytes; asterisks where there is no room for that, or only a part of a secret is hidden.
-fn placeholder(length: usize, secret: Option<usize>) -> String {
-    let name = secret.map(|n| format!("{OPENING}{}", n + 1)).filter(|name| name.len() < length);
-    match name {
-        Some(name) => format!("{name:*<width$}>", width = length - 1),
-        None => "*".repeat(length),
-    }
 }

@@ -1,0 +1,13 @@
+//! What stands in a trace for a secret.
+
+/// How a placeholder with the number of its secret begins.
+pub const OPENING: &str = "<secret:";
+
+/// `<secret:1***>` of `length` bytes; asterisks where there is no room for that, or only a part of a secret is hidden.
+pub fn placeholder(length: usize, secret: Option<usize>) -> String {
+    let name = secret.map(|n| format!("{OPENING}{}", n + 1)).filter(|name| name.len() < length);
+    match name {
+        Some(name) => format!("{name:*<width$}>", width = length - 1),
+        None => "*".repeat(length),
+    }
+}
