@@ -139,6 +139,7 @@ impl Repetition<'_> {
             jobs,
             spare_jobs: 0,
             longest_first: true,
+            until_silent: false,
             repeat: 1,
             retries: 1,
             until: StopCondition::AllPlayed,

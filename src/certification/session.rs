@@ -259,6 +259,7 @@ impl Session {
             weigh_every: None,
             // With one job too, so that it repeats what each of several played in the same order.
             longest_first: true,
+            until_silent: true,
         };
         let plans: Arc<[Plan]> = selected.plans.clone().into();
         let begun = Instant::now();
@@ -266,6 +267,14 @@ impl Session {
         let took = begun.elapsed();
         progress.suite_finished();
         let played = played.map_err(|SuiteError::Subject(error)| RunError::from(error))?;
+        let left = played.iter().filter(|played| played.plays.is_empty()).count();
+        if left > 0 && run.until == StopCondition::AllPlayed && !cancel.is_cancelled() {
+            let of = played.len() - left;
+            let text = format!(
+                "nothing at all came from the subject in the first {of} scenarios: the other {left} were not played"
+            );
+            notes.push(Note { requirement: None, text });
+        }
         let (compared, errors) = snapshots.finish(&selected.all_shards);
         notes.extend(errors.into_iter().map(|text| Note { requirement: None, text }));
         let mut report = self.judge(spec, edition, &played, &selected, notes, compared, &baseline, cancel);

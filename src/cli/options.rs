@@ -290,7 +290,17 @@ impl TargetOptions {
             watcher: None,
         };
         let until = StopCondition::AllPlayed;
-        Run { options, jobs: 1, spare_jobs: 0, repeat: 1, retries: 0, until, weigh_every: None, longest_first: false }
+        Run {
+            options,
+            jobs: 1,
+            spare_jobs: 0,
+            repeat: 1,
+            retries: 0,
+            until,
+            weigh_every: None,
+            longest_first: false,
+            until_silent: false,
+        }
     }
 }
 

@@ -107,6 +107,7 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
         until,
         weigh_every: None,
         longest_first: false,
+        until_silent: false,
     };
     let extent = if args.quick { Extent::UntilCaught } else { Extent::Whole };
     let cancel = Cancel::default();

@@ -44,6 +44,8 @@ pub struct Play {
     pub retry: bool,
     /// Whether it could not be judged because the machine was too busy with others.
     pub held_up: bool,
+    /// Whether anything came from the subject.
+    pub heard: bool,
     /// How long it took.
     pub duration: Duration,
     /// Requirements that had an occasion to be broken, by expectations and rules; repetitions do no harm.
@@ -85,6 +87,7 @@ impl Play {
             reason: None,
             retry: false,
             held_up: false,
+            heard: false,
             duration: Duration::ZERO,
             assessed: vec![],
             excused: vec![],

@@ -21,6 +21,7 @@ use super::matching::{
 };
 use super::missed::{absent, add_unread, differs, is_unread_since, missed, unwanted};
 use super::scene::{Halt, Scene};
+use super::starvation::StarvationMeter;
 use super::steps::{MAX_HARNESS_DELAY, peer_error, resolve_map, unusable};
 use super::timing::is_giving_up;
 
@@ -66,6 +67,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
     // What is due on a connection that can no longer be read is not waited for as long as it may take.
     let unreadable_deadline = lag.deadline(within.min(UNREADABLE_WAIT));
     let mut ended_deadline = None;
+    let mut starvation = StarvationMeter::start();
     let log = scene.log.clone();
     loop {
         let changed = log.changed();
@@ -110,9 +112,9 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                     if begun.is_none() && miss.is_none() && lacking.len() < parts.len() {
                         begun = Some((number, lacking));
                     }
-                    keep_nearer(&mut nearest, number, miss);
+                    keep_nearer(expectation, &mut nearest, number, miss);
                 }
-                MatchState::Failed { miss } => keep_nearer(&mut nearest, number, Some(miss)),
+                MatchState::Failed { miss } => keep_nearer(expectation, &mut nearest, number, Some(miss)),
             }
         }
         let mut left = if is_unreadable(scene, &outcomes) { unreadable_deadline.left() } else { deadline.left() };
@@ -137,6 +139,11 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
                 return Err(Halt::HeldUp(format!(
                     "{place}: this machine was too busy: plays were held up for {held_up:?}"
                 )));
+            }
+            if open && let Some(waited) = starvation.starved(scene.subject.as_ref()) {
+                let place = &step.place;
+                let text = format!("{place}: this machine was too busy: the subject waited {waited:?} for a processor");
+                return Err(Halt::HeldUp(text));
             }
             // What came before its cause is something else.
             let since = scene.since.event.max(scene.since.stimulus);
@@ -194,6 +201,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             scene.since.came(began.elapsed());
             return Ok(());
         }
+        starvation.look(scene.subject.as_ref());
         let left = left.unwrap_or_default();
         let wait = left.min(if looked_up { FILE_POLL_INTERVAL } else { RULES_POLL_INTERVAL });
         let _ = tokio::time::timeout(wait, changed).await;
@@ -226,9 +234,17 @@ pub fn is_ended(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>]) -> bool {
     scene.spec.role.subject == End::Server && outcomes.iter().all(|parts| parts.iter().any(is_on_one))
 }
 
-fn keep_nearer(nearest: &mut Option<(usize, ClosestMiss)>, number: usize, miss: Option<ClosestMiss>) {
+/// Keeps the outcome that what came is nearest to. One that is taken with a note is not what is asked for, however near.
+fn keep_nearer(
+    expectation: &Expectation,
+    nearest: &mut Option<(usize, ClosestMiss)>,
+    number: usize,
+    miss: Option<ClosestMiss>,
+) {
     let Some(miss) = miss else { return };
-    if nearest.as_ref().is_none_or(|(_, n)| miss.mismatches.len() < n.mismatches.len()) {
+    let distance =
+        |number: usize, miss: &ClosestMiss| (expectation.any_of[number].note.is_some(), miss.mismatches.len());
+    if nearest.as_ref().is_none_or(|(kept, n)| distance(number, &miss) < distance(*kept, n)) {
         *nearest = Some((number, miss));
     }
 }

@@ -16,6 +16,8 @@ mod missed;
 mod needs;
 mod one;
 mod scene;
+mod sign_of_life;
+mod starvation;
 mod steps;
 mod subject_slot;
 mod suite;

@@ -20,6 +20,7 @@ use super::driven_client::Alive;
 use super::files::{SawDeliberate, Traces, trace_path};
 use super::log::Log;
 use super::scene::{Halt, PlayResult, Scene, Since};
+use super::sign_of_life::SignOfLife;
 use super::subject_slot::{death_finding, late_exit};
 use super::timing::{LagMeter, discount_harness_delay};
 use super::{files, steps, timing};
@@ -177,6 +178,7 @@ struct Traced {
     tail: Tail,
     deliberate: SawDeliberate,
     alive: Alive,
+    sign: SignOfLife,
     rules: Arc<Mutex<RuleRun>>,
     file: Option<TraceFileStatus>,
     draft: Option<Draft>,
@@ -192,10 +194,12 @@ impl Traced {
         let rules = Arc::new(Mutex::new(RuleRun::new(plan.edition).with_processes_of(spec.role.subject)));
         let deliberate = SawDeliberate::default();
         let alive = Alive::default();
+        let sign = SignOfLife::new(spec.role.subject);
         let mut sinks: Vec<Box<dyn Sink>> = vec![
             Box::new(tail.clone()),
             Box::new(deliberate.clone()),
             Box::new(alive.clone()),
+            Box::new(sign.clone()),
             Box::new(rules.clone()),
         ];
         let (mut file, mut draft) = (None, None);
@@ -228,7 +232,7 @@ impl Traced {
         spec.described.secrets().for_each(|secret| recorder.add_secret(secret));
         let text = plan.id.clone();
         recorder.record(None, None, EventKind::Mark(Mark { mark: "scenario".into(), text }));
-        Ok(Self { recorder, log, tail, deliberate, alive, rules, file, draft, normaliser, protocol })
+        Ok(Self { recorder, log, tail, deliberate, alive, sign, rules, file, draft, normaliser, protocol })
     }
 
     /// Closes the trace and joins the findings of expectations and rules.
@@ -255,6 +259,7 @@ impl Traced {
         play.notes = outcome.notes.clone();
         play.place = outcome.known.clone();
         play.position = outcome.position;
+        play.heard = self.sign.is_seen();
         play.notes.extend(judged.notes);
         play.uses = judged.uses;
         play.findings = outcome.findings.clone();

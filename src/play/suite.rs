@@ -21,6 +21,7 @@ use super::files::Traces;
 use super::idle::IdleMeter;
 use super::needs;
 use super::one::{PlayContext, PlayOptions, PlayOutcome, play};
+use super::sign_of_life::SilentPlays;
 use super::steps::busy_start;
 use super::subject_slot::{SubjectSlot, blame_death, exited, fresh_run_dir, late_exit, start, why_unusable};
 use super::timing::{Cancel, LagMeter};
@@ -62,6 +63,8 @@ pub struct Run {
     pub weigh_every: Option<NonZeroU32>,
     /// Whether the plays that wait longest come first, which takes least time where others are played meanwhile.
     pub longest_first: bool,
+    /// Whether it stops early where nothing at all comes from the subject.
+    pub until_silent: bool,
 }
 
 /// When a run stops.
@@ -199,6 +202,7 @@ pub(super) struct SuiteState {
     queue: Mutex<VecDeque<usize>>,
     results: Mutex<BTreeMap<usize, Played>>,
     stop: AtomicBool,
+    silent: SilentPlays,
     launch_error: Mutex<Option<SubjectError>>,
 }
 
@@ -219,6 +223,7 @@ impl SuiteState {
             cancel,
             results: Mutex::new(BTreeMap::new()),
             stop: AtomicBool::new(false),
+            silent: SilentPlays::default(),
             launch_error: Mutex::new(None),
         }
     }
@@ -287,7 +292,8 @@ async fn play_queue(shared: &SuiteState, job: u64, times: u32, mut slot: Subject
         if result.plays.len() > before {
             shared.progress.scenario_finished(&result);
         }
-        if result.plays.iter().any(|play| shared.run.until.ends_with(play)) {
+        let silent = |play| shared.run.until_silent && shared.silent.are_enough(play);
+        if result.plays[before..].iter().any(|play| shared.run.until.ends_with(play) || silent(play)) {
             shared.stop.store(true, Ordering::Relaxed);
         }
         slot.report_memory(shared.run.weigh_every, shared.progress.as_ref());

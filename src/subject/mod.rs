@@ -29,5 +29,6 @@ pub(crate) use lockfile::read_bounded;
 pub(crate) use ready::data_homes;
 pub use run_dir::RunDir;
 pub use running::{Running, Start, StopResult};
+pub use table::ProcessorTimes;
 pub use tree::{Descendants, is_alive};
 pub use workspace::{FileState, ScenarioDir};

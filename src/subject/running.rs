@@ -18,7 +18,8 @@ use super::lockfile::LockfileState;
 use super::output::ProcessTap;
 use super::process::{SubjectProcess, Uses};
 use super::surroundings::Surroundings;
-use super::{RunDir, SubjectError, lockfile, ready, surroundings, table, tree};
+use super::table::{self, ProcessorTimes};
+use super::{RunDir, SubjectError, lockfile, ready, surroundings, tree};
 
 use stop::CLIENT_EXIT_WAIT;
 pub use stop::StopResult;
@@ -327,6 +328,12 @@ impl Running {
             Some(process) => process.tree().memory(),
             None => table::resident(&[self.lock.as_ref()?.pid?]),
         }
+    }
+
+    /// What its processes got of the machine's processors since they began. None where the system does not report it, or we did
+    /// not start it.
+    pub fn processor_times(&self) -> Option<ProcessorTimes> {
+        self.process.as_ref()?.tree().processor_times()
     }
 
     /// How its main process ended, if it did.

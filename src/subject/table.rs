@@ -1,6 +1,7 @@
 //! The system's table of processes.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 /// An entry of the table of processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,15 @@ pub(super) struct ProcessEntry {
     pub(super) began: u64,
     /// Whether it has ended and only waits for its parent to take note.
     pub(super) zombie: bool,
+}
+
+/// What processes got of the machine's processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessorTimes {
+    /// How long all of their threads ran, added up.
+    pub ran: Duration,
+    /// How long the thread that waited longest could have run, and got no processor.
+    pub waited: Duration,
 }
 
 /// All processes that we may see.
@@ -60,6 +70,28 @@ pub(super) fn of(pid: u32) -> Option<ProcessEntry> {
     let mut line = [0; 2048];
     let length = std::fs::File::open(format!("/proc/{pid}/stat")).ok()?.read(&mut line).ok()?;
     parse_stat(&String::from_utf8_lossy(&line[..length]))
+}
+
+/// How long these processes have run, and how long they have waited for a processor (`/proc/<pid>/schedstat`): of those that
+/// waited, the one that waited longest. None where the system reports it of none.
+#[cfg(target_os = "linux")]
+pub(super) fn processor_times(pids: &[u32]) -> Option<ProcessorTimes> {
+    let tasks =
+        pids.iter().flat_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten());
+    let of_one = |task: std::fs::DirEntry| {
+        let line = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        let mut nanos = line.split_whitespace().map(|word| word.parse().ok().map(Duration::from_nanos));
+        Some(ProcessorTimes { ran: nanos.next()??, waited: nanos.next()?? })
+    };
+    tasks
+        .filter_map(of_one)
+        .reduce(|all, one| ProcessorTimes { ran: all.ran + one.ran, waited: all.waited.max(one.waited) })
+}
+
+/// Other systems do not report it.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn processor_times(_: &[u32]) -> Option<ProcessorTimes> {
+    None
 }
 
 /// How much memory these processes have in all that is not swapped out, in bytes; what several share counts for each.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::guard;
-use super::table::{self, ProcessEntry};
+use super::table::{self, ProcessEntry, ProcessorTimes};
 
 /// How long to wait between two looks at processes that are being killed.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
@@ -134,6 +134,12 @@ impl Tree {
     /// How much memory they have in all, in bytes, as far as a cheap look finds them.
     pub(super) fn memory(&self) -> Option<u64> {
         table::resident(&self.members(MemberSearch::OurDescendants).iter().map(|e| e.pid).collect::<Vec<u32>>())
+    }
+
+    /// What they got of the machine's processors, as far as a cheap look finds them.
+    pub(super) fn processor_times(&self) -> Option<ProcessorTimes> {
+        let members = self.members(MemberSearch::OurDescendants);
+        table::processor_times(&members.iter().map(|e| e.pid).collect::<Vec<u32>>())
     }
 
     /// Kills all of them, and returns once they are gone or the time is up: how many there were apart from the

@@ -50,7 +50,7 @@ pub const RESPONSES: &[FlawRow<ResponseEffect>] = &[
         Changes(|r| cut_body(r, Ending::Close))),
     flaw!("chunks-unended" "http/length" "The connection is closed before the last chunk."
         Changes(|r| raw_chunks(r, |body| format!("{:x}\r\n{body}\r\n", body.len())))),
-    flaw!("chunks-for-http-1-0" "http/length" "A response is chunked, though the request is of HTTP/1.0."
+    flaw!("chunks-for-http-1-0" "http/length-1-0" "A response is chunked, though the request is of HTTP/1.0."
         ResponseFor(|r, request| if request.head.start.ends_with(" HTTP/1.0") { chunk(r, 40) })),
     flaw!("error-then-result" "http/length" "After the response to a request that failed another one follows."
         Changes(another_after_error)),

@@ -105,7 +105,17 @@ fn two_jobs() -> Run {
         watcher: None,
     };
     let until = StopCondition::AllPlayed;
-    Run { options, jobs: 2, spare_jobs: 0, repeat: 1, retries: 0, until, weigh_every: None, longest_first: true }
+    Run {
+        options,
+        jobs: 2,
+        spare_jobs: 0,
+        repeat: 1,
+        retries: 0,
+        until,
+        weigh_every: None,
+        longest_first: true,
+        until_silent: false,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

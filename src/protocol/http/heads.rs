@@ -62,9 +62,10 @@ pub fn response(request: Option<&HttpRequest>, head: &HttpResponse, ctx: &mut Ru
     }
     if let Some(request) = request {
         offered(request, head, ctx);
-        if let Some(coding) = head.header("transfer-encoding").next().filter(|_| request.start.ends_with(" HTTP/1.0")) {
+        if request.start.ends_with(" HTTP/1.0") {
             let what = "the response to a request of HTTP/1.0 has a transfer coding, which its client does not know";
-            ctx.check("http/length", Some(ViolationDetail::new(what).actual(coding)));
+            let coding = head.header("transfer-encoding").next();
+            ctx.check("http/length-1-0", coding.map(|coding| ViolationDetail::new(what).actual(coding)));
         }
     }
 }

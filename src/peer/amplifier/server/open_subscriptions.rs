@@ -50,13 +50,19 @@ impl OpenSubscriptions {
         self.list().len()
     }
 
-    /// The subscription of this exchange, or the newest one, for which the client has so long.
+    /// The subscription of this exchange, or the newest one that is not over, for which the client has so long. Where all stay
+    /// over, the newest.
     pub async fn find(&self, of: Option<&str>, within: Duration) -> Option<OpenSubscription> {
         let mut opened = self.opened.subscribe();
+        let is_meant = |stream: &&OpenSubscription| match of {
+            Some(name) => name == stream.conn,
+            // A client that subscribes again is seen to do so before its subscription is open.
+            None => !stream.sink.is_over(),
+        };
         let waiting = async {
             loop {
                 opened.mark_unchanged();
-                let found = self.list().iter().rfind(|stream| of.is_none_or(|name| name == stream.conn)).cloned();
+                let found = self.list().iter().rfind(is_meant).cloned();
                 if found.is_some() {
                     return found;
                 }
@@ -64,7 +70,8 @@ impl OpenSubscriptions {
                 opened.changed().await.ok()?;
             }
         };
-        timeout(within, waiting).await.ok().flatten()
+        let found = timeout(within, waiting).await.ok().flatten();
+        found.or_else(|| self.list().last().filter(|_| of.is_none()).cloned())
     }
 
     /// Ends all subscriptions.
@@ -146,6 +153,14 @@ impl StreamSink {
         matches!(self, Self::Socket(_))
     }
 
+    /// Whether nothing can be written into it any more.
+    pub fn is_over(&self) -> bool {
+        match self {
+            Self::Events(orders) => orders.is_closed(),
+            Self::Socket(sender) => sender.has_ended(),
+        }
+    }
+
     /// Writes into an event stream; returns when it is done, or the client is gone.
     pub async fn write(&self, bytes: PacedBytes, why: Option<&str>) {
         self.order(StreamCommand::Write(bytes), why).await;
@@ -179,10 +194,12 @@ impl StreamSink {
     async fn order(&self, command: StreamCommand, why: Option<&str>) {
         let Self::Events(orders) = self else { return };
         let (done, is_done) = oneshot::channel();
+        let ends = matches!(command, StreamCommand::End(_));
         // Fails only where the client is gone, which is in the trace.
         if orders.send(StreamOrder { command, why: why.map(str::to_owned), done }).await.is_ok() {
             tokio::select! {
-                _ = is_done => {}
+                // Once it is over, no step finds it open.
+                _ = is_done, if !ends => {}
                 // What is sent just when the other end goes may stay in between, and is never done.
                 () = orders.closed() => {}
             }

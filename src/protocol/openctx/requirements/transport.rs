@@ -20,7 +20,10 @@ const HTTP_RESPONSES: Table = table! { "http", Server, None;
         "";
     "length": Must http11("6.3") =>
         "The body of a response is as long as its head says, and its chunks are valid."
-        "The client waits for what is missing, or fails. A client of HTTP/1.0 knows no chunks (section 6.1).";
+        "The client waits for what is missing, or fails.";
+    "length-1-0": Should http11("6.1") =>
+        "A response to a request of HTTP/1.0 has no transfer coding."
+        "Its client does not know chunks, and takes their sizes for content. Clients of this protocol speak HTTP/1.1.";
     "status-result": Must own("Status") =>
         "A result comes with a status from 200 to 299."
         "The reference client never reads the body of any other response, so that the result is lost.";

@@ -13,7 +13,7 @@ use crate::wire::http::{Broken, Client, Exchange, Exchanges, Incoming, Limits, R
 use crate::wire::websocket::{ClientRequest, Socket, connect};
 
 use super::*;
-use crate::peer::amplifier::server::open_subscriptions::StreamSink;
+use crate::peer::amplifier::server::open_subscriptions::{OpenSubscriptions, StreamSink};
 
 const SESSION: &str = "550e8400-e29b-41d4-a716-446655440000";
 
@@ -187,6 +187,7 @@ async fn steps_write_into_streams_in_every_way() {
 #[tokio::test]
 async fn a_stream_ends_as_the_step_says() {
     let mut play = Play::serving(json!({"quiet": true})).await;
+    play.server.server.setting.patience = Duration::from_millis(20);
     for (params, complete) in [(json!({}), true), (json!({"how": "eof"}), false), (json!({"how": "reset"}), false)] {
         let mut stream = play.subscribed().await;
         play.act("cut", params.clone()).await.unwrap();
@@ -264,4 +265,27 @@ async fn an_order_that_nobody_takes_any_more_is_not_waited_for() {
     let leaving = async { receiver.close() };
     let ending = async { tokio::join!(sink.end(CutHow::Reset, None), leaving) };
     timeout(Duration::from_secs(60), ending).await.expect("it ends");
+}
+
+#[tokio::test]
+async fn what_is_over_is_not_written_into_while_another_subscription_opens() {
+    let streams = OpenSubscriptions::default();
+    let (over, receiver) = StreamSink::events();
+    drop(receiver);
+    streams.add("c1", SESSION, over);
+    let (sink, _orders) = StreamSink::events();
+    // The step looks for it before the client has subscribed again.
+    let opening = async { streams.add("c2", SESSION, sink) };
+    let (found, ()) = tokio::join!(streams.find(None, Duration::from_secs(60)), opening);
+    assert_eq!(found.map(|stream| stream.sink.is_over()), Some(false));
+}
+
+#[tokio::test]
+async fn where_all_subscriptions_are_over_the_newest_is_meant() {
+    let streams = OpenSubscriptions::default();
+    let (over, receiver) = StreamSink::events();
+    drop(receiver);
+    streams.add("c1", SESSION, over);
+    let found = streams.find(None, Duration::ZERO).await;
+    assert_eq!(found.map(|stream| stream.sink.is_over()), Some(true));
 }
