@@ -223,14 +223,20 @@ impl Node {
     }
 
     fn differs(&self, actual: Option<&Value>, checker: &mut Checker) {
-        if let (Value::String(wanted), Some(Value::String(got))) = (&self.source, actual)
-            && wanted.len().max(got.len()) > 60
-        {
+        let mut what = show(&self.source);
+        if let (Value::String(wanted), Some(Value::String(got))) = (&self.source, actual) {
             let at = wanted.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
-            let what = format!("{} (the texts differ from character {})", show(&self.source), at + 1);
-            return checker.add_unexpected(1, &what, &self.source, actual);
+            let (wanted_here, got_here) = (wanted.chars().nth(at), got.chars().nth(at));
+            // Different characters may look alike, or not be seen at all.
+            let is_plain = |c: Option<char>| c.is_none_or(|c| c.is_ascii_graphic());
+            if !(is_plain(wanted_here) && is_plain(got_here)) {
+                let (wanted, got) = (code_point(wanted_here), code_point(got_here));
+                what += &format!(" (the texts differ from character {}: expected {wanted}, got {got})", at + 1);
+            } else if wanted.len().max(got.len()) > 60 {
+                what += &format!(" (the texts differ from character {})", at + 1);
+            }
         }
-        checker.add_unexpected(1, &show(&self.source), &self.source, actual);
+        checker.add_unexpected(1, &what, &self.source, actual);
     }
 
     /// Holds the keys named against those that are there; `exact` counts from below them.
@@ -268,6 +274,11 @@ impl Node {
             checker.inside(i, None, |c| node.check(Some(value), c));
         }
     }
+}
+
+/// A character by its number in Unicode.
+fn code_point(character: Option<char>) -> String {
+    character.map_or_else(|| "the end".to_owned(), |c| format!("U+{:04X}", u32::from(c)))
 }
 
 /// The keys that are there and not named.

@@ -175,6 +175,15 @@ fn any_order_finds_the_assignment_that_fits_if_there_is_one() {
 }
 
 #[test]
+fn where_texts_look_alike_their_characters_are_named() {
+    let reported = |wanted: &str, got: &str| messages(&json!(wanted), &json!(got)).remove(0);
+    assert!(reported("caf\u{e9}", "cafe\u{301}").contains("character 4: expected U+00E9, got U+0065"));
+    assert!(reported("a", "a\u{200b}").contains("character 2: expected the end, got U+200B"));
+    assert!(reported("a b", "a\tb").contains("character 2: expected U+0020, got U+0009"));
+    assert!(!reported("abc", "abd").contains("U+"));
+}
+
+#[test]
 fn unordered_compares_exactly_but_for_the_order_of_lists() {
     let vars = json!({"before": {"r": [{"n": 1, "s": ["a", "b"]}, {"n": 2}, {"n": 2}]}});
     let pattern = json!({"$unordered": "${before}"});

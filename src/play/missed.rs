@@ -28,7 +28,7 @@ pub fn differs(
     let expected = &outcomes[number][miss.part];
     let what = describe(expected);
     let first = miss.mismatches.first();
-    let detail = first.map_or_else(|| "it does not match".to_owned(), |m| m.message.clone());
+    let detail = first.map_or_else(|| "it does not match".to_owned(), |m| text(scene, &m.message));
     let more = miss.mismatches.len().saturating_sub(1);
     let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
     let message = match late {
@@ -95,6 +95,14 @@ fn of_error(what: &str, miss: &ClosestMiss) -> Option<String> {
 /// What is expected, with the values of its variables.
 fn shown(scene: &Scene<'_>, expected: &Value) -> Value {
     template::resolve(expected, &scene.vars).unwrap_or_else(|_| expected.clone())
+}
+
+/// A description of a mismatch, with the values of the variables of its pattern.
+fn text(scene: &Scene<'_>, message: &str) -> String {
+    match shown(scene, &Value::String(message.to_owned())) {
+        Value::String(text) => text,
+        _ => message.to_owned(),
+    }
 }
 
 /// What would have done, for the trace.

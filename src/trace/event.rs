@@ -45,6 +45,14 @@ pub enum Direction {
 }
 
 impl Direction {
+    /// Its name in a trace file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToServer => "c2s",
+            Self::ToClient => "s2c",
+        }
+    }
+
     /// The end that sends in this direction.
     pub fn sender(self) -> End {
         match self {

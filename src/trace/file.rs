@@ -144,7 +144,7 @@ impl FileSink {
                 Err(error) => result = Err(error),
             }
         }
-        self.lock().events += self.pending[..written].iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.lock().events += memchr::memchr_iter(b'\n', &self.pending[..written]).count() as u64;
         self.pending.clear();
         // A huge event must not keep its memory until the end.
         self.pending.shrink_to(MAX_PENDING);

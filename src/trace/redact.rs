@@ -21,10 +21,12 @@ use super::{Body, Direction, Event, EventKind, Finding, Frame, Message, Payload}
 use crate::uri;
 use keys::{Keys, NamedValue};
 use pattern::{PartialMatches, SecretHit, Secrets};
-use placeholder::{OPENING, placeholder};
+use placeholder::{OPENING, hide_number, placeholder};
 
 /// A shorter secret is too common to be hidden everywhere: it is hidden under its name only.
 const MIN_LENGTH: usize = 4;
+/// The least number of so many digits.
+const MIN_NUMBER: u64 = 1000;
 /// A shorter secret that is known by its name only is not hidden elsewhere.
 const MIN_NAMED_LENGTH: usize = 8;
 /// How many secrets are searched for everywhere. Later ones are hidden under their name only.
@@ -264,7 +266,7 @@ impl Redactor {
         dir: Option<Direction>,
         mut codings: impl Iterator<Item = &'a str>,
     ) {
-        self.streams.remove(&RedactedStream::Body(conn.clone(), dir));
+        self.close(&RedactedStream::Body(conn.clone(), dir));
         let direction = (conn.clone(), dir);
         if codings.all(|coding| coding.trim().eq_ignore_ascii_case("identity") || coding.trim().is_empty()) {
             self.coded.remove(&direction);
@@ -283,7 +285,7 @@ impl Redactor {
             self.redact_piece(RedactedStream::Body(conn.clone(), dir), &mut body.bytes, !body.last);
         }
         if body.last {
-            self.streams.remove(&RedactedStream::Body(conn.clone(), dir));
+            self.close(&RedactedStream::Body(conn.clone(), dir));
             self.coded.remove(&direction);
         }
     }
@@ -313,7 +315,7 @@ impl Redactor {
         self.coded.remove(&(conn.clone(), dir));
         self.extended.remove(&(conn.clone(), dir));
         for stream in [RedactedStream::Data, RedactedStream::Control, RedactedStream::Body, RedactedStream::Raw] {
-            self.streams.remove(&stream(conn.clone(), dir));
+            self.close(&stream(conn.clone(), dir));
         }
     }
 
@@ -340,7 +342,7 @@ impl Redactor {
     /// next one.
     fn redact_piece(&mut self, stream: RedactedStream, payload: &mut Payload, continues: bool) {
         let data = payload.as_bytes();
-        let mut open = self.streams.remove(&stream).unwrap_or_default();
+        let mut open = self.close(&stream).unwrap_or_default();
         let mut hits = Vec::new();
         let mut inside = None;
         if let Some(mut value) = open.value.take() {
@@ -368,6 +370,11 @@ impl Redactor {
         if !open.carry.is_empty() || open.value.is_some() {
             self.streams.insert(stream, open);
         }
+    }
+
+    /// Takes the state of a stream, where it has one: most have none.
+    fn close(&mut self, stream: &RedactedStream) -> Option<OpenStream> {
+        if self.streams.is_empty() { None } else { self.streams.remove(stream) }
     }
 
     /// Finds the values under secret names, and learns them.
@@ -400,9 +407,15 @@ impl Redactor {
             Value::String(text) => self.text(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.json(item)),
             Value::Object(map) => self.object(map),
-            Value::Number(number) if self.numbers.contains_key(&number.to_string()) => hide_number(number),
+            Value::Number(number) if self.is_secret(number) => hide_number(number),
             Value::Number(_) | Value::Bool(_) | Value::Null => {}
         }
+    }
+
+    /// Whether a number is a known secret. Most are too short for one.
+    fn is_secret(&self, number: &Number) -> bool {
+        let short = number.as_u64().is_some_and(|number| number < MIN_NUMBER);
+        !short && !self.numbers.is_empty() && self.numbers.contains_key(&number.to_string())
     }
 
     fn object(&mut self, map: &mut Map<String, Value>) {
@@ -452,12 +465,6 @@ impl Redactor {
     fn placeholder(&self, secret: &str) -> String {
         placeholder(secret.len(), self.numbers.get(secret).copied())
     }
-}
-
-/// Replaces a number by another one with as many digits, so that its type stays the same.
-fn hide_number(number: &mut Number) {
-    let digits = number.to_string().bytes().filter(u8::is_ascii_digit).count().min(19);
-    *number = "1".repeat(digits).parse::<u64>().unwrap_or(1).into();
 }
 
 fn replace(payload: &mut Payload, bytes: Vec<u8>) {

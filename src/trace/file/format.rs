@@ -3,6 +3,7 @@
 //! In the line of an event, the fields of the kind stand beside those of the envelope, in one flat object.
 
 use std::fmt;
+use std::io::Write as _;
 
 use jiff::Timestamp;
 use schemars::generate::SchemaSettings;
@@ -141,37 +142,14 @@ pub(super) enum EndKind {
     Complete,
 }
 
-/// The fields that every kind of event has, in the order of the file.
-#[derive(Serialize)]
-struct Envelope<'a> {
-    i: u64,
-    t: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    conn: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dir: Option<Direction>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    deliberate: Option<&'a str>,
-    kind: &'a str,
-}
-
 /// Appends an event to `out` as a line with its line end: the same JSON that [`Event`] serialises to, without
 /// a detour over a tree of values.
 ///
 /// # Errors
 /// None that an event could cause: JSON in memory has nothing to fail on.
 pub fn write_event(event: &Event, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
-    let envelope = Envelope {
-        i: event.i,
-        t: event.t,
-        conn: event.conn.as_deref(),
-        dir: event.dir,
-        deliberate: event.deliberate.as_deref(),
-        kind: event.kind.kind(),
-    };
-    serde_json::to_writer(&mut *out, &envelope)?;
+    write_envelope(event, out)?;
     // The fields of the kind follow in the same object: its opening brace makes room for a comma.
-    out.pop();
     let body = out.len();
     event.kind.write_fields(out)?;
     match out.get(body + 1) {
@@ -180,6 +158,29 @@ pub fn write_event(event: &Event, out: &mut Vec<u8>) -> Result<(), serde_json::E
         _ => out.iter_mut().skip(body).take(1).for_each(|brace| *brace = b','),
     }
     out.push(b'\n');
+    Ok(())
+}
+
+/// Appends the fields that every kind of event has, in the order of the file, without the end of their object. They are most of a
+/// short line: a serialiser would take ten times as long.
+fn write_envelope(event: &Event, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    write!(out, "{{\"i\":{},\"t\":{}", event.i, event.t).map_err(serde_json::Error::io)?;
+    if let Some(conn) = &event.conn {
+        out.extend_from_slice(b",\"conn\":");
+        serde_json::to_writer(&mut *out, conn)?;
+    }
+    if let Some(dir) = event.dir {
+        out.extend_from_slice(b",\"dir\":\"");
+        out.extend_from_slice(dir.name().as_bytes());
+        out.push(b'"');
+    }
+    if let Some(deliberate) = &event.deliberate {
+        out.extend_from_slice(b",\"deliberate\":");
+        serde_json::to_writer(&mut *out, deliberate)?;
+    }
+    out.extend_from_slice(b",\"kind\":\"");
+    out.extend_from_slice(event.kind.kind().as_bytes());
+    out.push(b'"');
     Ok(())
 }
 

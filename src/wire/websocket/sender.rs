@@ -110,6 +110,11 @@ impl Sender {
         self.state().send_unless_closing(frame, &SendOptions::deliberate(deliberate)).await
     }
 
+    /// Sends frames in one write, each with the reason if it is wrong on purpose, unless a close frame was sent before.
+    pub async fn send_all_unless_closing(&self, frames: &[(FrameSpec, Option<&str>)]) -> Result<(), SendError> {
+        self.state().send_all_unless_closing(frames).await
+    }
+
     /// Sends bytes that are no complete frame.
     pub async fn send_raw(&self, bytes: &[u8], deliberate: Option<&str>) -> Result<(), SendError> {
         self.send_raw_in(bytes, &SendOptions::deliberate(deliberate)).await
@@ -264,7 +269,7 @@ impl ConnectionState {
             return self.send_raw(&bytes, options).await;
         }
         let mut writer = self.writer().await?;
-        self.record(&mut writer, spec, options);
+        self.record(&mut writer, spec, options.deliberate.as_deref());
         self.write(&mut writer, &bytes, options.split).await
     }
 
@@ -277,8 +282,25 @@ impl ConnectionState {
         if writer.close_sent {
             return Err(self.ended());
         }
-        self.record(&mut writer, spec, options);
+        self.record(&mut writer, spec, options.deliberate.as_deref());
         self.write(&mut writer, &spec.encode(self.tap.us()), options.split).await
+    }
+
+    async fn send_all_unless_closing(&self, frames: &[(FrameSpec, Option<&str>)]) -> Result<(), SendError> {
+        if frames.is_empty() {
+            return Ok(());
+        }
+        let mut writer = self.writer().await?;
+        if writer.close_sent {
+            return Err(self.ended());
+        }
+        let (mut bytes, mut events) = (vec![], vec![]);
+        for (spec, deliberate) in frames {
+            events.extend(self.events(&mut writer, spec, *deliberate));
+            bytes.extend(spec.encode(self.tap.us()));
+        }
+        self.tap.record_all(self.tap.outward(), events);
+        self.write(&mut writer, &bytes, None).await
     }
 
     pub(super) async fn send_raw(&self, bytes: &[u8], options: &SendOptions) -> Result<(), SendError> {
@@ -304,7 +326,7 @@ impl ConnectionState {
                             bytes.extend(&encoded[..cut]);
                         }
                         None => {
-                            self.record(&mut writer, spec, options);
+                            self.record(&mut writer, spec, options.deliberate.as_deref());
                             bytes.extend(encoded);
                         }
                     }
@@ -327,7 +349,7 @@ impl ConnectionState {
     ) -> Result<(), SendError> {
         let mut writer = self.writer().await?;
         for frame in frames {
-            self.record(&mut writer, frame, options);
+            self.record(&mut writer, frame, options.deliberate.as_deref());
             bytes.extend(frame.encode(self.tap.us()));
         }
         self.write(&mut writer, &bytes, options.split).await
@@ -339,7 +361,7 @@ impl ConnectionState {
         if writer.close_sent {
             return Ok(());
         }
-        self.record(&mut writer, reply, &SendOptions::default());
+        self.record(&mut writer, reply, None);
         self.write(&mut writer, &reply.encode(self.tap.us()), None).await
     }
 
@@ -381,11 +403,22 @@ impl ConnectionState {
         Ok(writer)
     }
 
-    fn record(&self, writer: &mut Writer, spec: &FrameSpec, options: &SendOptions) {
+    fn record(&self, writer: &mut Writer, spec: &FrameSpec, deliberate: Option<&str>) {
+        let events = self.events(writer, spec, deliberate);
+        self.tap.record_all(self.tap.outward(), events);
+    }
+
+    /// What is recorded of a frame: it, and the message that is complete with it.
+    fn events(
+        &self,
+        writer: &mut Writer,
+        spec: &FrameSpec,
+        deliberate: Option<&str>,
+    ) -> Vec<(Option<String>, EventKind)> {
         let opcode = spec.opcode & 15;
         writer.close_sent |= opcode == opcode::CLOSE;
         if !self.tap.is_recorded() {
-            return;
+            return vec![];
         }
         let announced = spec.announced();
         let bits = spec.length_bits();
@@ -401,16 +434,17 @@ impl ConnectionState {
         };
         let message = writer.joiner.frame(&frame);
         let part_of_message = opcode <= opcode::BINARY;
+        let deliberate = deliberate.map(str::to_owned);
         if part_of_message && writer.deliberate.is_none() {
-            writer.deliberate.clone_from(&options.deliberate);
+            writer.deliberate.clone_from(&deliberate);
         }
         let fin = frame.fin;
-        let mut events = vec![(options.deliberate.clone(), EventKind::Frame(frame))];
+        let mut events = vec![(deliberate, EventKind::Frame(frame))];
         events.extend(message.map(|message| (writer.deliberate.clone(), EventKind::Message(message))));
-        self.tap.record_all(self.tap.outward(), events);
         if part_of_message && fin {
             writer.deliberate = None;
         }
+        events
     }
 
     async fn write(&self, writer: &mut Writer, bytes: &[u8], split: Option<usize>) -> Result<(), SendError> {

@@ -318,25 +318,31 @@ impl SocketSubscription {
         messages: &[Arc<FeedMessage>],
         latency: &mut Option<Draws>,
     ) -> Result<(), SendError> {
+        let mut frames = vec![];
         for message in messages {
             if !self.format.skips.is_empty() && message.event.contains(self.format.skips) {
                 continue;
             }
             if let (Some(draws), Some(context)) = (latency.as_mut(), &self.context) {
                 sleep_until(context.began() + message.at + draws.next().unwrap_or_default()).await;
+                self.send(socket, &message.json, message.why).await?;
+                continue;
             }
-            self.send(socket, &message.json, message.why).await?;
+            frames.extend(self.frames(&message.json, message.why));
         }
-        Ok(())
+        socket.sender.send_all_unless_closing(&frames).await
     }
 
     async fn send(&self, socket: &Socket, json: &str, why: Why) -> Result<(), SendError> {
+        socket.sender.send_all_unless_closing(&self.frames(json, why)).await
+    }
+
+    /// The frames of a message, each with the reason if it is wrong on purpose.
+    fn frames<'a>(&'a self, json: &str, why: Option<&'a str>) -> Vec<(FrameSpec, Option<&'a str>)> {
         let mut text = json.as_bytes().to_vec();
         let why = self.deviations.message_text(&mut text).or(why).or(self.why.as_deref());
-        for (frame, flaw) in self.deviations.frames(FrameKind::Message, FrameSpec::new(opcode::TEXT, text)) {
-            socket.sender.send_unless_closing(&frame, flaw.or(why)).await?;
-        }
-        Ok(())
+        let frames = self.deviations.frames(FrameKind::Message, FrameSpec::new(opcode::TEXT, text));
+        frames.into_iter().map(|(frame, flaw)| (frame, flaw.or(why))).collect()
     }
 
     /// Closes the connection as it should be: by a frame, which the client answers.

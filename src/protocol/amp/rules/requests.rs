@@ -391,6 +391,14 @@ impl RequestState {
         if self.tainted {
             return;
         }
+        if elsewhere.is_none()
+            && self.pending.values().flatten().any(|pending| is_altered(&pending.id, id))
+            && let Some(pending) = self.only_pending()
+        {
+            let fault = ViolationDetail::new("a response does not have the whole id of its request, or not as it was");
+            let fault = fault.at("/serverResponse/id").expected(pending.id).actual(id.clone());
+            return requirements.check(out, End::Server, "envelope/id", index, Some(fault));
+        }
         let whose = match elsewhere {
             Some(conn) => format!("no request on this connection, but one on `{conn}`"),
             None => "no request".to_owned(),
@@ -399,6 +407,15 @@ impl RequestState {
             ViolationDetail::new(format!("a response with the id {id} answers {whose}")).at("/serverResponse/id");
         requirements.check(out, End::Server, "envelope/unasked", index, Some(fault.actual(id.clone())));
     }
+}
+
+/// Whether an id is the beginning of another one, or that with more, or the same in another case.
+fn is_altered(requested: &Value, responded: &Value) -> bool {
+    let (Some(requested), Some(responded)) = (requested.as_str(), responded.as_str()) else { return false };
+    let (requested, responded) = (requested.trim(), responded.trim());
+    let either_is_empty = requested.is_empty() || responded.is_empty();
+    let cut = || requested.starts_with(responded) || responded.starts_with(requested);
+    !either_is_empty && (cut() || requested.to_lowercase() == responded.to_lowercase())
 }
 
 fn hash(json: &Value) -> u64 {

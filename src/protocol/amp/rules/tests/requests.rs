@@ -51,6 +51,16 @@ fn another_response_with_an_answered_id_is_that_to_the_request_that_waits() {
 }
 
 #[test]
+fn a_response_with_a_part_of_the_id_or_the_id_in_another_case_is_that_to_the_request_that_waits() {
+    for (id, altered) in [("request-12345", "request-1"), ("request-1", "request-1\u{0}"), ("aBc", "abc"), ("a ", "a")]
+    {
+        let waits = || TraceBuilder::open().client_sends(request("cli", id, "readFile", json!({"path": "/a"})));
+        assert_eq!(waits().server_sends(content("cli", altered)).broken("cli"), ["envelope/id"], "{altered:?}");
+        assert_eq!(waits().server_sends(content("cli", "other")).broken("cli"), ["envelope/unasked"]);
+    }
+}
+
+#[test]
 fn an_id_may_be_used_again_after_its_answer() {
     let again = requested("cli").server_sends(content("cli", "1")).client_sends(request(
         "cli",
