@@ -12,8 +12,8 @@ use jiff::Zoned;
 use crate::config::{Access, EditionChoice, SubjectSpec};
 use crate::diagnostic::yaml;
 use crate::judge::{
-    Baseline, Note, Played, Report, Repro, RunOptions, Scope, Selection, Shard, SnapshotResult, SubjectReport,
-    SubjectRun, Suite, Unjudged, judge_subject,
+    Baseline, Note, Played, Report, Repro, RunOptions, ScenarioStatus, Scope, Selection, Shard, SnapshotResult,
+    SubjectReport, SubjectRun, Suite, Unjudged, judge_subject,
 };
 use crate::play::{
     Cancel, FailedTraces, KeptTraces, PlayOptions, Run, StopCondition, SuiteError, Traces, least_waiting_time, suite,
@@ -269,10 +269,10 @@ impl Session {
         let played = played.map_err(|SuiteError::Subject(error)| RunError::from(error))?;
         let left = played.iter().filter(|played| played.plays.is_empty()).count();
         if left > 0 && run.until == StopCondition::AllPlayed && !cancel.is_cancelled() {
-            let of = played.len() - left;
-            let text = format!(
-                "nothing at all came from the subject in the first {of} scenarios: the other {left} were not played"
-            );
+            let failed = |played: &&Played| played.plays.iter().any(|play| play.status != ScenarioStatus::Skipped);
+            let tried = played.iter().filter(failed).count();
+            let text =
+                format!("nothing at all came from the subject in {tried} scenarios: the other {left} were not played");
             notes.push(Note { requirement: None, text });
         }
         let (compared, errors) = snapshots.finish(&selected.all_shards);
