@@ -34,6 +34,8 @@ pub struct AgentModel {
     shown: bool,
     /// The last text of a file that the agent got, which is no part of what it gets later.
     former: Option<String>,
+    /// The file that was asked for last.
+    asked: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +88,7 @@ pub fn begin(edition: &'static dyn Edition, can: &dyn Fn(&str) -> bool) -> Optio
     // The guide only recommends that an agent survives what it does not know.
     let possible = ACTS.into_iter().filter(|(_, act, _)| *act != Act::Unknown || !guide);
     let acts = Rc::new(Acts::possible(&possible.collect::<Vec<_>>(), can));
-    Some(Box::new(AgentModel { acts, guide, number: 0, shown: false, former: None }))
+    Some(Box::new(AgentModel { acts, guide, number: 0, shown: false, former: None, asked: FILES[0] }))
 }
 
 impl Model for AgentModel {
@@ -124,7 +126,9 @@ impl AgentModel {
             Act::EditRefused => self.refused("editFile", draw),
             Act::Diagnostics => {
                 let mut steps = self.ask("getDiagnostics", draw)?;
-                let (file, texts) = (pick(draw, &FILES)?, [self.name("one"), self.name("two")]);
+                // Those of the path that was asked for; the guide asks for none.
+                let file = if self.guide { pick(draw, &FILES)? } else { self.asked };
+                let texts = [self.name("one"), self.name("two")];
                 steps.push(self.answer("getDiagnostics", self.diagnostics(file, &texts)));
                 let all: Vec<Value> = texts.iter().map(|text| json!({"$somewhere": {"$contains": text}})).collect();
                 let returned = json!({"to": self.label(), "error": {"$absent": true}, "result": {"$all": all}});
@@ -192,6 +196,7 @@ impl AgentModel {
     fn ask(&mut self, method: &str, draw: &mut dyn Draw) -> Option<Vec<Value>> {
         self.number += 1;
         let file = pick(draw, &FILES)?;
+        self.asked = file;
         let path = format!("${{workspace}}/{file}");
         let mut sent = json!({"$ends_with": format!("/${{corner}}/{file}")});
         if !self.guide {

@@ -391,12 +391,13 @@ impl RequestState {
         if self.tainted {
             return;
         }
+        // The right one may still come.
+        let altered = self.pending.values().flatten().find(|pending| is_altered(&pending.id, id));
         if elsewhere.is_none()
-            && self.pending.values().flatten().any(|pending| is_altered(&pending.id, id))
-            && let Some(pending) = self.only_pending()
+            && let Some(pending) = altered
         {
             let fault = ViolationDetail::new("a response does not have the whole id of its request, or not as it was");
-            let fault = fault.at("/serverResponse/id").expected(pending.id).actual(id.clone());
+            let fault = fault.at("/serverResponse/id").expected(pending.id.clone()).actual(id.clone());
             return requirements.check(out, End::Server, "envelope/id", index, Some(fault));
         }
         let whose = match elsewhere {

@@ -298,7 +298,7 @@ const ERRORS: Table = table! { "errors", Client, None;
         "A response with a status from 400 to 599 whose body is empty, or is that of a success, gives the caller an error."
         "";
     "client-other-format": Should own("Errors") =>
-        "A response with a status from 400 to 599 and any other body gives the caller an error."
+        "A response with a status from 300 to 599 and any other body gives the caller an error."
         "Proxies and frameworks answer as they like.";
     "client-no-blind-retry": Should own("Errors") =>
         "A prompt that was refused is not sent again by itself."
