@@ -88,6 +88,16 @@ pub fn counts_characters(content: &Content<'_>, ctx: &mut RuleContext<'_>) -> bo
     counts
 }
 
+/// Judges a response by the same.
+pub fn response_counts_characters(head: &HttpResponse, content: &Content<'_>, ctx: &mut RuleContext<'_>) -> bool {
+    let counts = head.header("content-length").next().is_some() && content.is_counted_in_characters();
+    if counts {
+        let what = "the body of a response ends before its JSON does, which has characters of several bytes";
+        ctx.check("http/length", Some(ViolationDetail::new(what).expected("a length in bytes")));
+    }
+    counts
+}
+
 /// Whether the body of a response has a content coding.
 pub fn is_coded(head: &HttpResponse) -> bool {
     codings(head.header("content-encoding")).next().is_some()

@@ -187,6 +187,9 @@ fn json_of<'c>(head: &HttpResponse, content: &'c Content<'_>, ctx: &mut RuleCont
     if matches!(content, Content::Empty) && matches!(head.status(), Some(204 | 205)) {
         return None;
     }
+    if heads::response_counts_characters(head, content, ctx) {
+        return None;
+    }
     let binary = matches!(content, Content::Binary(_));
     ctx.check_if("http/utf-8", binary, || "the body of a response is no UTF-8".to_owned());
     if binary {

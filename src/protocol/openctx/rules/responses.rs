@@ -204,6 +204,9 @@ fn body<'c>(
     if head.header("content-encoding").next().is_some() {
         ctx.check("http/encoding", None);
     }
+    if heads::response_counts_characters(head, content, ctx) {
+        return None;
+    }
     json_of(content, ctx)
 }
 

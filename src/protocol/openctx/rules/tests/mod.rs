@@ -340,3 +340,13 @@ fn a_body_that_does_not_decode_is_told_where_the_coding_is_known() {
     assert!(coded("br").is_empty());
     assert!(coded("gzip, zstd").is_empty());
 }
+
+#[test]
+fn a_length_that_counts_characters_is_told_as_such() {
+    let cut = r#"{"result":{"name":"größe"}"#;
+    let ascii = r#"{"result":{"name":"size"}"#;
+    let answer = |head: &[(&str, &str)], body: &str| responds(200, head, body.as_bytes()).broken();
+    assert_eq!(answer(&[JSON, ("Content-Length", "28")], cut), ["http/length"]);
+    assert_eq!(answer(&[JSON], cut), ["envelope/json"], "no length was given");
+    assert_eq!(answer(&[JSON, ("Content-Length", "25")], ascii), ["envelope/json"]);
+}
