@@ -296,6 +296,10 @@ impl ConnectionState {
         }
         let (mut bytes, mut events) = (vec![], vec![]);
         for (spec, deliberate) in frames {
+            // One of them may be a close frame.
+            if writer.close_sent {
+                break;
+            }
             events.extend(self.events(&mut writer, spec, *deliberate));
             bytes.extend(spec.encode(self.tap.us()));
         }
