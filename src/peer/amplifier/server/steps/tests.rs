@@ -267,12 +267,16 @@ async fn an_order_that_nobody_takes_any_more_is_not_waited_for() {
     timeout(Duration::from_secs(60), ending).await.expect("it ends");
 }
 
+fn with_one_that_is_over() -> OpenSubscriptions {
+    let streams = OpenSubscriptions::default();
+    let (over, _) = StreamSink::events();
+    streams.add("c1", SESSION, over);
+    streams
+}
+
 #[tokio::test]
 async fn what_is_over_is_not_written_into_while_another_subscription_opens() {
-    let streams = OpenSubscriptions::default();
-    let (over, receiver) = StreamSink::events();
-    drop(receiver);
-    streams.add("c1", SESSION, over);
+    let streams = with_one_that_is_over();
     let (sink, _orders) = StreamSink::events();
     // The step looks for it before the client has subscribed again.
     let opening = async { streams.add("c2", SESSION, sink) };
@@ -282,10 +286,7 @@ async fn what_is_over_is_not_written_into_while_another_subscription_opens() {
 
 #[tokio::test]
 async fn where_all_subscriptions_are_over_the_newest_is_meant() {
-    let streams = OpenSubscriptions::default();
-    let (over, receiver) = StreamSink::events();
-    drop(receiver);
-    streams.add("c1", SESSION, over);
+    let streams = with_one_that_is_over();
     let found = streams.find(None, Duration::ZERO).await;
     assert_eq!(found.map(|stream| stream.sink.is_over()), Some(true));
 }
