@@ -375,7 +375,9 @@ impl ExchangeWriter {
                 if self.is_http_1_0 && response.raw.is_none() && response.send_options.deliberate.is_none() =>
             {
                 let content = Content::Raw(pieces.clone());
-                Cow::Owned(Response { content, ending: Ending::Close, ..response.clone() })
+                let mut headers = response.headers.clone();
+                headers.retain(|(name, _)| !name.eq_ignore_ascii_case("transfer-encoding"));
+                Cow::Owned(Response { headers, content, ending: Ending::Close, ..response.clone() })
             }
             _ => Cow::Borrowed(response),
         }
