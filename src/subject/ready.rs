@@ -67,7 +67,7 @@ pub(super) async fn wait_for_lockfile(
                 if candidate.lock.pid.is_some_and(|pid| process.tree().is_of_another(pid)) {
                     continue;
                 }
-                if accepts(candidate.lock.port).await && !is_of_another(candidate.lock.port, process).await {
+                if is_accepting(candidate.lock.port, process).await {
                     return Ok(candidate);
                 }
             }
@@ -89,12 +89,17 @@ fn hide_tokens(watcher: &LockfileWatcher, process: &SubjectProcess) {
     watcher.usable().take(16).for_each(|candidate| process.tap().hide(&candidate.lock.token));
 }
 
-/// Whether the process that accepts connections at this port is another subject or a wirecert, as far as the system shows: the ports
-/// of an edition may be few (AMP's guide has a hundred), and other runs may go on beside this one.
+/// Whether the subject accepts connections at a port, as far as the system shows: the ports of an edition may be few (AMP's guide has a
+/// hundred), and other runs may go on beside this one. Whoever accepts may be another subject, or a wirecert, and may be gone
+/// before it can be looked at.
+async fn is_accepting(port: u16, process: &SubjectProcess) -> bool {
+    accepts(port).await
+        && (wire::process::is_listening(process.pid(), port)
+            || !is_of_another(port, process).await && accepts(port).await)
+}
+
+/// Whether another subject or a wirecert listens at a port.
 async fn is_of_another(port: u16, process: &SubjectProcess) -> bool {
-    if wire::process::is_listening(process.pid(), port) {
-        return false;
-    }
     let listener = wire::process::listener_pid(port).await;
     listener.is_some_and(|pid| process.tree().is_of_another(pid) || wire::process::plays_scenarios(pid))
 }
@@ -109,7 +114,7 @@ pub(super) async fn wait_for_port(
     wire::process::set_process_name();
     let started = Instant::now();
     loop {
-        if accepts(port).await && !is_of_another(port, process).await {
+        if is_accepting(port, process).await {
             return Ok(());
         }
         if let Some(exited) = process.exited() {

@@ -89,7 +89,7 @@ pub fn response_id(message: &Value) -> Option<&Value> {
 pub struct Request<'a> {
     /// The id of the request; none where it has none.
     pub id: Option<&'a Value>,
-    /// The method, if it names exactly one.
+    /// The method, if it names exactly one: one that is known before any other.
     pub method: Option<&'a str>,
     /// The method's parameters.
     pub params: Option<&'a Value>,
@@ -110,9 +110,12 @@ pub struct Response<'a> {
 /// The request that a client's message is; none where it is no object with an object `clientRequest`.
 pub fn request<'a>(edition: &AmpEdition, message: &'a Value) -> Option<Request<'a>> {
     let inner = message.get("clientRequest")?.as_object()?;
-    let mut members = edition.envelope.members(inner);
-    let (method, params) = match (members.next(), members.next()) {
-        (Some((method, params)), None) => (Some(method), Some(params)),
+    let members: Vec<_> = edition.envelope.members(inner).collect();
+    // Beside the name of a method there may be keys that nobody knows.
+    let known: Vec<_> =
+        members.iter().copied().filter(|(name, _)| edition.method_names().any(|own| own == *name)).collect();
+    let (method, params) = match (known.as_slice(), members.as_slice()) {
+        ([only], _) | ([], [only]) => (Some(only.0), Some(only.1)),
         _ => (None, None),
     };
     Some(Request { id: inner.get("id"), method, params })
@@ -228,6 +231,15 @@ mod tests {
     fn two_methods_are_none() {
         let message = json!({"clientRequest": {"id": "1", "ping": {}, "readFile": {}}});
         assert_eq!(request(&CLI, &message).unwrap().method, None);
+    }
+
+    #[test]
+    fn a_key_that_nobody_knows_may_stand_beside_the_method() {
+        let message = json!({"clientRequest": {"jsonrpc": "2.0", "id": "1", "meta": {}, "readFile": {"path": "/a"}}});
+        let request = super::request(&CLI, &message).unwrap();
+        assert_eq!((request.method, request.params), (Some("readFile"), Some(&json!({"path": "/a"}))));
+        let message = json!({"clientRequest": {"id": "1", "one": {}, "two": {}}});
+        assert_eq!(super::request(&CLI, &message).unwrap().method, None);
     }
 
     #[test]

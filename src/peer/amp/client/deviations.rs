@@ -160,6 +160,11 @@ pub const FREEDOMS: &[FreedomRow<AgentEffect>] = &[
     freedom!("keys-reversed" "The keys of objects come in another order." AgentEffect::Request(reverse_keys)),
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." AgentEffect::Socket(SocketEffect::Text(escape))),
     freedom!("extra-keys" "Requests have keys that nobody knows." AgentEffect::Request(|r| r["trace"] = 1.into())),
+    freedom!("keys-beside" CLI "Requests have keys that nobody knows beside the id and the method."
+    AgentEffect::Request(|r| if let Some(request) = r.get_mut("clientRequest") {
+        request["jsonrpc"] = "2.0".into();
+        request["meta"] = json!({"sequence": 7});
+    })),
     freedom!("leaves-with-1001" "It closes its connection with the code 1001." SessionSwitch::LeavesWith(1001).on()),
     freedom!("leaves-without-code" "It closes its connection without a code."
         SessionSwitch::LeavesWithoutCode.on()),

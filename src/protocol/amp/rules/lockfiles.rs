@@ -94,7 +94,7 @@ impl Lockfiles {
 impl Rule for Lockfiles {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
         let EventKind::File(change) = &event.kind else { return };
-        if event.deliberate.is_none() && is_lockfile(&change.path) {
+        if event.deliberate.is_none() && !change.is_by_play() && is_lockfile(&change.path) {
             self.judge(event.i, change, out);
         }
     }

@@ -65,15 +65,19 @@ impl Messages {
     fn request(&mut self, index: u64, json: &Value, out: &mut Judgements) {
         let faults = self.schema_checks.faults("request", json).into_iter();
         let envelope = &self.edition.envelope;
+        // Where methods stand beside the id, what is none of them may be there as well, whatever it is.
+        let named = |name: &&str| envelope.wrapper.is_none() && json["clientRequest"].get(*name).is_some();
+        let methods: Vec<&str> = self.edition.method_names().filter(named).collect();
         // There are requirements of their own for the type of the id, and for the parameters of each method.
         let own = |place: &str| match envelope.wrapper {
             Some(_) => ALL.into_iter().flat_map(|e| e.method_names()).any(|name| place == envelope.params_place(name)),
-            None => place == "/clientRequest/id",
+            None => {
+                let is_method = || methods.iter().any(|name| place == envelope.params_place(name));
+                place == "/clientRequest/id"
+                    || !methods.is_empty() && place.starts_with("/clientRequest/") && !is_method()
+            }
         };
         let fault = faults.filter(|(place, _)| !own(place)).map(|(_, fault)| fault).next();
-        // Where methods stand beside the id, what is none of them may be there as well.
-        let named = |name: &&str| envelope.wrapper.is_none() && json["clientRequest"].get(*name).is_some();
-        let methods: Vec<&str> = self.edition.method_names().filter(named).collect();
         let several = (methods.len() > 1).then(|| {
             ViolationDetail::new("a request names more than one method")
                 .at("/clientRequest")
@@ -102,6 +106,10 @@ impl Messages {
     fn notification(&mut self, index: u64, json: &Value, notification: &Map<String, Value>, out: &mut Judgements) {
         let named = envelope::notifications(self.edition, json).unwrap_or_default();
         let place = self.edition.envelope.notifications_place();
+        // What is none of them may be there as well, whatever it is.
+        let known: Vec<&str> =
+            self.edition.notification_names().filter(|own| named.iter().any(|(name, _)| name == own)).collect();
+        let is_meant = |name: &str| known.is_empty() || known.contains(&name);
         let shape = if named.is_empty() {
             Some(
                 ViolationDetail::new("a notification names nothing that happened")
@@ -109,19 +117,16 @@ impl Messages {
                     .actual(notification.clone()),
             )
         } else {
-            named.iter().find(|(_, data)| !data.is_object()).map(|(name, data)| {
+            named.iter().find(|(name, data)| is_meant(name) && !data.is_object()).map(|(name, data)| {
                 let fault = ViolationDetail::new(format!("the data of the notification `{name}` are no object"));
                 fault.at(format!("{place}/{name}")).actual((*data).clone())
             })
         };
-        // What is none of them may be there as well.
-        let known: Vec<&str> =
-            self.edition.notification_names().filter(|own| named.iter().any(|(name, _)| name == own)).collect();
         let several = (known.len() > 1).then(|| {
             ViolationDetail::new("a message holds more than one notification")
                 .at(&place)
                 .expected("one notification")
-                .actual(known)
+                .actual(known.clone())
         });
         self.requirements.check(out, End::Server, "envelope/notification-shape", index, shape.or(several));
         for (name, data) in named {

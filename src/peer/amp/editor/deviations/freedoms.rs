@@ -34,6 +34,8 @@ pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped." EditorEffect::Socket(SocketEffect::Text(escape))),
     freedom!("extra-keys" "Results, errors and notifications have a key that nobody knows."
         EditorEffect::Body(MessageFilter::Any, extra)),
+    freedom!("keys-beside" CLI "Notifications have keys that nobody knows beside their name, with a text and a number."
+        EditorEffect::Message(MessageFilter::Notification(None), beside)),
     freedom!("error-data" "Errors have `data`." EditorEffect::Body(MessageFilter::Error, |b| b["data"] = json!({"hint": "?"}))),
     freedom!("error-texts" ["envelope/error-codes"] "Errors and failures have other texts, and errors other codes."
         EditorEffect::Body(MessageFilter::Any, other_texts)),
@@ -155,6 +157,13 @@ const STRANGE: &str = r#"{"serverNotification":{"method":{"somethingHappened":{}
 fn extra(body: &mut Value) {
     if let Value::Object(map) = body {
         map.insert("x-extra".to_owned(), json!({"id": "1", "null": null, "deep": [[{}]]}));
+    }
+}
+
+fn beside(message: &mut Value) {
+    if let Some(notification) = message.get_mut("serverNotification").and_then(Value::as_object_mut) {
+        notification.insert("traceId".to_owned(), "é".into());
+        notification.insert("sequence".to_owned(), 7.into());
     }
 }
 

@@ -117,6 +117,9 @@ fn a_client_sends_requests() {
             "{wrong}"
         );
     }
+    // A key that nobody knows may hold anything beside the method.
+    let beside = json!({"clientRequest": {"jsonrpc": "2.0", "id": "1", "ping": {"message": ""}, "meta": {}}});
+    assert!(TraceBuilder::open().client_sends(beside).broken("cli").is_empty());
     let two = json!({"clientRequest": {"id": "1", "method": {"readFile": {"path": "/a"}, "openURI": {"uri": "a:b"}}}});
     assert_eq!(TraceBuilder::open().client_sends(two).broken("guide"), ["envelope/client-request"]);
 }

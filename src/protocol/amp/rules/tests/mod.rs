@@ -11,7 +11,7 @@ use crate::protocol::amp::editions::{CLI, GUIDE};
 use crate::protocol::amp::rules::RequirementIndex;
 use crate::protocol::amp::testing::{TraceBuilder, head, request, request_head, response, response_head};
 use crate::protocol::rfc6455::accept_key;
-use crate::trace::{Direction, End, EventKind, Exited, Frame, Head, opcode};
+use crate::trace::{Direction, End, EventKind, Exited, FileChange, Frame, Head, Payload, opcode};
 
 /// A trace of one `readFile`, in the shape of an edition.
 fn read(edition: &'static str, id: &str) -> TraceBuilder {
@@ -271,6 +271,12 @@ fn other_files_and_our_own_doings_are_passed_over() {
     assert!(broken_by_lockfile("cli", "/w/8080.json", "{}").is_empty());
     assert!(broken_by_lockfile("cli", "/h/amp/ide/notes.txt", "{}").is_empty());
     assert!(TraceBuilder::new().file(PATH, "{}").deliberate().broken("cli").is_empty());
+    let laid = FileChange {
+        path: PATH.to_owned(),
+        change: FileChange::LAID.to_owned(),
+        content: Some(Payload::Text("{".into())),
+    };
+    assert!(TraceBuilder::new().add(None, EventKind::File(laid)).broken("cli").is_empty());
 }
 
 #[test]

@@ -379,6 +379,9 @@ fn a_notification_has_a_name_with_an_object_and_no_id() {
         ["envelope/notification-shape"]
     );
     assert_eq!(notifies("cli", "somethingNew", json!([])).broken("cli"), ["envelope/notification-shape"]);
+    // A key that nobody knows may hold anything beside one that is known.
+    let beside = json!({"serverNotification": {"traceId": "é", "userSentMessage": {"message": ""}, "sequence": 7}});
+    assert!(TraceBuilder::open().server_sends(beside).broken("cli").is_empty());
     let two = |name: &str| json!({"serverNotification": {"userSentMessage": {"message": ""}, name: {"message": ""}}});
     let sends = |name| TraceBuilder::open().server_sends(two(name)).broken("cli");
     assert_eq!(sends("appendToPrompt"), ["envelope/notification-shape"]);
