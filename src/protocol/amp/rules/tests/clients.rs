@@ -234,18 +234,20 @@ fn a_crash_of_the_client_is_held_against_it() {
 fn a_client_that_hammers_at_a_port_is_told_off() {
     let calm = (0..20).fold(TraceBuilder::new(), |trace, n| trace.wait(1).connect(&n.to_string()));
     assert_eq!(blamed(&calm), [""; 0]);
-    let wild = (0..6).fold(TraceBuilder::new(), |trace, n| trace.connect(&n.to_string()));
+    let twice = (0..10).fold(TraceBuilder::new(), |trace, n| trace.connect(&n.to_string()));
+    assert_eq!(blamed(&twice), [""; 0], "five tries, each after a look whether the handshake is accepted");
+    let wild = (0..11).fold(TraceBuilder::new(), |trace, n| trace.connect(&n.to_string()));
     assert_eq!(blamed(&wild), ["amp/cli/lifecycle/client-retries-calmly"]);
     assert_eq!(wild.broken("cli"), [""; 0], "several clients may be there");
-    let looks = (0..6).fold(TraceBuilder::new(), |trace, n| trace.connect_to(&n.to_string(), 1));
+    let looks = (0..11).fold(TraceBuilder::new(), |trace, n| trace.connect_to(&n.to_string(), 1));
     assert_eq!(blamed(&looks), [""; 0], "it only looks whether the port accepts");
 }
 
 #[test]
 fn of_several_clients_that_one_process_started_each_is_counted_for_itself() {
     let process = |pid: u32| EventKind::Mark(Mark { mark: Mark::PROCESS.to_owned(), text: pid.to_string() });
-    let six = |pid: &dyn Fn(u32) -> u32| {
-        (0..6).fold(TraceBuilder::new(), |trace, n| {
+    let many = |pid: &dyn Fn(u32) -> u32| {
+        (0..11).fold(TraceBuilder::new(), |trace, n| {
             let mut trace = trace.connect_to(&n.to_string(), 1).client(process(pid(n)));
             let conn = trace.events[trace.events.len() - 2].conn.clone();
             trace.events.last_mut().unwrap().conn = conn;
@@ -253,9 +255,9 @@ fn of_several_clients_that_one_process_started_each_is_counted_for_itself() {
             trace.client(EventKind::Handshake(request_head(&[("Sec-WebSocket-Key", &key)])))
         })
     };
-    assert_eq!(blamed(&six(&|n| 100 + n)), [""; 0]);
-    assert_eq!(blamed(&six(&|_| 100)), ["amp/cli/lifecycle/client-retries-calmly"]);
-    let looks = (0..6).fold(six(&|n| 100 + n), |trace, n| trace.connect_to(&format!("look-{n}"), 1));
+    assert_eq!(blamed(&many(&|n| 100 + n)), [""; 0]);
+    assert_eq!(blamed(&many(&|_| 100)), ["amp/cli/lifecycle/client-retries-calmly"]);
+    let looks = (0..11).fold(many(&|n| 100 + n), |trace, n| trace.connect_to(&format!("look-{n}"), 1));
     assert_eq!(blamed(&looks), [""; 0], "whoever looked was gone too soon");
 }
 
