@@ -63,7 +63,7 @@ fn the_example_in_python_conforms_to_the_edition_guide() {
 
 #[test]
 fn the_example_in_javascript_conforms_to_the_edition_cli() {
-    conforms(Language::JavaScript, "cli", 60);
+    conforms(Language::JavaScript, "cli", 75);
 }
 
 #[test]
