@@ -238,8 +238,8 @@ pub struct AwaitSession {
     /// The session.
     pub session_id: String,
     /// `working`: it works on the prompt; `telling`: content, thinking, tools or a status were reported; `over`: the
-    /// prompt is complete, or the session does not work on it any more or has ended; `timed_out`: the time is up that the
-    /// newest approval announced.
+    /// prompt is complete, or the session does not work on it any more, does not begin within five seconds, or has
+    /// ended; `timed_out`: the time is up that the newest approval announced.
     pub until: SessionStage,
 }
 

@@ -166,6 +166,7 @@ impl PromptProgress {
         if step.until == SessionStage::TimedOut {
             return self.wait_for_timeout(&step.session_id, deadline).await;
         }
+        let mut idle_since = None;
         loop {
             let changed = self.0.changed.notified();
             let progress = self.session(&step.session_id);
@@ -180,11 +181,17 @@ impl PromptProgress {
                 _ => {}
             }
             let status = status(setting, &step.session_id).await;
+            let is_idle = status.as_deref() == Some("idle");
+            idle_since = is_idle.then(|| idle_since.unwrap_or_else(Instant::now));
             match (step.until, status.as_deref()) {
                 (SessionStage::Working, Some("processing" | "awaiting_approval")) => return Ok(()),
                 (SessionStage::Over, Some("error" | "stopped" | ENDED)) => return Ok(()),
-                // One that is idle may not have begun.
-                (SessionStage::Over, Some("idle")) if progress.started => return Ok(()),
+                // One that is idle may not have begun, or never begins.
+                (SessionStage::Over, Some("idle"))
+                    if progress.started || idle_since.is_some_and(|since| since.elapsed() >= BEGIN_TIME) =>
+                {
+                    return Ok(());
+                }
                 // Whether it comes to its end is for the steps that follow.
                 (SessionStage::Over, _) if Instant::now() >= deadline => return Ok(()),
                 (_, Some("error" | "stopped" | ENDED)) => return Err(lacking("the prompt comes to no end")),
@@ -221,6 +228,9 @@ impl PromptProgress {
         }
     }
 }
+
+/// How long a session may be idle before it begins to work on a prompt.
+const BEGIN_TIME: Duration = Duration::from_secs(5);
 
 /// How long an event may take to be noted once it is recorded.
 const NOTE_TIME: Duration = Duration::from_secs(1);
