@@ -89,9 +89,9 @@ fn hide_tokens(watcher: &LockfileWatcher, process: &SubjectProcess) {
     watcher.usable().take(16).for_each(|candidate| process.tap().hide(&candidate.lock.token));
 }
 
-/// Whether the subject accepts connections at a port, as far as the system shows: the ports of an edition may be few (AMP's guide has a
-/// hundred), and other runs may go on beside this one. Whoever accepts may be another subject, or a wirecert, and may be gone
-/// before it can be looked at.
+/// Whether the subject accepts connections at a port, as far as the system shows: the ports of an edition may be few
+/// (AMP's guide has a hundred), and other runs may go on beside this one. Whoever accepts may be another subject, or a
+/// wirecert, and may be gone before it can be looked at.
 async fn is_accepting(port: u16, process: &SubjectProcess) -> bool {
     accepts(port).await
         && (wire::process::is_listening(process.pid(), port)

@@ -276,8 +276,8 @@ fn request_faults(request: &Head) -> Vec<(&'static str, String)> {
     faults
 }
 
-/// So many connections to one address within [`WINDOW`] are a few: who looks whether a handshake is accepted before it connects
-/// makes two for each try.
+/// So many connections to one address within [`WINDOW`] are a few: a client that looks whether a handshake is accepted
+/// before it connects makes two for each try.
 const MAX_ATTEMPTS: usize = 10;
 
 /// Microseconds.

@@ -229,7 +229,7 @@ impl PromptProgress {
     }
 }
 
-/// How long a session may be idle before it begins to work on a prompt.
+/// How long a session may be idle before it begins to work on a prompt; one that is idle for longer never begins.
 const BEGIN_TIME: Duration = Duration::from_secs(5);
 
 /// How long an event may take to be noted once it is recorded.
