@@ -33,6 +33,23 @@ pub fn encode(text: impl AsRef<[u8]>, set: &'static AsciiSet) -> String {
     percent_encode(text.as_ref(), set).to_string()
 }
 
+/// A path that begins with `/`, without its segments `.` and `..` (RFC 3986 section 5.2.4).
+pub fn without_dot_segments(path: &str) -> String {
+    let mut kept: Vec<&str> = vec![];
+    let mut segments = path.split('/').peekable();
+    while let Some(segment) = segments.next() {
+        if segment == ".." && kept.len() > 1 {
+            kept.pop();
+        }
+        if !matches!(segment, "." | "..") {
+            kept.push(segment);
+        } else if segments.peek().is_none() {
+            kept.push("");
+        }
+    }
+    kept.join("/")
+}
+
 /// Whether a text is the value of a header `Host`: a name or IP address, and perhaps a port (RFC 9110 section 7.2).
 pub fn is_host(text: &str) -> bool {
     let (host, port) = match text.rfind(':').filter(|at| !text[*at..].contains(']')) {

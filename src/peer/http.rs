@@ -6,6 +6,7 @@
 //! ([`PendingRequests`]); its response is an [`OutgoingResponse`].
 
 use crate::trace::HttpRequest;
+use crate::uri::without_dot_segments;
 use crate::wire::tcp::Address;
 
 pub mod calls;
@@ -58,7 +59,7 @@ impl HttpUrl {
 }
 
 impl HttpUrl {
-    /// Where a reference leads from here (RFC 3986 section 5.2); segments of dots are left to the server.
+    /// Where a reference leads from here (RFC 3986 section 5.2).
     ///
     /// # Errors
     /// That it leads to no `http` URL, as a fragment.
@@ -79,7 +80,8 @@ impl HttpUrl {
             Some('?') => format!("{path}{reference}"),
             Some(_) => format!("{folder}/{reference}"),
         };
-        Ok(Self { address: self.address.clone(), target })
+        let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
+        Ok(Self { address: self.address.clone(), target: without_dot_segments(path) + query })
     }
 }
 
@@ -126,6 +128,12 @@ mod tests {
             ("?z", "127.0.0.1", 3000, "/a/b?z"),
             ("", "127.0.0.1", 3000, "/a/b?c/d"),
             ("/x?to=a:b#e", "127.0.0.1", 3000, "/x?to=a:b"),
+            ("../x/./y", "127.0.0.1", 3000, "/x/y"),
+            ("../../../x", "127.0.0.1", 3000, "/x"),
+            ("x/../z?to=../y", "127.0.0.1", 3000, "/a/z?to=../y"),
+            ("x/.", "127.0.0.1", 3000, "/a/x/"),
+            ("..", "127.0.0.1", 3000, "/"),
+            ("..x/y.", "127.0.0.1", 3000, "/a/..x/y."),
             ("//localhost/x", "localhost", 80, "/x"),
             ("http://localhost:81", "localhost", 81, "/"),
         ] {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::judge::{MissKind, MissedExpectation, explained_by};
 use crate::matcher::{Captures, Mismatch, Pattern};
-use crate::protocol::{Observation, ObservationKind, Pick, RequirementId, Violation, is_at_or_above};
+use crate::protocol::{Observation, ObservationKind, Pick, Violation, is_at_or_above, short};
 
 use super::log::{Candidate, Log};
 use super::missed::missed;
@@ -240,9 +240,6 @@ pub fn without_violated_captures(
     }
     let subject = scene.spec.role.subject;
     let attribution = scene.spec.role.attribution;
-    let catalogue = (scene.protocol.requirements)();
-    let usable: Vec<RequirementId> =
-        catalogue.iter().filter(|r| attribution.usable.contains(&r.short())).map(|r| r.id).collect();
     let rules = scene.rules.clone();
     let rules = rules.lock().unwrap_or_else(PoisonError::into_inner);
     for t in taken {
@@ -251,7 +248,7 @@ pub fn without_violated_captures(
             continue;
         };
         let here = |violation: &&Violation| violation.blame == subject && violation.index == index;
-        let useless = |violation: &&Violation| !usable.contains(&violation.requirement);
+        let useless = |violation: &&Violation| !attribution.usable.contains(&short(violation.requirement));
         let wrong: Vec<&str> = rules
             .judgements()
             .violations

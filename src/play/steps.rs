@@ -372,8 +372,12 @@ async fn barrier(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>) -> Resu
 
 async fn launch(scene: &mut Scene<'_>, step: &Step, verb: Launch) -> Result<(), Halt> {
     let Launch { env, workspace } = verb;
-    let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
-    let env: BTreeMap<String, String> = env.into_iter().map(|(name, value)| (name, text(value))).collect();
+    let text = |value: Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    };
+    let env: BTreeMap<String, Option<String>> = env.into_iter().map(|(name, value)| (name, text(value))).collect();
     let Some(run_dir) = scene.run_dir else {
         return Err(Halt::Error(format!(
             "{}: we did not start this subject, so it cannot be launched again",

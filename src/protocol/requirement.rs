@@ -151,6 +151,11 @@ pub(in crate::protocol) mod sources {
         Section { document: "RFC 6455", section }
     }
 
+    /// A section of the specification that says where programs keep their data.
+    pub const fn xdg(section: &'static str) -> Section {
+        Section { document: "XDG Base Directory Specification, version 0.8", section }
+    }
+
     /// A section of the HTML standard.
     pub const fn html(section: &'static str) -> Section {
         Section { document: "HTML standard", section }

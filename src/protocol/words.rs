@@ -107,9 +107,9 @@ pub struct RemoveFile {
 /// Starts the subject again, with other environment variables or in another folder. For scenarios with `isolation: own`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Launch {
-    /// Environment variables to set; an empty string removes one.
+    /// Environment variables to set; `null` removes one.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, String>")]
+    #[schemars(with = "BTreeMap<String, Option<String>>")]
     pub env: Map<String, Value>,
     /// The folder that it works in, instead of the workspace. It has to exist.
     pub workspace: Option<String>,

@@ -172,6 +172,7 @@ impl Walk {
             (Shape::Integer { min, .. }, Branch::Leaf(Value::Number(_))) => {
                 self.leaf(path, LeafKind::Number((*min).max(0)));
             }
+            (Shape::Nullable(inner), _) => self.shaped(tree, inner, path),
             (Shape::Either(shapes), _) => {
                 if let Some(shape) = shapes.iter().find(|shape| fits(shape, tree)) {
                     self.shaped(tree, shape, path);

@@ -35,9 +35,9 @@ pub(super) fn lockfile_watcher(spec: &SubjectSpec, surroundings: &Surroundings) 
 }
 
 /// The data homes that an environment names, the strongest first: what the variables of the protocol name, then what the
-/// XDG base directory specification does (on macOS: always the default).
+/// XDG base directory specification does (on macOS: always the default). Empty and relative values do not count.
 pub(crate) fn data_homes(data_home: &[&str], variable: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<PathBuf> {
-    let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let mut homes: Vec<PathBuf> = data_home.iter().filter_map(|name| path(name)).collect();
     let default = path("HOME").map(|home| home.join(".local").join("share"));
     let xdg = if cfg!(target_os = "macos") { None } else { path("XDG_DATA_HOME") };

@@ -35,8 +35,8 @@ pub struct Start<'a> {
     pub scenario: Option<&'a str>,
     /// The folder that it works in, where that is not the workspace of the run directory.
     pub workspace: Option<PathBuf>,
-    /// Further environment variables; an empty value removes one. They override all others.
-    pub env: &'a BTreeMap<String, String>,
+    /// Further environment variables; none removes one. They override all others.
+    pub env: &'a BTreeMap<String, Option<String>>,
     /// The URL of the server that a client is to find, where it gets one: `{url}`, and `WIRECERT_URL`.
     pub server: Option<String>,
     /// The trace.
@@ -44,7 +44,7 @@ pub struct Start<'a> {
 }
 
 /// No further environment variables.
-static NO_ENV: BTreeMap<String, String> = BTreeMap::new();
+static NO_ENV: BTreeMap<String, Option<String>> = BTreeMap::new();
 
 impl<'a> Start<'a> {
     /// A start for no scenario, without further variables, in the workspace of the run directory, and for no server.

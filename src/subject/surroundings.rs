@@ -56,9 +56,7 @@ impl Surroundings {
                 variables.insert(name.clone(), filled);
             }
         }
-        for (name, value) in start.env {
-            variables.insert(name.clone(), (!value.is_empty()).then(|| value.clone()));
-        }
+        variables.extend(start.env.clone());
         Ok(Self { variables, placeholders, folder: start.workspace() })
     }
 

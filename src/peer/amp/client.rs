@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::peer::amp::server::mock::lockfile::{IgnoredVariables, data_home};
+use crate::peer::amp::server::mock::lockfile::{MisreadVariables, data_home};
 use crate::peer::{Begin, Ended, Lines, MockError, MockKind, MockOptions, PeerError};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::verbs::Encoding;
@@ -82,12 +82,14 @@ pub static MOCK: MockKind = MockKind {
 async fn drive(options: MockOptions, lines: Lines) -> Result<Ended, MockError> {
     let edition = AmpEdition::of(options.edition);
     let deviations = Deviations::chosen(&options, &TABLE)?;
-    let ignored = IgnoredVariables {
+    let misread = MisreadVariables {
         amp: deviations.has(DiscoverySwitch::IgnoresAmpDataHome),
         xdg: deviations.has(DiscoverySwitch::IgnoresXdg),
         home: deviations.has(DiscoverySwitch::IgnoresHome),
+        empty: deviations.has(DiscoverySwitch::TakesEmptyXdg),
+        relative: deviations.has(DiscoverySwitch::TakesRelativeXdg),
     };
-    let named = options.data_home.or_else(|| data_home(ignored, |name| std::env::var_os(name)));
+    let named = options.data_home.or_else(|| data_home(misread, |name| std::env::var_os(name)));
     let data_home =
         named.ok_or_else(|| MockError::Option("there is no data home: say --data-home, or set HOME".to_owned()))?;
     let scope = SearchScope { data_home, workspace: options.workspace };

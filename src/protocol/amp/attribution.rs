@@ -331,6 +331,7 @@ pub const SERVER: Attribution = Attribution {
         // Editors are started again beside what the one before left.
         Base { of: "discovery/default-data-home", needs: &["lifecycle/restart"], failing: true },
         Base { of: "discovery/xdg-data-home", needs: &["lifecycle/restart"], failing: true },
+        Base { of: "discovery/unusable-data-home", needs: &["lifecycle/restart"], failing: true },
         Base { of: "discovery/amp-data-home", needs: &["lifecycle/restart"], failing: true },
         Base { of: "lifecycle/restart", needs: &["lifecycle/stale-lockfile"], failing: true },
         Base { of: "lifecycle/other-lockfiles", needs: &["lifecycle/stale-lockfile"], failing: true },

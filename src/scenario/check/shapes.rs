@@ -34,6 +34,8 @@ impl Check<'_> {
                 }
             }
             Shape::Either(shapes) => self.either(shapes, node, key),
+            Shape::Nullable(_) if matches!(node.kind, Kind::Null) => {}
+            Shape::Nullable(shape) => self.shape(shape, node, key),
             Shape::Object(fields, group) => self.object(fields, group.as_ref(), node, key),
             Shape::OneOf(fields) => self.one_of(fields, node, key),
             Shape::Map(shape) => match &node.kind {

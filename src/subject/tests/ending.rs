@@ -135,7 +135,7 @@ async fn it_is_started_again_in_the_same_place_with_another_environment() {
     before.stop().await;
     assert!(stale.exists());
     let elsewhere = run_dir.root().join("elsewhere").display().to_string();
-    let env = BTreeMap::from([("TEST_DATA_HOME".to_owned(), String::new()), ("XDG_DATA_HOME".to_owned(), elsewhere)]);
+    let env = BTreeMap::from([("TEST_DATA_HOME".to_owned(), None), ("XDG_DATA_HOME".to_owned(), Some(elsewhere))]);
     let start = Start { env: &env, ..Start::new(&spec, &run_dir, second.recorder()) };
     let after = Running::launch(start).await.unwrap();
     assert!(after.lockfile_path().unwrap().starts_with(run_dir.root().join("elsewhere/test/ide")));

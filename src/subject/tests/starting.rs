@@ -64,8 +64,11 @@ async fn a_server_lives_in_a_run_directory_and_knows_it() {
         launch.files = vec![SeedFile { path: "src/a.txt".to_owned(), content: b"text".to_vec() }];
     });
     let (run_dir, trace) = (run_dir(&spec), TestTrace::new());
-    let env =
-        BTreeMap::from([("FROM_SCENARIO".to_owned(), "scenario".to_owned()), ("PATHX".to_owned(), String::new())]);
+    let env = BTreeMap::from([
+        ("FROM_SCENARIO".to_owned(), Some("scenario".to_owned())),
+        ("EMPTY".to_owned(), Some(String::new())),
+        ("XDG_STATE_HOME".to_owned(), None),
+    ]);
     let recorder = trace.recorder();
     let start = Start {
         spec: &spec,
@@ -87,7 +90,6 @@ async fn a_server_lives_in_a_run_directory_and_knows_it() {
         ("TEST_DATA_HOME", format!("{root}/home/.local/share")),
         ("XDG_CONFIG_HOME", format!("{root}/home/.config")),
         ("XDG_CACHE_HOME", format!("{root}/home/.cache")),
-        ("XDG_STATE_HOME", format!("{root}/home/.local/state")),
         ("WIRECERT_WORKSPACE", format!("{root}/workspace")),
         ("WIRECERT_RUN_DIR", root.to_owned()),
         ("WIRECERT_URL", format!("ws://127.0.0.1:{port}")),
@@ -95,10 +97,11 @@ async fn a_server_lives_in_a_run_directory_and_knows_it() {
         ("WIRECERT_SCENARIO", "test-server/one/a/b".to_owned()),
         ("MINE", format!("{root}/workspace!")),
         ("FROM_SCENARIO", "scenario".to_owned()),
+        ("EMPTY", String::new()),
     ] {
         assert_eq!(env[name], value, "{name}");
     }
-    assert_eq!(env["PORT"], Value::Null);
+    assert_eq!((&env["PORT"], &env["XDG_STATE_HOME"]), (&Value::Null, &Value::Null));
     let path = std::env::var("PATH").unwrap();
     assert!(env["PATH"].as_str().unwrap().ends_with(&path), "the rest is inherited");
     assert_eq!(seen["cwd"], format!("{root}/workspace"));

@@ -25,6 +25,10 @@ pub enum DiscoverySwitch {
     IgnoresXdg,
     /// `AMP_DATA_HOME` is not heeded.
     IgnoresAmpDataHome,
+    /// An empty `XDG_DATA_HOME` is taken for the working directory.
+    TakesEmptyXdg,
+    /// A relative `XDG_DATA_HOME` is resolved against the working directory.
+    TakesRelativeXdg,
     /// Lockfiles are looked for in `amp`, not in `amp/ide`.
     LooksElsewhere,
     /// Lockfiles that were last modified more than a day ago are taken for leftovers.

@@ -1,7 +1,7 @@
 //! Client requirements on discovery (which lockfiles the client finds, believes and prefers, and how it comes back to
 //! an editor), on connection (its handshake, the token in it, and what it makes of the response), and on framing.
 
-use super::{Table, cli, guide, http, rfc, table};
+use super::{Table, cli, guide, http, rfc, table, xdg};
 
 pub const TABLES: &[Table] = &[
     FOUND,
@@ -29,6 +29,9 @@ const FOUND: Table = table! { "discovery", Client, None;
     "client-xdg-home": [cli Must cli("Discovery")]
         "On Linux the client looks in `XDG_DATA_HOME` where that is set."
         "Editors write their lockfiles there, and only there.";
+    "client-unusable-data-home": [cli Should xdg("Environment variables")]
+        "An `XDG_DATA_HOME` that is empty or no absolute path counts as one that is not set."
+        "The client would look for lockfiles somewhere below its working directory, where no editor writes them.";
     "client-amp-data-home": [cli Should cli("Discovery")]
         "The client looks in `AMP_DATA_HOME` where that is set, before any other."
         "Plugins honour it, so a client that does not looks in vain.";

@@ -2,7 +2,7 @@
 //! connection (the token and the handshake), and on framing (what RFC 6455 asks of frames, and what the editions
 //! carry in them).
 
-use super::{Table, cli, guide, rfc, table};
+use super::{Table, cli, guide, rfc, table, xdg};
 
 pub const TABLES: &[Table] =
     &[DISCOVERY, LIFECYCLE, TOKEN, HANDSHAKE, FRAMES_SENT, CONTROL_FRAMES, FRAMES_RECEIVED, FRAMES_REFUSED];
@@ -20,6 +20,9 @@ const DISCOVERY: Table = table! { "discovery", Server, None;
     "xdg-data-home": [cli Must cli("Discovery")]
         "On Linux the data home is `XDG_DATA_HOME` where that is set."
         "The CLI looks there, and only there.";
+    "unusable-data-home": [cli Should xdg("Environment variables")]
+        "An `XDG_DATA_HOME` that is empty or no absolute path counts as one that is not set."
+        "The lockfile would lie somewhere below the working directory, where no client looks.";
     "amp-data-home": [cli Should cli("Discovery")]
         "The data home is `AMP_DATA_HOME` where that is set, before any other."
         "Tests and several installations are kept apart by it.";

@@ -17,7 +17,7 @@ mod notifications;
 
 use std::sync::LazyLock;
 
-use crate::protocol::requirement::sources::{http11 as http, json, rfc6455 as rfc, uri};
+use crate::protocol::requirement::sources::{http11 as http, json, rfc6455 as rfc, uri, xdg};
 use crate::protocol::{Level, Requirement, Section};
 use crate::trace::End;
 

@@ -108,6 +108,7 @@ fn judge_unread(
     response: Option<&Map<String, Value>>,
     ctx: &mut RuleContext<'_>,
 ) {
+    let asked = exchange.own.as_ref().and_then(ParsedRequest::request);
     let has = |key: &str| response.and_then(|response| response.get(key)).is_some_and(|value| !value.is_null());
     let fault = |what: &str| {
         let fault =
@@ -116,7 +117,10 @@ fn judge_unread(
     };
     if has("result") && !has("error") {
         ctx.check("http/status-result", fault("a result"));
-    } else if has("error") && exchange.own.as_ref().and_then(ParsedRequest::request).is_some_and(has_flag) {
+    } else if (400..500).contains(&status) && asked.is_some_and(lacks_params) {
+        // The document says both that a request may have no parameters, and that these methods have some.
+        ctx.check("envelope/without-params", fault("a refusal of a request without parameters"));
+    } else if has("error") && asked.is_some_and(has_flag) {
         // The document has a string there, so that a provider may refuse it.
         ctx.check("mentions/auto-include", fault("a refusal of `autoInclude` as a boolean"));
     } else if let Some(short) = requirement_of_refusal(exchange, status, has("error")) {
@@ -132,6 +136,11 @@ fn judge_unread(
     } else {
         ctx.check("http/status-error", fault("the response to a sound request"));
     }
+}
+
+/// Whether a request has no parameters although its method has some.
+fn lacks_params(request: &Request) -> bool {
+    !request.has_params && request.method != "meta"
 }
 
 /// Whether a request says `autoInclude` by a boolean.

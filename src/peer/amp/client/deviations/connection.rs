@@ -21,6 +21,10 @@ pub const DISCOVERY_FLAWS: &[FlawRow<AgentEffect>] = &[
     flaw!("ignores-home" "discovery/client-default-home" "Without a variable, lockfiles are looked for in `~/.config`."
         DiscoverySwitch::IgnoresHome.on()),
     flaw!("ignores-xdg" CLI "discovery/client-xdg-home" "`XDG_DATA_HOME` is not heeded." DiscoverySwitch::IgnoresXdg.on()),
+    flaw!("takes-empty-data-home" CLI "discovery/client-unusable-data-home"
+        "An empty `XDG_DATA_HOME` is taken for the working directory." DiscoverySwitch::TakesEmptyXdg.on()),
+    flaw!("takes-relative-data-home" CLI "discovery/client-unusable-data-home"
+        "A relative `XDG_DATA_HOME` is resolved against the working directory." DiscoverySwitch::TakesRelativeXdg.on()),
     flaw!("ignores-amp-data-home" CLI "discovery/client-amp-data-home" "`AMP_DATA_HOME` is not heeded."
         DiscoverySwitch::IgnoresAmpDataHome.on()),
     flaw!("port-from-name" "discovery/client-content-port" "The port is taken from the name of the lockfile."

@@ -30,6 +30,10 @@ pub const DISCOVERY_FLAWS: &[FlawRow<EditorEffect>] = &[
         LockfileSwitch::IgnoresHome.on()),
     flaw!("ignores-xdg-data-home" CLI "discovery/xdg-data-home" "`XDG_DATA_HOME` is not looked at."
         LockfileSwitch::IgnoresXdg.on()),
+    flaw!("takes-empty-data-home" CLI "discovery/unusable-data-home"
+        "An empty `XDG_DATA_HOME` is taken for the working directory." LockfileSwitch::TakesEmptyXdg.on()),
+    flaw!("takes-relative-data-home" CLI "discovery/unusable-data-home"
+        "A relative `XDG_DATA_HOME` is resolved against the working directory." LockfileSwitch::TakesRelativeXdg.on()),
     flaw!("ignores-amp-data-home" CLI "discovery/amp-data-home" "`AMP_DATA_HOME` is not looked at."
         LockfileSwitch::IgnoresAmpDataHome.on()),
     flaw!("lockfile-torn" "discovery/lockfile-json"

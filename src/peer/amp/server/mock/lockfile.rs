@@ -36,6 +36,10 @@ pub enum LockfileSwitch {
     IgnoresXdg,
     /// `AMP_DATA_HOME` is not looked at.
     IgnoresAmpDataHome,
+    /// An empty `XDG_DATA_HOME` is taken for the working directory.
+    TakesEmptyXdg,
+    /// A relative `XDG_DATA_HOME` is resolved against the working directory.
+    TakesRelativeXdg,
     /// The lockfile is in `~/.local/share` whatever variables say.
     HomeOnly,
     /// The token has seven characters.
@@ -54,12 +58,14 @@ pub enum LockfileSwitch {
 
 /// The data home; a flaw may overlook what names it.
 pub fn editor_data_home(deviations: &EditorDeviations, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let ignored = IgnoredVariables {
+    let misread = MisreadVariables {
         amp: deviations.has(LockfileSwitch::IgnoresAmpDataHome) || deviations.has(LockfileSwitch::HomeOnly),
         xdg: deviations.has(LockfileSwitch::IgnoresXdg) || deviations.has(LockfileSwitch::HomeOnly),
         home: deviations.has(LockfileSwitch::IgnoresHome),
+        empty: deviations.has(LockfileSwitch::TakesEmptyXdg),
+        relative: deviations.has(LockfileSwitch::TakesRelativeXdg),
     };
-    data_home(ignored, env)
+    data_home(misread, env)
 }
 
 /// A lockfile of ours.
@@ -165,26 +171,36 @@ fn lockfiles(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths.filter(|p| p.extension().is_some_and(|e| e == "json")).collect())
 }
 
-/// The environment variables that a flawed program ignores; none by default.
+/// What a flawed program makes of the environment variables that name the data home; nothing by default.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct IgnoredVariables {
-    /// `AMP_DATA_HOME`.
+pub struct MisreadVariables {
+    /// `AMP_DATA_HOME` is ignored.
     pub amp: bool,
-    /// `XDG_DATA_HOME`.
+    /// `XDG_DATA_HOME` is ignored.
     pub xdg: bool,
-    /// The default folder `.local/share` below the home folder: `.config` is taken instead.
+    /// The default folder `.local/share` below the home folder is ignored: `.config` is taken instead.
     pub home: bool,
+    /// An empty `XDG_DATA_HOME` is taken for the working directory.
+    pub empty: bool,
+    /// A relative `XDG_DATA_HOME` is resolved against the working directory.
+    pub relative: bool,
 }
 
 /// The folder below which all data of the kind lies: `AMP_DATA_HOME`, else (on Linux) `XDG_DATA_HOME`, else
 /// `~/.local/share`. None where there is no home either. Empty and relative values do not count (XDG Base Directory
 /// Specification).
-pub fn data_home(ignored: IgnoredVariables, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let path = |name: &str| env(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let amp = || path("AMP_DATA_HOME").filter(|_| !ignored.amp);
+pub fn data_home(misread: MisreadVariables, env: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name: &str| env(name).map(PathBuf::from);
+    let path = |name: &str| set(name).filter(|path| path.is_absolute());
+    let amp = || path("AMP_DATA_HOME").filter(|_| !misread.amp);
     let has_xdg = cfg!(not(any(target_os = "macos", windows)));
-    let xdg = || path("XDG_DATA_HOME").filter(|_| has_xdg && !ignored.xdg);
-    let below = if ignored.home { ".config" } else { ".local/share" };
+    let xdg = || {
+        let path = set("XDG_DATA_HOME").filter(|_| has_xdg && !misread.xdg)?;
+        let is_empty = path.as_os_str().is_empty();
+        let taken = path.is_absolute() || if is_empty { misread.empty } else { misread.relative };
+        taken.then(|| if is_empty { PathBuf::from(".") } else { path })
+    };
+    let below = if misread.home { ".config" } else { ".local/share" };
     amp().or_else(xdg).or_else(|| path("HOME").map(|home| home.join(below)))
 }
 
@@ -219,7 +235,7 @@ mod tests {
         let home = |set: &[(&str, &str)]| {
             let set: Vec<(String, OsString)> = set.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
             let env = move |name: &str| set.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone());
-            data_home(IgnoredVariables::default(), env)
+            data_home(MisreadVariables::default(), env)
         };
         let all = [("AMP_DATA_HOME", "/amp"), ("XDG_DATA_HOME", "/xdg"), ("HOME", "/home/me")];
         assert_eq!(home(&all), Some("/amp".into()));

@@ -173,6 +173,9 @@ pub const REQUESTS: &[FlawRow<ProviderEffect>] = &[
         ProviderEffect::Instead(|s| (s.request.is_ok() && s.json().get("settings").is_none()).then_some(Instead::Close))),
     flaw!("params-needed" "envelope/without-params" "A request without parameters is not answered."
         ProviderEffect::Instead(|s| (s.request.is_ok() && s.json().get("params").is_none()).then_some(Instead::Close))),
+    flaw!("params-needed-refused" "envelope/without-params"
+        "A request without parameters is refused with the status 400 where its method has some."
+        ProviderEffect::Instead(|s| if s.json().get("params").is_none() && s.json().get("method")? != "meta" { refused("400 Bad Request") } else { None })),
     flaw!("ascii-only" "envelope/unicode"
         "A body with characters beyond ASCII counts as no JSON."
         ProviderEffect::Instead(|s| (!s.body().is_ascii()).then_some(Instead::Refuse))),

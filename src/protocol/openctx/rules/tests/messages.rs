@@ -233,6 +233,12 @@ fn clients_do_not_look_behind_other_statuses() {
     assert_eq!(answer(503, error.clone()).broken(), ["http/status-error"]);
     let flagged = Play::new().asks("mentions", json!({"query": "", "autoInclude": true}));
     assert_eq!(flagged.responds(422, JSON, error.to_string().as_bytes()).broken(), ["mentions/auto-include"]);
+    let bare = |status| {
+        let asked = Play::new().posts(json!({"method": "mentions"}).to_string().as_bytes());
+        asked.responds(status, JSON, error.to_string().as_bytes())
+    };
+    assert_eq!(bare(400).broken(), ["envelope/without-params"]);
+    assert_eq!(bare(500).broken(), ["http/status-error"]);
     assert_eq!(answer(404, json!({"result": named()})).broken(), ["http/status-result"]);
     assert_eq!(answer(500, json!("crash")).broken(), ["http/status-error"]);
     assert_eq!(answer(300, json!({"result": named()})).broken(), ["http/status-result"]);
