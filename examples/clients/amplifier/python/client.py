@@ -167,7 +167,7 @@ class AmplifierClient:
         last_id, retry, pause = "", RETRY, 0.0
         while True:
             ended = False
-            headers = self.stream_headers() | ({"last-event-id": last_id} if last_id else {})
+            headers = self.stream_headers() | ({"last-event-id": last_id.encode()} if last_id else {})
             url = f"{self.url}{self.session(session)}/events"
             try:
                 async with self.http.stream("GET", url, headers=headers, timeout=FOREVER) as response:
