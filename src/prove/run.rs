@@ -45,6 +45,9 @@ const WHOLE_SUITE_JOBS: usize = 6;
 /// Likewise against a mock that is sound, which is waited for as long as any subject: fewer, since nothing late excuses it.
 const SOUND_JOBS: usize = 2;
 
+/// How many more are added to those while the machine is idle: a mock that takes its time is the last to be done otherwise.
+const SOUND_SPARE_JOBS: usize = 8;
+
 /// How long a mock is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
@@ -232,7 +235,8 @@ impl Prover {
             StopCondition::AllPlayed => SOUND_JOBS,
             _ => 1,
         };
-        let mut run = Run { jobs, until, longest_first: jobs > 1, ..self.run.clone() };
+        let spare_jobs = if flawed { 0 } else { SOUND_SPARE_JOBS };
+        let mut run = Run { jobs, spare_jobs, until, longest_first: jobs > 1, ..self.run.clone() };
         if matches!(result.modifier(), Some(Modifier::Sometimes | Modifier::Second)) {
             run.repeat = REPEATS;
         }
