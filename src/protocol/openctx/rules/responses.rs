@@ -117,14 +117,14 @@ fn judge_unread(
     };
     if has("result") && !has("error") {
         ctx.check("http/status-result", fault("a result"));
-    } else if (400..500).contains(&status) && asked.is_some_and(lacks_params) {
-        // The document says both that a request may have no parameters, and that these methods have some.
-        ctx.check("envelope/without-params", fault("a refusal of a request without parameters"));
     } else if has("error") && asked.is_some_and(has_flag) {
         // The document has a string there, so that a provider may refuse it.
         ctx.check("mentions/auto-include", fault("a refusal of `autoInclude` as a boolean"));
     } else if let Some(short) = requirement_of_refusal(exchange, status, has("error")) {
         ctx.check(short, fault("the response to a sound request"));
+    } else if matches!(status, 400 | 422) && asked.is_some_and(lacks_params) {
+        // The document says both that a request may have no parameters, and that these methods have some.
+        ctx.check("envelope/without-params", fault("a refusal of a request without parameters"));
     } else if has("error") {
         ctx.check("http/status-error", fault("an error"));
     } else if FROM_OTHERS.contains(&status) {
