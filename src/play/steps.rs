@@ -1,8 +1,8 @@
 //! Performing the steps of a plan, one after the other.
 
-use std::collections::BTreeMap;
+mod subject;
+
 use std::future::Future;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -12,17 +12,14 @@ use crate::format::{fields_of, variant};
 use crate::judge::MissKind;
 use crate::matcher::template;
 use crate::peer::{PeerError, VerbCall};
-use crate::protocol::words::{
-    CallClient, Dismiss, DismissMode, DrivenVerb, FileContent, Launch, RemoveFile, Signal, SignalName, SubjectVerb,
-    WriteFile,
-};
+use crate::protocol::words::{CallClient, Dismiss, DismissMode, DrivenVerb, SubjectVerb};
 use crate::protocol::{Reach, RequirementId, Verb};
 use crate::scenario::{Step, StepKind};
-use crate::subject::{Running, Start, SubjectError};
+use crate::subject::{Running, SubjectError};
 
+use super::expect;
 use super::scene::{Failure, Halt, Scene};
 use super::timing::{LagMeter, is_lateness};
-use super::{expect, files};
 
 /// A play that the harness delayed for longer than this at a time blames nobody for what happened to our connections.
 pub const MAX_HARNESS_DELAY: Duration = Duration::from_millis(700);
@@ -211,7 +208,7 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
     let is_of = |verbs: &'static [Verb]| verbs.iter().any(|own| std::ptr::eq(own, verb));
     let wrong = |error| Halt::Error(format!("{}: {}: {error}", step.place, verb.name));
     if is_of(fields_of::<SubjectVerb>()) {
-        return on_subject(scene, step, variant(verb.name, params).map_err(wrong)?).await;
+        return subject::on_subject(scene, step, variant(verb.name, params).map_err(wrong)?).await;
     }
     if is_of(fields_of::<DrivenVerb>()) {
         return on_client(scene, step, variant(verb.name, params).map_err(wrong)?);
@@ -226,34 +223,6 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
             Ok(())
         }
         Err(error) => peer_error(scene, step, verb.name, error),
-    }
-}
-
-/// Performs a step that concerns the subject's process or files.
-async fn on_subject(scene: &mut Scene<'_>, step: &Step, verb: SubjectVerb) -> Result<(), Halt> {
-    match verb {
-        SubjectVerb::WriteFile(WriteFile { path, content }) => {
-            let bytes = match content {
-                FileContent::Content(text) => text.into_bytes(),
-                FileContent::Hex(bytes) => bytes.0,
-            };
-            let scenario_dir = scene.scenario_dir(step)?;
-            scenario_dir.write(&path.0, &bytes).map_err(|e| environment(step, e))?;
-            files::note_file(&scene.recorder, scenario_dir, &path.0, Some(&bytes));
-            Ok(())
-        }
-        SubjectVerb::RemoveFile(RemoveFile { path }) => {
-            let scenario_dir = scene.scenario_dir(step)?;
-            scenario_dir.remove(&path.0).map_err(|e| environment(step, e))?;
-            files::note_file(&scene.recorder, scenario_dir, &path.0, None);
-            Ok(())
-        }
-        SubjectVerb::Pause(time) => {
-            tokio::time::sleep(time.0).await;
-            Ok(())
-        }
-        SubjectVerb::Launch(verb) => launch(scene, step, verb).await,
-        SubjectVerb::Signal(Signal { name }) => signal(scene, step, name),
     }
 }
 
@@ -368,80 +337,6 @@ async fn barrier(scene: &mut Scene<'_>, step: &Step, conn: Option<&str>) -> Resu
         Ok(()) => Ok(()),
         Err(error) => peer_error(scene, step, "barrier", error),
     }
-}
-
-async fn launch(scene: &mut Scene<'_>, step: &Step, verb: Launch) -> Result<(), Halt> {
-    let Launch { env, workspace } = verb;
-    let text = |value: Value| match value {
-        Value::Null => None,
-        Value::String(text) => Some(text),
-        other => Some(other.to_string()),
-    };
-    let env: BTreeMap<String, Option<String>> = env.into_iter().map(|(name, value)| (name, text(value))).collect();
-    let Some(run_dir) = scene.run_dir else {
-        return Err(Halt::Error(format!(
-            "{}: we did not start this subject, so it cannot be launched again",
-            step.place
-        )));
-    };
-    let client = scene.spec.role.is_client();
-    if !client {
-        scene.peer.finish().await;
-    }
-    if let Some(running) = scene.subject.take() {
-        running.expect_exit();
-        running.stop().await;
-    }
-    let start = Start {
-        spec: scene.spec,
-        run_dir,
-        scenario: Some(&scene.plan.id),
-        workspace: workspace.map(PathBuf::from),
-        env: &env,
-        server: scene.peer.url(),
-        recorder: scene.recorder.clone(),
-    };
-    scene.shared = client && env.is_empty() && start.workspace.is_none();
-    if scene.shared
-        && let Some(waiting) = scene.idle.as_mut().and_then(|idle| idle.take())
-    {
-        if waiting.begin(&start) {
-            scene.outcome.plays_at(&waiting);
-            *scene.subject = Some(waiting);
-            scene.outcome.end_expected = false;
-            scene.locate();
-            return Ok(());
-        }
-        waiting.stop().await;
-    }
-    let running = Running::launch(start).await.map_err(|error| match (busy_start(scene.lag, &error), error) {
-        (Some(why), _) => Halt::HeldUp(format!("{}: {why}", step.place)),
-        (None, error @ SubjectError::NotReady { found, .. }) => Halt::NotReady { why: error.brief(), found },
-        (None, error) => environment(step, error),
-    })?;
-    scene.outcome.plays_at(&running);
-    *scene.subject = Some(running);
-    scene.outcome.end_expected = false;
-    if client {
-        scene.locate();
-        return Ok(());
-    }
-    let kind = crate::peer::kind(scene.plan.role)
-        .ok_or_else(|| Halt::Error(format!("no peer stands opposite the role {}", scene.plan.role)))?;
-    scene.peer = (kind.new)(scene.setting());
-    scene.locate();
-    Ok(())
-}
-
-fn signal(scene: &mut Scene<'_>, step: &Step, name: SignalName) -> Result<(), Halt> {
-    let ends = !matches!(name, SignalName::Stop | SignalName::Cont);
-    let subject = scene.subject(step)?;
-    if ends {
-        subject.expect_exit();
-    }
-    subject.signal(name.as_str()).map_err(|e| environment(step, e))?;
-    scene.outcome.end_expected |= ends;
-    Ok(())
 }
 
 impl Scene<'_> {
