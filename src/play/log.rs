@@ -1,6 +1,6 @@
 //! What has been observed so far in a play, and waiting for more.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
@@ -52,6 +52,8 @@ struct LogState {
     client_events: HashMap<String, (usize, Option<usize>)>,
     /// The last message of each connection and direction that could not be read: the event, and what it is not.
     unread: HashMap<(String, Direction), (u64, &'static str)>,
+    /// The HTTP requests that have no response yet, by their exchange: the event, and the start line.
+    unanswered: BTreeMap<String, (u64, String)>,
     /// The connections and exchanges that the subject ended, and that were not begun again since.
     ended: HashSet<String>,
     /// For kinds of which any may match: streams have been read up to here.
@@ -88,6 +90,7 @@ impl Log {
                 unsupported: None,
                 client_events: HashMap::new(),
                 unread: HashMap::new(),
+                unanswered: BTreeMap::new(),
                 ended: HashSet::new(),
                 cursors: vec![],
             }),
@@ -161,6 +164,13 @@ impl Log {
         self.state().unread.get(&(conn.to_owned(), dir)).copied()
     }
 
+    /// The start lines of the HTTP requests that have no response yet, in order.
+    pub fn unanswered(&self) -> Vec<String> {
+        let mut requests: Vec<_> = self.state().unanswered.values().cloned().collect();
+        requests.sort();
+        requests.into_iter().map(|(_, start)| start).collect()
+    }
+
     /// Whether the connection's server side is gone: its stream ended.
     pub fn has_closed(&self, conn: &str) -> bool {
         self.state().observations.iter().any(|o| o.kind == "closed" && o.conn.as_deref() == Some(conn))
@@ -189,6 +199,7 @@ impl Sink for LogSink {
     fn event(&mut self, event: &Arc<Event>) {
         let mut state = self.0.state();
         state.note_unread(event);
+        state.note_unanswered(event);
         if let EventKind::Mark(mark) = &event.kind
             && mark.mark == Mark::TOO_LONG
         {
@@ -234,6 +245,19 @@ impl LogState {
         let EventKind::Message(message) = &event.kind else { return };
         if let (Some(lacks), Some(conn), Some(dir)) = (message.lacks(), &event.conn, event.dir) {
             self.unread.insert((conn.clone(), dir), (event.i, lacks));
+        }
+    }
+
+    fn note_unanswered(&mut self, event: &Event) {
+        let Some(conn) = &event.conn else { return };
+        match &event.kind {
+            EventKind::HttpRequest(head) => {
+                self.unanswered.insert(conn.clone(), (event.i, head.start.clone()));
+            }
+            EventKind::HttpResponse(_) | EventKind::Closed(_) => {
+                self.unanswered.remove(conn);
+            }
+            _ => {}
         }
     }
 

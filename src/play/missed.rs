@@ -159,12 +159,25 @@ pub fn absent(
         message: if is_ended(scene, outcomes) {
             format!("no {} came: the connection was ended", whats.join(", nor "))
         } else {
-            format!("no {} came within {within:?}", whats.join(", nor "))
+            format!("no {} came within {within:?}{}", whats.join(", nor "), unanswered(scene, first))
         },
         path: None,
         expected: first.map(|expected| shown(scene, &expected.expected)),
         actual: None,
         index: None,
+    }
+}
+
+/// The requests of a client that have no response, where its caller waits for the end of a call: it may wait for these.
+fn unanswered(scene: &Scene<'_>, awaited: Option<&&ExpectedPart>) -> String {
+    if awaited.is_none_or(|awaited| awaited.kind.name != "returned") {
+        return String::new();
+    }
+    let requests: Vec<String> = scene.log.unanswered().iter().take(3).map(|start| format!("`{start}`")).collect();
+    if requests.is_empty() {
+        String::new()
+    } else {
+        format!("; the scenario gave no response to {}", requests.join(", "))
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{Event, Sink};
+use super::{Event, Flush, Sink};
 use format::{EndKind, EndLine};
 
 pub use format::{Header, Party, PartyKind, Timebase, VERSION, schema, write_event};
@@ -49,12 +49,21 @@ fn remedy(kind: io::ErrorKind) -> &'static str {
 
 /// Writes every event to a file, by the time it is flushed: then it is in the file even if this process dies in the next
 /// moment. After a failure nothing more is written; [`TraceFileStatus`] reports it.
-pub struct FileSink {
+pub struct FileSink(Arc<TraceFile>);
+
+struct TraceFile {
     path: PathBuf,
-    file: Box<dyn Write + Send>,
-    /// Lines that are not written yet.
-    pending: Vec<u8>,
+    /// Events that are not written yet.
+    pending: Mutex<Vec<Arc<Event>>>,
+    /// Locked while events are written, so that they are in order.
+    output: Mutex<LineOutput>,
     state: Arc<Mutex<FileSinkState>>,
+}
+
+struct LineOutput {
+    file: Box<dyn Write + Send>,
+    /// Empty between two writes; kept for its memory.
+    lines: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +90,7 @@ impl TraceFileStatus {
     /// # Errors
     /// The first failure to write; the file ends before the event that did not fit.
     pub fn outcome(&self) -> Result<u64, WriteError> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = lock(&self.state);
         match &state.error {
             Some(error) => Err(error.clone()),
             None => Ok(state.events),
@@ -119,84 +128,116 @@ impl FileSink {
             .map_err(|error| write_error("write", path, &error, 0))?;
         let state = Arc::new(Mutex::new(FileSinkState::default()));
         let written = TraceFileStatus { path: path.to_owned(), state: state.clone() };
-        Ok((Self { path: path.to_owned(), file, pending: vec![], state }, written))
+        let output = Mutex::new(LineOutput { file, lines: vec![] });
+        Ok((Self(Arc::new(TraceFile { path: path.to_owned(), pending: Mutex::default(), output, state })), written))
     }
 
-    /// Adds a line to those that are written next.
-    fn add(&mut self, line: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
-        let len = self.pending.len();
-        if let Err(error) = line(&mut self.pending) {
-            self.pending.truncate(len);
-            self.write_pending();
-            self.failed(&error);
-        }
-    }
-
-    /// Writes the pending lines.
-    fn write_pending(&mut self) {
-        let mut written = 0;
-        let mut result = Ok(());
-        while result.is_ok() && written < self.pending.len() {
-            match self.file.write(&self.pending[written..]) {
-                Ok(0) => result = Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => written += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => result = Err(error),
-            }
-        }
-        self.lock().events += memchr::memchr_iter(b'\n', &self.pending[..written]).count() as u64;
-        self.pending.clear();
-        // A huge event must not keep its memory until the end.
-        self.pending.shrink_to(MAX_PENDING);
-        if let Err(error) = result {
-            self.failed(&error);
-        }
-    }
-
-    fn failed(&self, error: &io::Error) {
-        let mut state = self.lock();
-        let events = state.events;
-        state.error.get_or_insert_with(|| write_error("write", &self.path, error, events));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, FileSinkState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Writes the events that are not written yet.
+    pub fn flush(&self) {
+        self.0.flush();
     }
 }
 
-/// How many bytes may be pending, before they are written without a flush.
-const MAX_PENDING: usize = 1 << 16;
-
-impl Sink for FileSink {
-    fn event(&mut self, event: &Arc<Event>) {
-        if self.lock().error.is_none() {
-            self.add(|line| write_event(event, line).map_err(io::Error::from));
+impl TraceFile {
+    fn write(&self, events: &[Arc<Event>], output: &mut LineOutput) {
+        if lock(&self.state).error.is_some() {
+            return;
         }
-        if self.pending.len() > MAX_PENDING {
-            self.write_pending();
+        let LineOutput { file, lines } = output;
+        let mut result = Ok(());
+        for event in events {
+            let len = lines.len();
+            result = write_event(event, lines).map_err(io::Error::from);
+            if result.is_err() {
+                lines.truncate(len);
+                break;
+            }
+        }
+        let (written, outcome) = write_all(file, lines);
+        lock(&self.state).events += memchr::memchr_iter(b'\n', &lines[..written]).count() as u64;
+        lines.clear();
+        // A huge event must not keep its memory until the end.
+        lines.shrink_to(MAX_LINES);
+        if let Err(error) = outcome.and(result) {
+            self.failed(&error);
         }
     }
 
-    fn flush(&mut self) {
-        if !self.pending.is_empty() {
-            self.write_pending();
-        }
-    }
-
-    fn end(&mut self) {
+    fn end(&self) {
         self.flush();
         let events = {
-            let state = self.lock();
+            let state = lock(&self.state);
             if state.error.is_some() {
                 return;
             }
             state.events
         };
         let line = EndLine { end: EndKind::Complete, events };
-        let result = json_line(&line).and_then(|line| self.file.write_all(&line)).and_then(|()| self.file.flush());
+        let file = &mut lock(&self.output).file;
+        let result = json_line(&line).and_then(|line| file.write_all(&line)).and_then(|()| file.flush());
         if let Err(error) = result {
             self.failed(&error);
         }
+    }
+
+    fn failed(&self, error: &io::Error) {
+        let mut state = lock(&self.state);
+        let events = state.events;
+        state.error.get_or_insert_with(|| write_error("write", &self.path, error, events));
+    }
+}
+
+impl Flush for TraceFile {
+    fn flush(&self) {
+        let mut output = lock(&self.output);
+        let pending = std::mem::take(&mut *lock(&self.pending));
+        if !pending.is_empty() {
+            self.write(&pending, &mut output);
+        }
+    }
+}
+
+/// Writes bytes; returns how many were written, and why not all.
+fn write_all(file: &mut dyn Write, bytes: &[u8]) -> (usize, io::Result<()>) {
+    let mut written = 0;
+    while written < bytes.len() {
+        match file.write(&bytes[written..]) {
+            Ok(0) => return (written, Err(io::ErrorKind::WriteZero.into())),
+            Ok(count) => written += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (written, Err(error)),
+        }
+    }
+    (written, Ok(()))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many events may be pending, before they are written without a flush.
+const MAX_PENDING: usize = 256;
+/// How much memory for lines is kept, in bytes.
+const MAX_LINES: usize = 1 << 16;
+
+impl Sink for FileSink {
+    fn event(&mut self, event: &Arc<Event>) {
+        let many = {
+            let mut pending = lock(&self.0.pending);
+            pending.push(event.clone());
+            pending.len() >= MAX_PENDING
+        };
+        if many || !event.is_small() {
+            self.flush();
+        }
+    }
+
+    fn flusher(&self) -> Option<Arc<dyn Flush>> {
+        Some(self.0.clone())
+    }
+
+    fn end(&mut self) {
+        self.0.end();
     }
 }
 

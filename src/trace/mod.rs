@@ -37,7 +37,7 @@ pub use lenient::{LenientJson, has_too_many_values, read as read_json};
 pub use normal::{
     BARRIER, NormalisationFacts, Normaliser, Strength, TraceFacts, ValueNormaliser, exchange_number, normalise,
 };
-pub use recorder::{Clock, Recorder, Sink};
+pub use recorder::{Clock, Flush, Recorder, Sink};
 pub use redact::Redactor;
 pub use tail::Tail;
 pub use traffic::{

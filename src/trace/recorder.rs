@@ -1,5 +1,6 @@
 //! The writing end of a trace: [`Recorder`], the [`Clock`] that times its events, and the [`Sink`]s that read them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -33,10 +34,19 @@ impl Clock {
 pub trait Sink: Send {
     /// Called once for each event, in order. A sink that keeps the event shares it.
     fn event(&mut self, event: &Arc<Event>);
-    /// Called after the last of the events that are recorded together: a sink that writes them somewhere does so by then.
-    fn flush(&mut self) {}
+    /// What writes the events that the sink has got, for a sink that does not do so at once. It is called after the last of
+    /// the events that are recorded together.
+    fn flusher(&self) -> Option<Arc<dyn Flush>> {
+        None
+    }
     /// Called once, when the trace is complete.
     fn end(&mut self) {}
+}
+
+/// Writes what a [`Sink`] has got. It is called while other threads record, and by several threads at a time.
+pub trait Flush: Send + Sync {
+    /// Returns once every event that the sink got before is written.
+    fn flush(&self);
 }
 
 /// Numbers and times events and hands them on. Cheap to clone; clones write the same trace.
@@ -47,6 +57,10 @@ struct RecorderInner {
     clock: Clock,
     /// Whether there are sinks.
     recorded: bool,
+    /// Called without the lock: writing takes longer than everything that needs it.
+    flushers: Vec<Arc<dyn Flush>>,
+    /// Whether only [`Recorder::flush`] flushes.
+    manual_flush: AtomicBool,
     state: Mutex<RecorderState>,
 }
 
@@ -58,8 +72,6 @@ struct RecorderState {
     phase: Phase,
     redactor: Redactor,
     sinks: Vec<Box<dyn Sink>>,
-    /// Whether sinks are flushed only by [`Recorder::flush`].
-    manual_flush: bool,
 }
 
 /// How far a trace has come.
@@ -88,8 +100,9 @@ impl Recorder {
 
     fn with_redactor(clock: Clock, redactor: Redactor, sinks: Vec<Box<dyn Sink>>) -> Self {
         let recorded = !sinks.is_empty();
+        let flushers = sinks.iter().filter_map(|sink| sink.flusher()).collect();
         let state = Mutex::new(RecorderState { sinks, redactor, ..RecorderState::default() });
-        Self(Arc::new(RecorderInner { clock, recorded, state }))
+        Self(Arc::new(RecorderInner { clock, recorded, flushers, manual_flush: AtomicBool::new(false), state }))
     }
 
     /// Whether anybody reads the trace.
@@ -156,7 +169,8 @@ impl Recorder {
         if state.phase == Phase::Open {
             let (conn, deliberate) = (conn.map(str::to_owned), deliberate.map(str::to_owned));
             state.add(&self.0.clock, conn, dir, deliberate, what);
-            state.flush_unless_manual();
+            drop(state);
+            self.flush_unless_manual();
         }
         i
     }
@@ -172,18 +186,25 @@ impl Recorder {
             for (deliberate, what) in events {
                 state.add(&self.0.clock, Some(conn.to_owned()), Some(dir), deliberate, what);
             }
-            state.flush_unless_manual();
+            drop(state);
+            self.flush_unless_manual();
         }
     }
 
     /// From now on sinks are flushed only by [`Recorder::flush`], for events that are recorded later than they happened.
     pub fn set_manual_flush(&self) {
-        self.state().manual_flush = true;
+        self.0.manual_flush.store(true, Ordering::Relaxed);
     }
 
     /// Flushes every sink.
     pub fn flush(&self) {
-        self.state().flush();
+        self.0.flushers.iter().for_each(|flusher| flusher.flush());
+    }
+
+    fn flush_unless_manual(&self) {
+        if !self.0.manual_flush.load(Ordering::Relaxed) {
+            self.flush();
+        }
     }
 
     /// Closes the trace for events. It does not end yet: conclusions can be added with [`Recorder::conclude`].
@@ -199,7 +220,8 @@ impl Recorder {
         let mut state = self.state();
         if state.phase == Phase::Closed {
             state.add(&self.0.clock, None, None, None, what);
-            state.flush_unless_manual();
+            drop(state);
+            self.flush_unless_manual();
         }
     }
 
@@ -235,18 +257,6 @@ impl RecorderState {
         let event = Arc::new(event);
         for sink in &mut self.sinks {
             sink.event(&event);
-        }
-    }
-
-    fn flush_unless_manual(&mut self) {
-        if !self.manual_flush {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        for sink in &mut self.sinks {
-            sink.flush();
         }
     }
 }

@@ -263,7 +263,8 @@ pub struct Serve {
     /// `all` (the default): it answers every request. `none`: only the steps `answer` and `respond` do, but it accepts
     /// subscriptions.
     pub answers: ResponsePolicy,
-    /// Endpoints, by name, that only the steps `answer` and `respond` answer, `subscribe` among them.
+    /// Endpoints, by name, that only the steps `answer` and `respond` answer, `subscribe` among them, while it answers all
+    /// others: clients may ask `health` before anything else.
     pub withholds: Vec<String>,
     /// Sends no events by itself, but accepts subscriptions to any session: only the steps `event` and `stream` send some.
     pub quiet: bool,

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::trace::{Closed, End, Event, EventKind, Sink, strategy};
+use crate::trace::{Clock, Closed, End, Event, EventKind, Recorder, Sink, strategy};
 
 /// A file in memory that can be looked at while it is written.
 #[derive(Clone, Default)]
@@ -238,4 +238,27 @@ fn a_message_nested_too_deeply_for_a_line_is_kept_as_text() {
 fn a_folder_that_is_not_there_is_an_error_that_says_what_to_do() {
     let error = FileSink::create(Path::new("/nonexistent/t.jsonl"), &header()).map(|_| ()).unwrap_err();
     assert!(error.to_string().ends_with("create its folder first"), "{error}");
+}
+
+#[test]
+fn what_a_thread_recorded_is_in_the_file_and_in_order_while_others_record() {
+    let disk = Disk::default();
+    let (sink, status) = FileSink::to_writer(Box::new(disk.clone()), Path::new("t.jsonl"), &header()).unwrap();
+    let recorder = Recorder::new(Clock::start(), vec![Box::new(sink)]);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    let i = recorder.record(None, None, EventKind::Closed(Closed::Eof));
+                    let text = String::from_utf8(disk.bytes.lock().unwrap().clone()).unwrap();
+                    assert!(text.contains(&format!("\n{{\"i\":{i},")), "{i} is not in the file");
+                }
+            });
+        }
+    });
+    recorder.end();
+    assert_eq!(status.outcome().unwrap(), 200);
+    let bytes = disk.bytes.lock().unwrap().clone();
+    let numbers: Vec<u64> = reader(&bytes).unwrap().map(|event| event.unwrap().i).collect();
+    assert_eq!(numbers, (0..200).collect::<Vec<u64>>());
 }

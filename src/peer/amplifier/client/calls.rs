@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 use tokio::time::sleep;
 
 use crate::peer::deviation::Includes;
@@ -38,6 +39,8 @@ pub enum CallSwitch {
     LeavesOpen,
     /// After a response of some mebibytes no call comes to its end.
     DeafAfterHuge,
+    /// Before its first call it asks the server whether it is healthy.
+    AsksHealthFirst,
 }
 
 /// The reference client.
@@ -66,6 +69,8 @@ struct AmplifierClientCalls {
     deviations: Deviations,
     output: OutputWriter,
     subscriptions: Subscriptions,
+    /// Set once the server was asked whether it is healthy.
+    asked_health: OnceCell<()>,
 }
 
 /// Runs a client to its end.
@@ -85,6 +90,7 @@ async fn run(url: HttpUrl, deviations: Deviations, recorder: Recorder, lines: Li
             deviations,
             output,
             subscriptions: Subscriptions::default(),
+            asked_health: OnceCell::new(),
         }
     })
     .await
@@ -119,6 +125,10 @@ impl AmplifierClientCalls {
         self.deviations.history().message();
         if self.requester.memory.calls.is_unresponsive() {
             return None;
+        }
+        if self.has(CallSwitch::AsksHealthFirst) && call.name != "health" {
+            let ask = async || drop(self.requester.call("health", Value::Null).await);
+            self.asked_health.get_or_init(ask).await;
         }
         let outcome = match call.name.as_str() {
             "subscribe" => self.subscribe(&call.params).await,

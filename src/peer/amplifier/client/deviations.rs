@@ -197,6 +197,8 @@ pub const FREEDOMS: &[FreedomRow<AmplifierClientEffect>] = &[
     }))),
     freedom!("encoded-colons" "Colons in the path are encoded." RequestSwitch::EncodesColon.on()),
     freedom!("escaped-json" "Characters beyond ASCII, and slashes, are escaped in bodies." AmplifierClientEffect::Http(Text(escape))),
+    freedom!("health-first" "Before its first call it asks the server whether it is healthy."
+        CallSwitch::AsksHealthFirst.on()),
     // Results.
     freedom!("essence" "Of what was created, posted or listed the caller gets what matters." AmplifierClientEffect::Result("", |result| {
         let looked_at = ["last_activity", "message_count", "token_usage", "pending_approval"];

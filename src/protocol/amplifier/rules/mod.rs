@@ -26,7 +26,7 @@ use crate::protocol::http::redirects;
 use crate::protocol::http::rule_context::{RequirementIndex, RuleContext};
 use crate::protocol::rule::CrashRule;
 use crate::protocol::{Judgements, Rule, ViolationDetail};
-use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse, Payload};
+use crate::trace::{Closed, Direction, End, Event, EventKind, HttpRequest, HttpResponse, Message, Payload};
 
 use super::endpoints::{Endpoint, Route};
 use super::requirements;
@@ -84,7 +84,7 @@ impl Traffic {
         if event.deliberate.is_none() {
             requests::request_head(head, route.as_ref(), ctx);
         }
-        self.judge_secrets(head, ctx);
+        self.judge_secrets(&head.start, &head.headers, ctx);
         if let Some(Route { endpoint: Endpoint::Events, name: Some(session), .. }) = &route
             && event.deliberate.is_none()
         {
@@ -95,13 +95,20 @@ impl Traffic {
     }
 
     /// A key belongs into a body, and into no head.
-    fn judge_secrets(&self, head: &HttpRequest, ctx: &mut RuleContext<'_>) {
+    fn judge_secrets(&self, start: &str, headers: &[(String, String)], ctx: &mut RuleContext<'_>) {
         if self.sessions.keys.is_empty() {
             return;
         }
-        let leaked =
-            self.sessions.leaked(&head.start) || head.headers.iter().any(|(_, value)| self.sessions.leaked(value));
+        let leaked = self.sessions.leaked(start) || headers.iter().any(|(_, value)| self.sessions.leaked(value));
         ctx.check_if("safety/client-no-key-elsewhere", leaked, || "the head of a request has an API key".to_owned());
+    }
+
+    /// A client sent a message over a WebSocket.
+    fn judge_sent_message(&self, message: &Message, ctx: &mut RuleContext<'_>) {
+        if let (Some(json), false) = (&message.json, self.sessions.keys.is_empty()) {
+            let leaked = self.sessions.leaked(&json.to_string());
+            ctx.check_if("safety/client-no-key-elsewhere", leaked, || "a control message has an API key".to_owned());
+        }
     }
 
     /// A request's body is complete.
@@ -205,6 +212,15 @@ impl Rule for Traffic {
             _ => {}
         }
         let (Some(conn), Some(dir)) = (event.conn.as_deref(), event.dir) else { return };
+        match &event.kind {
+            EventKind::Handshake(head) if dir == Direction::ToServer => {
+                self.judge_secrets(&head.start, &head.headers, ctx);
+            }
+            EventKind::Message(message) if dir == Direction::ToServer && self.subscriptions.is_socket(conn) => {
+                self.judge_sent_message(message, ctx);
+            }
+            _ => {}
+        }
         let (subscriptions, sessions) = (&mut self.subscriptions, &mut self.sessions);
         match &event.kind {
             EventKind::HttpRequest(head) => self.request_head(conn, event, head, ctx),

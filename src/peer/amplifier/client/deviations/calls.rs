@@ -113,6 +113,11 @@ pub const REQUESTS: &[FlawRow<AmplifierClientEffect>] = &[
     AmplifierClientEffect::Params("listSessions", |params| if params.get("status").is_none() {
         params["status"] = "active".into();
     })),
+    flaw!("status-unasked" "list/client-status"
+    "Where nobody gives a status, the idle sessions are asked for."
+    AmplifierClientEffect::Params("listSessions", |params| if params.get("status").is_none() {
+        params["status"] = "idle".into();
+    })),
     flaw!("limit-float" "list/client-limit" "A limit is sent as a number with a point."
     AmplifierClientEffect::Params("listSessions", |params| {
         params["limit"] = format!("{}.0", params.get("limit").and_then(Value::as_i64).unwrap_or(50)).into();
@@ -125,6 +130,11 @@ pub const REQUESTS: &[FlawRow<AmplifierClientEffect>] = &[
         ["http/client-valid-head": "A request line with a blank in its target, or with what is not ASCII, is not valid."]
         "Values stand in the query as they are."
         RequestSwitch::RawQuery.on()),
+    flaw!("collection-unasked" "list/client-collection"
+    "Where nobody gives a collection, the agents of one are asked for."
+    AmplifierClientEffect::Params("listAgents", |params| if params.get("collection").is_none() {
+        params["collection"] = "foundation".into();
+    })),
     flaw!("profile-by-last-name" "list/client-profile-name" "A profile is asked for without its collection."
     AmplifierClientEffect::Params("getProfile", |params| {
         text(params, "name", |name| json!(name.rsplit(':').next().unwrap_or(name)));

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{begun, submitted};
 use crate::protocol::amplifier::testing::Play;
-use crate::trace::{Call, Direction, End, EventKind, Exited, Output, Payload, StreamEvent};
+use crate::trace::{Call, Direction, End, EventKind, Exited, Head, Output, Payload, StreamEvent};
 
 fn subscribed() -> Play {
     Play::new().session("s").subscribes("s")
@@ -211,6 +211,12 @@ fn keys_come_back_nowhere() {
     assert_eq!(elsewhere.broken(), ["safety/client-no-key-elsewhere"]);
     let prompt = session().posts("/sessions/s/prompt", &json!({ "prompt": key })).returns_error(400, "INVALID_REQUEST");
     assert_eq!(prompt.broken(), ["safety/client-no-key-elsewhere"]);
+    let control = json!({"action": "submit_prompt", "prompt": key});
+    assert_eq!(session().upgrades("s").client_message(&control).broken(), ["safety/client-no-key-elsewhere"]);
+    let start = format!("GET /sessions/s/ws?key={key} HTTP/1.1");
+    let handshake = EventKind::Handshake(Head { start, headers: vec![], raw: None, body: None });
+    let broken = session().add(Some(Direction::ToServer), handshake).broken();
+    assert!(broken.contains(&"safety/client-no-key-elsewhere".to_owned()), "{broken:?}");
 }
 
 #[test]
