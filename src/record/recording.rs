@@ -279,7 +279,7 @@ impl Client {
         let mut prepared = Command::new(program);
         prepared.args(arguments).envs(recording.environment()).kill_on_drop(true);
         if let Some(folder) = folder {
-            prepared.current_dir(folder);
+            prepared.current_dir(folder).env("PWD", folder);
         }
         let child = prepared.spawn().map_err(|source| ClientError { command: program.to_owned(), source })?;
         let pid = child.id().unwrap_or_default();

@@ -125,7 +125,8 @@ impl Surroundings {
     pub(super) fn prepare_in_group(&self, command: &[String]) -> tokio::process::Command {
         let (program, arguments) = command.split_first().map_or(("", &[][..]), |(p, a)| (p.as_str(), a));
         let mut prepared = tokio::process::Command::new(program);
-        prepared.args(arguments).current_dir(&self.folder);
+        // A program may trust the variable more than the system's word for where it is.
+        prepared.args(arguments).current_dir(&self.folder).env("PWD", &self.folder);
         for (name, value) in &self.variables {
             match value {
                 Some(value) => prepared.env(name, value),

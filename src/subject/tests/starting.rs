@@ -91,6 +91,7 @@ async fn a_server_lives_in_a_run_directory_and_knows_it() {
         ("XDG_CONFIG_HOME", format!("{root}/home/.config")),
         ("XDG_CACHE_HOME", format!("{root}/home/.cache")),
         ("WIRECERT_WORKSPACE", format!("{root}/workspace")),
+        ("PWD", format!("{root}/workspace")),
         ("WIRECERT_RUN_DIR", root.to_owned()),
         ("WIRECERT_URL", format!("ws://127.0.0.1:{port}")),
         ("WIRECERT_EDITION", "auto".to_owned()),

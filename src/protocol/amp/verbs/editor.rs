@@ -48,7 +48,7 @@ pub struct Serve {
     pub port: Option<Port>,
     /// The folder that it has open. Default: `${root}`.
     pub folder: Option<String>,
-    /// Its secret. Default: one that needs percent-encoding is made up.
+    /// Its secret. Default: one is made up, of characters that need no percent-encoding.
     pub token: Option<String>,
     /// What its lockfile is like, or `none`.
     pub lockfile: EditorLockfile,
