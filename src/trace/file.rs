@@ -189,8 +189,10 @@ impl TraceFile {
 
 impl Flush for TraceFile {
     fn flush(&self) {
+        // Dropped when nobody waits for it any more.
+        let pending;
         let mut output = lock(&self.output);
-        let pending = std::mem::take(&mut *lock(&self.pending));
+        pending = std::mem::take(&mut *lock(&self.pending));
         if !pending.is_empty() {
             self.write(&pending, &mut output);
         }
