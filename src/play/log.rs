@@ -19,6 +19,10 @@ const MAX_BYTES: usize = 128 << 20;
 const MAX_CLIENT_EVENTS: usize = 1_000;
 /// The largest number of frames that are kept as observations: the message that they make is one of its own.
 const MAX_FRAMES: usize = 5_000;
+/// The largest number of requests without a response that are kept.
+const MAX_UNANSWERED: usize = 16;
+/// How much of the start line of a request without a response is kept, in bytes.
+const MAX_START: usize = 200;
 /// What a JSON value takes beside its text, in bytes.
 const VALUE_OVERHEAD: usize = 64;
 
@@ -251,8 +255,9 @@ impl LogState {
     fn note_unanswered(&mut self, event: &Event) {
         let Some(conn) = &event.conn else { return };
         match &event.kind {
-            EventKind::HttpRequest(head) => {
-                self.unanswered.insert(conn.clone(), (event.i, head.start.clone()));
+            EventKind::HttpRequest(head) if self.unanswered.len() < MAX_UNANSWERED => {
+                let start = &head.start[..head.start.floor_char_boundary(MAX_START)];
+                self.unanswered.insert(conn.clone(), (event.i, start.to_owned()));
             }
             EventKind::HttpResponse(_) | EventKind::Closed(_) => {
                 self.unanswered.remove(conn);

@@ -279,7 +279,11 @@ impl Client {
         let mut prepared = Command::new(program);
         prepared.args(arguments).envs(recording.environment()).kill_on_drop(true);
         if let Some(folder) = folder {
-            prepared.current_dir(folder).env("PWD", folder);
+            prepared.current_dir(folder);
+            // Only an absolute path says where it is.
+            if let Ok(folder) = std::path::absolute(folder) {
+                prepared.env("PWD", folder);
+            }
         }
         let child = prepared.spawn().map_err(|source| ClientError { command: program.to_owned(), source })?;
         let pid = child.id().unwrap_or_default();
