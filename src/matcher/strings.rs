@@ -1,9 +1,12 @@
 //! Matchers of strings: `$regex`, `$starts_with` and `$ends_with`, `$uuid` (RFC 9562 section 4), `$timestamp` (RFC 3339
 //! section 5.6), and `$uri` (RFC 3986) with the path that a `file` URI stands for (RFC 8089).
 
+use std::time::Duration;
+
 use regex::{Regex, RegexBuilder};
 use serde_json::{Value, json};
 
+use crate::format::parse_duration;
 use crate::uri::{decode_bytes, is_well_encoded};
 
 use super::compile::{Compiler, MatcherArgument, MatcherDefinition, true_schema};
@@ -145,17 +148,59 @@ fn is_uuid(text: &str) -> bool {
 
 pub(super) const TIMESTAMP: MatcherDefinition = MatcherDefinition {
     name: "$timestamp",
-    doc: "A string that is an RFC 3339 date and time with an offset: `2025-12-09T10:00:00.5Z`.",
-    argument: true_schema,
-    compile: |w, v, c| flag(w, v, c, Timestamp),
+    doc: "A string that is an RFC 3339 date and time with an offset: `2025-12-09T10:00:00.5Z`; with `within`, one that is \
+          no further than this from the time at which it is compared.",
+    argument: || {
+        json!({"anyOf": [
+            {"const": true},
+            {
+                "type": "object",
+                "properties": {"within": {"type": "string", "description": "A duration, as `60s`."}},
+                "required": ["within"],
+                "additionalProperties": false,
+            },
+        ]})
+    },
+    compile: compile_timestamp,
 };
 
-struct Timestamp;
+struct TimestampMatcher {
+    within: Option<Duration>,
+}
 
-impl Matcher for Timestamp {
+fn compile_timestamp(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
+    let within = match c.argument(value) {
+        MatcherArgument::Value(Value::Bool(true)) => None,
+        MatcherArgument::Value(Value::Object(map)) if !map.is_empty() => {
+            c.keys(word, &map, &["within"]);
+            let within = map.get("within")?;
+            match within.as_str().map(parse_duration) {
+                Some(Ok(within)) => Some(within),
+                _ => {
+                    c.inside("within", |c| c.wrong_argument(word, "a duration such as `60s`", within));
+                    return None;
+                }
+            }
+        }
+        MatcherArgument::Value(other) => {
+            c.wrong_argument(word, "`true` or `{within: …}`", &other);
+            return None;
+        }
+        MatcherArgument::Open => return None,
+    };
+    Some(PatternKind::Matcher(Box::new(TimestampMatcher { within })))
+}
+
+impl Matcher for TimestampMatcher {
     fn check(&self, source: &Value, actual: Option<&Value>, checker: &mut Checker) {
-        if !actual.and_then(Value::as_str).is_some_and(is_timestamp) {
-            checker.add_unexpected(1, "an RFC 3339 date and time with an offset", source, actual);
+        let Some(text) = actual.and_then(Value::as_str).filter(|text| is_timestamp(text)) else {
+            return checker.add_unexpected(1, "an RFC 3339 date and time with an offset", source, actual);
+        };
+        let (Some(within), Ok(moment)) = (self.within, text.parse::<jiff::Timestamp>()) else { return };
+        let now = jiff::Timestamp::now();
+        if moment.duration_since(now).unsigned_abs() > within {
+            let message = format!("expected a time within {within:?} of now, {now:.0}, got {moment}");
+            checker.add_mismatch(1, message, source, actual);
         }
     }
 }
@@ -301,6 +346,10 @@ fn file_path(rest: &str) -> Result<Vec<u8>, String> {
         let (path, rest) = path.split_at(at);
         let what = if rest.starts_with('#') { "fragment" } else { "query" };
         return Err(format!("its path is `{path}`, and `{rest}` is its {what}"));
+    }
+    // What is encoded separates nothing (RFC 3986 section 2.2), and no file has a slash in its name.
+    if path.to_ascii_lowercase().contains("%2f") {
+        return Err("a `/` in its path is encoded as `%2F`, so that it would be part of a name".to_owned());
     }
     Ok(decode_bytes(path))
 }

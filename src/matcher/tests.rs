@@ -222,12 +222,24 @@ fn a_file_uri_that_stands_for_nothing_else_says_why() {
         ("file:///a#b.txt", "its path is `/a`, and `#b.txt` is its fragment"),
         ("file:///a?b", "its path is `/a`, and `?b` is its query"),
         ("file://host/a", "it names the machine `host`"),
+        ("file:///b%2fa", "a `/` in its path is encoded as `%2F`, so that it would be part of a name"),
         ("file:a", "its path does not begin with `/`"),
         ("http://x/a", "its scheme is `http`"),
     ] {
         let wanted = format!(" expected a file URI that stands for `/a#b.txt`, got \"{uri}\": {why}");
         assert_eq!(messages(&json!({"$uri": {"path": "/a#b.txt"}}), &json!(uri)), [wanted]);
     }
+}
+
+#[test]
+fn a_time_can_be_compared_with_now() {
+    let near = json!({"$timestamp": {"within": "60s"}});
+    assert!(messages(&near, &json!(jiff::Timestamp::now().to_string())).is_empty());
+    let [message] = &messages(&near, &json!("2020-01-01T01:00:00+01:00"))[..] else { panic!("one fault") };
+    assert!(message.starts_with(" expected a time within 60s of now, 2"), "{message}");
+    assert!(message.ends_with("Z, got 2020-01-01T00:00:00Z"), "{message}");
+    let [message] = &messages(&near, &json!("2020-01-01"))[..] else { panic!("one fault") };
+    assert!(message.contains("an RFC 3339 date and time with an offset"), "{message}");
 }
 
 #[test]

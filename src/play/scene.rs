@@ -151,7 +151,7 @@ pub enum Halt {
     Error(String),
     /// The play cannot be judged, because the machine was too busy with others. Another time it may be.
     HeldUp(String),
-    /// The subject was started again and did not become ready: what the next expectation is about did not come.
+    /// The subject was started again and did not become ready, or ended: what the next expectation is about did not come.
     NotReady {
         /// What was missing.
         why: String,
@@ -328,6 +328,8 @@ impl Scene<'_> {
         if let Some(lock) = self.subject.as_ref().and_then(Running::lock) {
             vars.insert("port".into(), lock.port.into());
             vars.insert("token".into(), lock.token.clone().into());
+            vars.insert("token_beginning".into(), lock.token_beginning().into());
+            vars.insert("token_miscased".into(), lock.token_miscased().into());
             vars.insert("token_encoded".into(), uri::encode(&lock.token, uri::UNRESERVED).into());
             let url = lock.url.clone().unwrap_or_else(|| format!("ws://127.0.0.1:{}", lock.port));
             vars.insert("url".into(), url.into());

@@ -175,3 +175,34 @@ pub struct Lock {
     /// The whole address, of a server that is reached by a URL.
     pub url: Option<String>,
 }
+
+impl Lock {
+    /// All of the token but its last character.
+    pub fn token_beginning(&self) -> String {
+        let mut chars = self.token.chars();
+        chars.next_back();
+        chars.as_str().to_owned()
+    }
+
+    /// The token with each ASCII letter in the other case; its beginning, where it has no letter.
+    pub fn token_miscased(&self) -> String {
+        let other_case = |c: char| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+        let changed: String = self.token.chars().map(other_case).collect();
+        if changed == self.token { self.token_beginning() } else { changed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(token: &str) -> Lock {
+        Lock { port: 1, token: token.to_owned(), pid: None, folders: vec![], content: Value::Null, url: None }
+    }
+
+    #[test]
+    fn a_token_in_the_other_case_is_never_the_right_one() {
+        assert_eq!(of("aB-1").token_miscased(), "Ab-1");
+        assert_eq!(of("12-3").token_miscased(), "12-", "there is no letter to change");
+    }
+}

@@ -106,6 +106,11 @@ pub const VARIABLES: &[Keyword] = &[
     word("url", "Where the server is to be reached."),
     word("token", "The subject's secret, where the protocol has one."),
     word("token_encoded", "The same, percent-encoded as a URL component."),
+    word("token_beginning", "The same without its last character."),
+    word(
+        "token_miscased",
+        "The same with its letters in the other case; without its last character, where it has no letter.",
+    ),
     word("settings", "The subject's settings, as it was described; an empty object where it has none."),
     word("described", "What the subject was described with beside that, by the keys of its role."),
     word("lockfile", "The path of the server's lockfile, where we are the server."),

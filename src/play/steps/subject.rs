@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::protocol::Reach;
 use crate::protocol::words::{FileContent, Launch, RemoveFile, Signal, SignalName, SubjectVerb, WriteFile};
 use crate::scenario::Step;
 use crate::subject::{Running, Start, SubjectError};
@@ -85,9 +86,12 @@ async fn launch(scene: &mut Scene<'_>, step: &Step, verb: Launch) -> Result<(), 
         }
         waiting.stop().await;
     }
+    // A server that came up in this workspace before is started rightly, and one that chooses its port finds a free one.
+    let came_up = matches!(scene.spec.role.reach, Reach::Lockfile { .. }) && start.workspace.is_none();
     let running = Running::launch(start).await.map_err(|error| match (busy_start(scene.lag, &error), error) {
         (Some(why), _) => Halt::HeldUp(format!("{}: {why}", step.place)),
         (None, error @ SubjectError::NotReady { found, .. }) => Halt::NotReady { why: error.brief(), found },
+        (None, error @ SubjectError::Ended { .. }) if came_up => Halt::NotReady { why: error.brief(), found: false },
         (None, error) => environment(step, error),
     })?;
     scene.outcome.plays_at(&running);

@@ -28,6 +28,10 @@ pub enum MethodSwitch {
     AuthenticateRefuses,
     /// `authenticate` accepts any token.
     AuthenticateAccepts,
+    /// `authenticate` accepts the beginning of the token.
+    AuthenticateAcceptsPrefix,
+    /// `authenticate` compares the token without regard to the case of its letters.
+    AuthenticateAcceptsAnyCase,
 }
 
 /// What an editor can do otherwise with `getDiagnostics`.
@@ -99,9 +103,12 @@ impl Editor {
     }
 
     fn authenticate(&self, params: &Params) -> Result<MethodOutcome, MethodOutcome> {
-        let right = string(params, "authToken")? == self.token;
-        let right = (right && !self.deviations.has(MethodSwitch::AuthenticateRefuses))
-            || self.deviations.has(MethodSwitch::AuthenticateAccepts);
+        let given = string(params, "authToken")?;
+        let has = |switch: MethodSwitch| self.deviations.has(switch);
+        let right = (given == self.token && !has(MethodSwitch::AuthenticateRefuses))
+            || has(MethodSwitch::AuthenticateAccepts)
+            || (has(MethodSwitch::AuthenticateAcceptsPrefix) && !given.is_empty() && self.token.starts_with(given))
+            || (has(MethodSwitch::AuthenticateAcceptsAnyCase) && given.eq_ignore_ascii_case(&self.token));
         Ok(MethodOutcome::Done(json!({"authenticated": right})))
     }
 

@@ -39,6 +39,9 @@ const CREATE_BEHAVIOUR: Table = table! { "create", Server, None;
     "minimal": Must doc("TypeScript Client Types") =>
         "A session is created from a `profile` and `credentials` alone."
         "";
+    "created-at-now": Should doc("Create Session") =>
+        "The `created_at` of a new session is the time of its creation."
+        "";
     "model": Must doc("Create Session") =>
         "A `model` that the server has is accepted."
         "";
@@ -80,6 +83,9 @@ const CREATE_CREDENTIALS: Table = table! { "create", Server, Some("credentials")
         "";
     "credentials-invalid": Must doc("Error Codes") =>
         "With an API key that is not valid a session is refused with the status 401, or fails at the latest with its first prompt."
+        "";
+    "credentials-unauthorized": Must doc("Error Codes") =>
+        "With an API key that may not do enough a session is refused, or fails at the latest with its first prompt."
         "";
 };
 
@@ -195,9 +201,9 @@ const LIST_BEHAVIOUR: Table = table! { "list", Server, None;
     "limit-reached": Must doc("List Sessions") =>
         "Where more sessions are active than the limit allows, the list has as many as it allows."
         "";
-    "limit-invalid": Must doc("Error Codes") =>
+    "limit-invalid": Should doc("List Sessions") =>
         "A `limit` that is no integer is refused with the status 400."
-        "";
+        "The code `INVALID_REQUEST` is that of a body which is not valid; the document says nothing of parameters.";
     "limit-odd": Should own("Readings") =>
         "A `limit` of zero or less is refused with the status 400, or gives an empty list."
         "";
@@ -429,6 +435,9 @@ const HEALTH: Table = table! { "health", Server, None;
 const HEALTH_BEHAVIOUR: Table = table! { "health", Server, None;
     "active-sessions-count": Should doc("Health Check") =>
         "The `active_sessions` follow the sessions that are created and stopped."
+        "";
+    "uptime-own": Should doc("Health Check") =>
+        "The `uptime_seconds` of a server are counted from its own start."
         "";
 };
 

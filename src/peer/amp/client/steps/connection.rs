@@ -176,20 +176,6 @@ async fn watch_for_barriers(mut incoming: Receiver, answered_ids: watch::Sender<
     }
 }
 
-/// All of a token but its last character.
-fn beginning(token: &str) -> String {
-    let mut chars = token.chars();
-    chars.next_back();
-    chars.as_str().to_owned()
-}
-
-/// A token with each letter in the other case; its beginning, where it has no letter.
-fn miscased(token: &str) -> String {
-    let other_case = |c: char| if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
-    let changed: String = token.chars().map(other_case).collect();
-    if changed == token { beginning(token) } else { changed }
-}
-
 impl Connect {
     /// Where to connect to: what the edition's clients use unless the scenario says otherwise
     /// (docs/amp.md, Connection; quick reference, section 2).
@@ -224,8 +210,8 @@ impl Connect {
             Token::Right => Some(lock.token.clone()),
             Token::Absent => None,
             Token::Empty => Some(String::new()),
-            Token::Beginning => Some(beginning(&lock.token)),
-            Token::Miscased => Some(miscased(&lock.token)),
+            Token::Beginning => Some(lock.token_beginning()),
+            Token::Miscased => Some(lock.token_miscased()),
             Token::Other { value } => Some(value.clone()),
         }
     }
@@ -264,16 +250,5 @@ impl Connect {
         let right = self.token == Token::Right;
         let plain = self.target.is_none() && self.method.is_none() && self.version.is_none() && self.raw.is_none();
         right && plain && self.encode == Encoding::Component && self.headers.is_empty() && self.subprotocols.is_empty()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_in_the_other_case_is_never_the_right_one() {
-        assert_eq!(miscased("aB-1"), "Ab-1");
-        assert_eq!(miscased("12-3"), "12-", "there is no letter to change");
     }
 }

@@ -92,6 +92,8 @@ pub const DISCOVERY_FLAWS: &[FlawRow<EditorEffect>] = &[
         "The editor leaves a mark that it runs, and has no lockfile when it finds one." LockfileSwitch::BlockedByOwnTrace.on()),
     flaw!("stale-lockfile-blocks" "lifecycle/stale-lockfile"
         "The editor has no lockfile when there is another one." LockfileSwitch::BlockedByLockfiles.on()),
+    flaw!("stale-lockfile-is-fatal" "lifecycle/stale-lockfile"
+        "The editor ends with an error when there is another lockfile." LockfileSwitch::EndedByLockfiles.on()),
     flaw!("removes-other-lockfiles" "lifecycle/other-lockfiles" "The editor removes all lockfiles when it starts."
         LockfileSwitch::RemovesOtherLockfiles.on()),
 ];

@@ -166,6 +166,11 @@ pub const METHODS_FLAWS: &[FlawRow<EditorEffect>] = &[
         MethodSwitch::AuthenticateRefuses.on()),
     flaw!("authenticate-accepts" CLI "authenticate/wrong-token" "`authenticate` accepts any token."
         MethodSwitch::AuthenticateAccepts.on()),
+    flaw!("authenticate-accepts-prefix" CLI "authenticate/wrong-token" "`authenticate` accepts the beginning of the token."
+        MethodSwitch::AuthenticateAcceptsPrefix.on()),
+    flaw!("authenticate-accepts-any-case" CLI "authenticate/wrong-token"
+        "`authenticate` compares the token without regard to the case of its letters."
+        MethodSwitch::AuthenticateAcceptsAnyCase.on()),
     flaw!("diagnostics-as-list" CLI "envelope/method-key"
         "`getDiagnostics` gives a list, as in the quick reference."
         EditorEffect::Body(DIAGNOSTICS, |b| *b = remove(b, "entries"))),

@@ -52,6 +52,8 @@ pub enum LockfileSwitch {
     BlockedByOwnTrace,
     /// The editor has no lockfile when there is another one.
     BlockedByLockfiles,
+    /// The editor ends when there is another one.
+    EndedByLockfiles,
     /// The editor removes all lockfiles when it starts.
     RemovesOtherLockfiles,
 }
@@ -97,6 +99,9 @@ impl Lockfile {
         }
         if deviations.has(LockfileSwitch::BlockedByLockfiles) && !lockfiles(&folder)?.is_empty() {
             return Ok(None);
+        }
+        if deviations.has(LockfileSwitch::EndedByLockfiles) && !lockfiles(&folder)?.is_empty() {
+            return Err(io::Error::other("another editor has its lockfile there"));
         }
         let running = data_home.join("amp/.running");
         if deviations.has(LockfileSwitch::BlockedByOwnTrace) {

@@ -41,6 +41,13 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
         result(CreateSession, |b| naive(b, "created_at"))),
     flaw!("created-at-as-number" "create/created-at" "The time of creation is a number of seconds."
         result(CreateSession, |b| set(b, "created_at", 1_765_276_200))),
+    flaw!("created-long-ago" "create/created-at-now" "Every session has the `created_at` of the example."
+        result(CreateSession, |b| set(b, "created_at", "2025-12-09T10:30:00Z"))),
+    flaw!("created-in-local-time" "create/created-at-now"
+        "The `created_at` is the local time, with the letter of UTC." result(CreateSession, |b| {
+        let local = jiff::Timestamp::now().checked_add(jiff::SignedDuration::from_hours(2)).unwrap_or_default();
+        set(b, "created_at", local.to_string());
+    })),
     flaw!("context-needed" "create/minimal" "Without a context no session is created."
         AmplifierServerEffect::Refuse(|request, _| refuse(request, CreateSession, |body| !body.contains_key("context")))),
     flaw!("model-refused" "create/model" "With a model no session is created."
@@ -77,6 +84,11 @@ pub const SESSIONS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("credentials-optional" "create/credentials-missing" "Without an API key a session is created."
     AmplifierServerEffect::Request(|request| if let (CreateSession, Ok(body)) = (request.route.endpoint, &mut request.body)
         && body.get("credentials").is_none_or(|all| all["anthropic_api_key"].as_str().unwrap_or_default().is_empty()) {
+        body.insert("credentials".to_owned(), json!({"anthropic_api_key": "any"}));
+    })),
+    flaw!("permissions-unchecked" "create/credentials-unauthorized" "An API key that may not do enough will do."
+    AmplifierServerEffect::Request(|request| if let (CreateSession, Ok(body)) = (request.route.endpoint, &mut request.body)
+        && body.get("credentials").is_some_and(|all| all.to_string().contains("unauthorized")) {
         body.insert("credentials".to_owned(), json!({"anthropic_api_key": "any"}));
     })),
     flaw!("keys-unchecked" "create/credentials-invalid" "Any API key will do."
@@ -317,6 +329,8 @@ pub const CATALOGS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("health-ok" "health/healthy" "The status of the health is `ok`." result(Health, |b| set(b, "status", "ok"))),
     flaw!("health-without-version" "health/version" "The health has no version." result(Health, |b| drop(remove(b, "version")))),
     flaw!("health-uptime-as-text" "health/uptime-seconds" "The uptime is a text." result(Health, |b| set(b, "uptime_seconds", "1h"))),
+    flaw!("health-uptime-of-machine" "health/uptime-own" "The uptime is that of the machine."
+        result(Health, |b| set(b, "uptime_seconds", b["uptime_seconds"].as_u64().unwrap_or_default() + 86_400))),
     flaw!("health-uptime-falls" "health/uptime-grows" "The uptime counts down." result(Health, |b| {
         let now = jiff::Timestamp::now().as_millisecond();
         set(b, "uptime_seconds", 4_000_000_000_000_i64.saturating_sub(now));
