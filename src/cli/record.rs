@@ -9,11 +9,10 @@ use serde_json::{Map, Value, json};
 use crate::certification::{catalogue, load_baseline};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::inspect::{Feed, Inspector, NoControls, Session};
-use crate::protocol::{Edition, Protocol, Reach, Role, protocols};
+use crate::protocol::{Edition, Protocol, Reach, Role, data_homes, protocols};
 use crate::record::{Client, LiveJudge, Lockfiles, RecordError, Recording, Rendezvous, edition_of};
 use crate::report;
 use crate::signals::{EndSignal, EndSignals};
-use crate::subject::data_homes;
 use crate::trace::{Clock, End, Exited, FileSink, Header, Recorder, Sink};
 use crate::wire::tcp::Address;
 

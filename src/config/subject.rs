@@ -8,7 +8,7 @@ use crate::diagnostic::yaml::{Entry, Node};
 use crate::diagnostic::{Span, nearest};
 use crate::format::Checker;
 use crate::format::types::Wait;
-use crate::protocol::{Protocol, Reach, Role, Verb, role};
+use crate::protocol::{Protocol, Reach, Role, Verb, data_homes, role};
 use crate::trace::{End, Strength};
 
 use super::file::{self, Pty, PtySize, Signal, SnapshotStrength, Subject, roles};
@@ -388,12 +388,10 @@ fn time(given: Option<Wait>, default: Duration) -> Duration {
     given.map_or(default, |time| time.0)
 }
 
-/// The data home of the user, by the XDG base directory specification.
+/// The data home of the user.
 pub fn users_data_home(environment: &Environment, names: &[&str]) -> PathBuf {
-    let value = |name: &str| (environment.variable)(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let xdg = || if cfg!(target_os = "macos") { None } else { value("XDG_DATA_HOME") };
-    let home = || value("HOME").unwrap_or_else(|| PathBuf::from("/")).join(".local").join("share");
-    names.iter().find_map(|name| value(name)).or_else(xdg).unwrap_or_else(home)
+    let homes = data_homes(names, &environment.variable);
+    homes.into_iter().next().unwrap_or_else(|| PathBuf::from("/.local/share"))
 }
 
 /// The default name of a subject.

@@ -8,6 +8,7 @@ pub mod amp;
 pub mod amplifier;
 mod attribution;
 mod channel;
+mod data_home;
 mod descriptor;
 mod edition;
 pub mod http;
@@ -23,6 +24,7 @@ pub mod words;
 
 pub use attribution::{Aspect, Attribution, Base, Due, LaterContact, NOTHING_KNOWN, is_at_or_above};
 pub use channel::{Channel, ChannelKind, QueryParameter, QueryValues};
+pub use data_home::data_homes;
 pub use descriptor::{Lock, PATIENCE, Protocol, Reach, Role, Verb};
 pub use edition::Edition;
 pub use observation::{MessageSort, MessageSummary, Observation, ObservationKind, Observer, Pick};

@@ -26,7 +26,6 @@ mod workspace;
 pub use error::{RunError, SubjectError};
 pub use lockfile::LockfileState;
 pub(crate) use lockfile::read_bounded;
-pub(crate) use ready::data_homes;
 pub use run_dir::RunDir;
 pub use running::{Running, Start, StopResult};
 pub use table::ProcessorTimes;

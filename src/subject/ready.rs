@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::config::{EditionChoice, SubjectSpec, Target};
-use crate::protocol::{Edition, Lock, Reach};
+use crate::protocol::{Edition, Lock, Reach, data_homes};
 use crate::{uri, wire};
 
 use super::lockfile::{Candidate, LockfileStatus, LockfileWatcher, accepts};
@@ -32,17 +32,6 @@ pub(super) fn lockfile_watcher(spec: &SubjectSpec, surroundings: &Surroundings) 
     let mut watcher = LockfileWatcher::new(spec, &homes);
     watcher.ignore_present();
     watcher
-}
-
-/// The data homes that an environment names, the strongest first: what the variables of the protocol name, then what the
-/// XDG base directory specification does (on macOS: always the default). Empty and relative values do not count.
-pub(crate) fn data_homes(data_home: &[&str], variable: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<PathBuf> {
-    let path = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let mut homes: Vec<PathBuf> = data_home.iter().filter_map(|name| path(name)).collect();
-    let default = path("HOME").map(|home| home.join(".local").join("share"));
-    let xdg = if cfg!(target_os = "macos") { None } else { path("XDG_DATA_HOME") };
-    homes.extend(xdg.or(default));
-    homes
 }
 
 /// Waits until the subject is ready.

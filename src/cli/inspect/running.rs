@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::cli::{CliError, Exit, Terminal};
 use crate::diagnostic::clean;
 use crate::diagnostic::nearest;
-use crate::protocol::{Lock, Protocol, Reach, Role, protocols};
-use crate::subject::{data_homes, read_bounded};
+use crate::protocol::{Lock, Protocol, Reach, Role, data_homes, protocols};
+use crate::subject::read_bounded;
 
 /// How long it may take until a port accepts.
 const CONNECT: Duration = Duration::from_millis(300);
