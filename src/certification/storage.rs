@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::Zoned;
+use parking_lot::Mutex;
 
 use crate::config::{EditionChoice, SubjectSpec};
 use crate::judge::{Baseline, ScenarioStatus, SnapshotResult};
@@ -97,7 +98,7 @@ impl SnapshotComparison {
             let strength = strength.unwrap_or_else(|| pinned_strength(&dir, plan));
             let text = normaliser.finish(known, strength);
             let snapshot = Snapshot { id: &plan.id, strength, title: &plan.title, file: &plan.file, text: &text };
-            let mut state = lock(&state);
+            let mut state = state.lock();
             match compare(&dir, &snapshot, ci) {
                 Ok(compared) => {
                     let differs = compared.outcome != SnapshotOutcome::Same;
@@ -115,7 +116,7 @@ impl SnapshotComparison {
     /// How the snapshots compared, and what could not be compared. `plans` are all that were to be played, of which
     /// those that failed or were skipped still refer to their snapshots.
     pub fn finish(self, plans: &[Plan]) -> (Vec<SnapshotResult>, Vec<String>) {
-        let mut state = std::mem::take(&mut *lock(&self.state));
+        let mut state = std::mem::take(&mut *self.state.lock());
         let mut results: Vec<SnapshotResult> = state.results.values().cloned().collect();
         if let (Some(dir), true) = (&self.dir, self.complete) {
             let paths = |plan: &Plan| [Strength::Exact, Strength::Shape].map(|s| path(dir, plan, s));
@@ -145,8 +146,4 @@ fn pinned_strength(dir: &Path, plan: &Plan) -> Strength {
 
 fn path(dir: &Path, plan: &Plan, strength: Strength) -> PathBuf {
     Snapshot { id: &plan.id, strength, title: "", file: "", text: "" }.path(dir)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,7 +2,8 @@
 //! line or `wirecert.yaml` describe, in one [`Session`] with its reports.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::certification::Session;
 use crate::config::{Access, Environment, FILE, Flags, SubjectFile, SubjectSpec, own, resolve};
@@ -201,7 +202,7 @@ static LAST_TRACES: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// Removes the traces of failed plays that the session before this one has kept.
 fn remove_last_traces() {
-    if let Some(folder) = LAST_TRACES.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    if let Some(folder) = LAST_TRACES.lock().take() {
         // What cannot be removed is in a temporary folder.
         let _ = std::fs::remove_dir_all(folder);
     }
@@ -223,7 +224,7 @@ fn note_failed_traces(failed_traces: KeptTraces, terminal: &mut Terminal) {
             n + more
         ),
     });
-    *LAST_TRACES.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
+    *LAST_TRACES.lock() = Some(folder);
 }
 
 /// Waits for something, and says so at once where the run is ended meanwhile: stopping subjects takes its time.

@@ -1,10 +1,12 @@
 //! `wirecert prove`: the suite against every flaw of our own peers.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::judge::Shard;
 use crate::play::{Cancel, PlayOptions, Run, StopCondition, Traces};
@@ -145,14 +147,13 @@ pub fn run(args: Args, terminal: &mut Terminal) -> Result<Exit, CliError> {
     let (counter, shared) = (AtomicUsize::new(0), Mutex::new(terminal));
     let done = |result: &CaseResult| {
         let n = counter.fetch_add(1, Ordering::Relaxed) + 1;
-        if let Ok(mut terminal) = shared.lock() {
-            let line = format!("{n}/{total} {}", render_result(result));
-            if result.holds() { terminal.detail(&line) } else { terminal.progress(&line) }
-        }
+        let line = format!("{n}/{total} {}", render_result(result));
+        let mut terminal = shared.lock();
+        if result.holds() { terminal.detail(&line) } else { terminal.progress(&line) }
     };
     let played = async || prove(&work, jobs, &done).await.map_err(|e| CliError::unjudged(e.to_string()));
     let proof = run_cancellable(&cancel, played)?;
-    let terminal = shared.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let terminal = shared.into_inner();
     if args.json {
         let json = serde_json::to_string_pretty(&proof).map_err(|e| CliError::unjudged(e.to_string()))?;
         terminal.result(&format!("{json}\n"));

@@ -2,8 +2,8 @@
 //! value that is read.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -339,7 +339,7 @@ fn leaves(path: &str) -> bool {
 fn full_code(prefix: &str, code: &str) -> &'static str {
     static CODES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let full = format!("{prefix}/{code}");
-    let mut codes = CODES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut codes = CODES.lock();
     if let Some(known) = codes.get(full.as_str()) {
         return known;
     }

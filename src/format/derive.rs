@@ -3,8 +3,9 @@
 use std::any::TypeId;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::OnceLock;
 
+use parking_lot::RwLock;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -16,17 +17,14 @@ use super::{Field, Group, Shape, Special};
 pub fn shape_of<T: JsonSchema + 'static>() -> &'static Shape {
     static MADE: RwLock<BTreeMap<TypeId, &Shape>> = RwLock::new(BTreeMap::new());
     let id = TypeId::of::<T>();
-    if let Some(made) = MADE.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
+    if let Some(made) = MADE.read().get(&id) {
         return made;
     }
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
     let mut generator = settings.into_generator();
     let schema = Value::from(generator.subschema_for::<T>());
     let derivation = Derivation { definitions: generator.take_definitions(false), named: RefCell::default() };
-    MADE.write()
-        .unwrap_or_else(PoisonError::into_inner)
-        .entry(id)
-        .or_insert_with(|| keep_one(derivation.shape(&schema)))
+    MADE.write().entry(id).or_insert_with(|| keep_one(derivation.shape(&schema)))
 }
 
 /// The keys of the maps that a type is read from; of an enum, its variants.

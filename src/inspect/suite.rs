@@ -2,9 +2,10 @@
 //! while it is recorded. A saved scenario that fails can be shrunk.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -231,7 +232,7 @@ impl Suite {
     }
 
     fn state(&self) -> MutexGuard<'_, SuiteState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -265,7 +266,7 @@ async fn play_all(suite: Arc<Suite>, plays: Vec<(u64, Plan)>, cancel: Cancel) {
     let mut run = run.clone();
     let (watched, looks_on): (_, Weak<Suite>) = (current.clone(), Arc::downgrade(&suite));
     run.options.watcher = Some(Arc::new(move |header: &Header| {
-        let number = *watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = *watched.lock();
         looks_on.upgrade()?.watch(number, header)
     }));
     let mut pool = SubjectPool::new(spec.clone(), run, Arc::new(Silent), cancel.clone());
@@ -275,7 +276,7 @@ async fn play_all(suite: Arc<Suite>, plays: Vec<(u64, Plan)>, cancel: Cancel) {
             continue;
         }
         suite.note(*number, |play| play.progress = PlayProgress::Playing);
-        *current.lock().unwrap_or_else(PoisonError::into_inner) = *number;
+        *current.lock() = *number;
         let began = Instant::now();
         let played = pool.play(plan).await;
         let took = milliseconds(began.elapsed());

@@ -1,7 +1,9 @@
 //! The traces that can be looked at: that of the session, those of plays, and files that were opened beside them: [`Traces`].
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::protocol::Protocol;
 use crate::trace::{EventKind, ReadError, Sink as _, TraceReader};
@@ -70,7 +72,7 @@ impl Traces {
     }
 
     fn files(&self) -> MutexGuard<'_, Vec<(TraceName, Feed)>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+        self.files.lock()
     }
 }
 

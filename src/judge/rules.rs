@@ -4,7 +4,9 @@
 //! amount however long the trace is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::protocol::{Edition, Judgements, RequirementId, Rule, Violation};
 use crate::trace::{Direction, End, Event, Sink};
@@ -189,11 +191,11 @@ fn keep_violation(
 /// A shared run can be handed to a recorder and asked afterwards.
 impl Sink for Arc<Mutex<RuleRun>> {
     fn event(&mut self, event: &Arc<Event>) {
-        self.lock().unwrap_or_else(PoisonError::into_inner).event(event);
+        self.lock().event(event);
     }
 
     fn end(&mut self) {
-        self.lock().unwrap_or_else(PoisonError::into_inner).end();
+        self.lock().end();
     }
 }
 

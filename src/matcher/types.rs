@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, ValidationError, Validator};
+use parking_lot::Mutex;
 use serde_json::{Number, Value, json};
 
 use crate::diagnostic::nearest;
@@ -268,7 +269,7 @@ fn compile_schema(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>)
 }
 
 fn validator(schema: &'static Value) -> Result<Arc<Validator>, String> {
-    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut compiled = COMPILED.lock();
     let address = std::ptr::from_ref(schema).addr();
     if let Some(validator) = compiled.get(&address) {
         return Ok(validator.clone());

@@ -2,8 +2,9 @@
 
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tempfile::SpooledTempFile;
 
 use crate::atomic_file::{self, Readable};
@@ -46,7 +47,7 @@ impl Draft {
     /// # Errors
     /// The file cannot be written.
     pub(super) fn copy_to(&self, path: &Path) -> io::Result<()> {
-        let mut draft = lock(&self.0);
+        let mut draft = self.0.lock();
         draft.write_all();
         if std::mem::take(&mut draft.ended) {
             draft.file.end();
@@ -66,7 +67,7 @@ impl DraftState {
 
 impl Sink for Draft {
     fn event(&mut self, event: &Arc<Event>) {
-        let mut draft = lock(&self.0);
+        let mut draft = self.0.lock();
         if event.is_small() && draft.unwritten.len() < MAX_UNWRITTEN {
             draft.unwritten.push(event.clone());
         } else {
@@ -76,7 +77,7 @@ impl Sink for Draft {
     }
 
     fn end(&mut self) {
-        lock(&self.0).ended = true;
+        self.0.lock().ended = true;
     }
 }
 
@@ -98,7 +99,7 @@ impl TraceBuffer {
     }
 
     fn copy_to(&self, path: &Path) -> io::Result<()> {
-        let mut buffer = lock(&self.0);
+        let mut buffer = self.0.lock();
         buffer.file.seek(SeekFrom::Start(0))?;
         let mut file = atomic_file::create(path, Readable::ByAll)?;
         io::copy(buffer.file.get_mut(), &mut file)?;
@@ -109,7 +110,7 @@ impl TraceBuffer {
 
 impl Write for TraceBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut buffer = lock(&self.0);
+        let mut buffer = self.0.lock();
         if buffer.length + bytes.len() > MAX_DRAFT {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
@@ -122,10 +123,6 @@ impl Write for TraceBuffer {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! A client that is driven: the first contact with it, which shows whether it can be driven at all and which edition it
 //! speaks; and whether it shows to be alive, so that the time that it takes to start is not counted against it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
@@ -115,7 +116,7 @@ impl ContactWatcher {
     }
 
     fn so_far(&self) -> Option<Contact> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).met
+        self.0.state.lock().met
     }
 
     /// Waits for a request, or a response to our call.
@@ -132,7 +133,7 @@ impl ContactWatcher {
 
 impl Sink for ContactWatcher {
     fn event(&mut self, event: &Arc<Event>) {
-        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.state.lock();
         let asks = |observer: &mut Box<dyn Observer>| {
             observer.observe(event).iter().any(|seen| seen.kind == "request" && seen.selectors.contains_key("method"))
         };

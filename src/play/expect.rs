@@ -1,7 +1,6 @@
 //! Waiting for what must come, and making sure of what must not.
 
 use std::borrow::Cow;
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
@@ -212,7 +211,7 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
 fn is_unreadable(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>]) -> bool {
     let (subject, attribution) = (scene.spec.role.subject, scene.spec.role.attribution);
     let rules = scene.rules.clone();
-    let rules = rules.lock().unwrap_or_else(PoisonError::into_inner);
+    let rules = rules.lock();
     let unreadable: Vec<&str> = rules
         .judgements()
         .violations

@@ -4,8 +4,10 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::judge::{Play, ScenarioStatus};
 use crate::scenario::Plan;
@@ -113,12 +115,12 @@ pub struct KeptTraces {
 impl FailedTraces {
     /// What was kept so far.
     pub fn kept(&self) -> KeptTraces {
-        lock(&self.0).clone()
+        self.0.lock().clone()
     }
 
     /// Keeps the trace of a scenario. Gives its file; none where there are enough, or it could not be written.
     fn keep(&self, id: &str, draft: &Draft) -> Option<PathBuf> {
-        let mut kept = lock(&self.0);
+        let mut kept = self.0.lock();
         if kept.traces >= MAX_TRACES {
             kept.left_out += 1;
             return None;
@@ -169,10 +171,6 @@ pub(super) fn trace_path(dir: &Path, id: &str) -> PathBuf {
     dir.join(format!("{}.trace", name.trim_start_matches('/')))
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Remembers whether a trace has an event that our side brought about on purpose, be it that a connection was left
 /// before its time. Clones share it: give one to a recorder, ask the other.
 #[derive(Clone, Default)]
@@ -195,8 +193,9 @@ impl Sink for SawDeliberate {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
+    use parking_lot::Mutex;
     use tempfile::TempDir;
 
     use crate::trace::{Clock, Event, Header, Sink, TraceReader};
@@ -208,7 +207,7 @@ mod tests {
 
     impl Sink for CollectedEvents {
         fn event(&mut self, event: &Arc<Event>) {
-            self.0.lock().unwrap().push(Event::clone(event));
+            self.0.lock().push(Event::clone(event));
         }
     }
 
@@ -226,7 +225,7 @@ mod tests {
             EventKind::File(file) => Some((file.path.clone(), file.change.clone(), file.content.clone())),
             _ => None,
         };
-        let recorded: Vec<_> = collected.0.lock().unwrap().iter().filter_map(file).collect();
+        let recorded: Vec<_> = collected.0.lock().iter().filter_map(file).collect();
         let path = |name: &str| scenario_dir.path().join(name).display().to_string();
         let expected = [
             (path("a/b.txt"), "laid".to_owned(), Some(Payload::Text("text".into()))),

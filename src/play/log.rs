@@ -1,8 +1,9 @@
 //! What has been observed so far in a play, and waiting for more.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
@@ -193,7 +194,7 @@ impl Log {
     }
 
     fn state(&self) -> MutexGuard<'_, LogState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 }
 

@@ -1,8 +1,6 @@
 //! Whether what an expectation awaits has come: a pure look at the log, repeated by the player. What rules found wrong in
 //! a message does not keep a play from going on with it.
 
-use std::sync::PoisonError;
-
 use serde_json::{Map, Value};
 
 use crate::judge::{MissKind, MissedExpectation, explained_by};
@@ -207,7 +205,7 @@ pub fn outcome_despite_violations(
     let subject = scene.spec.role.subject;
     let rules = scene.rules.clone();
     let known: Vec<Violation> = {
-        let rules = rules.lock().unwrap_or_else(PoisonError::into_inner);
+        let rules = rules.lock();
         rules.judgements().violations.iter().filter(|violation| violation.blame == subject).cloned().collect()
     };
     let attribution = scene.spec.role.attribution;
@@ -241,7 +239,7 @@ pub fn without_violated_captures(
     let subject = scene.spec.role.subject;
     let attribution = scene.spec.role.attribution;
     let rules = scene.rules.clone();
-    let rules = rules.lock().unwrap_or_else(PoisonError::into_inner);
+    let rules = rules.lock();
     for t in taken {
         let (expected, Some(index), Some(value)) = (&parts[t.part], t.index, t.at.and_then(|at| scene.log.value(at)))
         else {

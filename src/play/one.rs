@@ -1,8 +1,10 @@
 //! One play of one plan.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::config::SubjectSpec;
 use crate::judge::{AttributionContext, FaultOwner, Play, RawFinding, RuleRun, ScenarioStatus};
@@ -247,7 +249,7 @@ impl Traced {
         self.recorder.close();
         let mut trace = OpenTrace { recorder: self.recorder.clone(), file: self.file.clone(), ours: vec![] };
         let mut judged = {
-            let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut rules = self.rules.lock();
             rules.end();
             rules.judgements().clone()
         };

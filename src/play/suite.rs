@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use crate::config::{Isolation, SubjectSpec};
@@ -130,17 +131,17 @@ pub async fn suite(
             matches!(play.status, ScenarioStatus::Passed | ScenarioStatus::Failed | ScenarioStatus::Blocked)
                 || !play.findings.is_empty()
         };
-        let judged = lock(&shared.results).values().any(|p: &Played| p.plays.iter().any(was_judged));
+        let judged = shared.results.lock().values().any(|p: &Played| p.plays.iter().any(was_judged));
         if !judged {
             return Err(error.into());
         }
         let was_given_up = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Error);
         // Each scenario has the reason in a line; what to do about it is reported once.
-        if lock(&shared.results).values().any(was_given_up) {
+        if shared.results.lock().values().any(was_given_up) {
             shared.progress.diagnostic(&error.diagnostic());
         }
     }
-    let mut results = std::mem::take(&mut *lock(&shared.results));
+    let mut results = std::mem::take(&mut *shared.results.lock());
     number_processes(results.values_mut());
     Ok(shared
         .plans
@@ -167,7 +168,7 @@ async fn work(
         let ended = tokio::select! {
             ended = working.join_next() => ended,
             () = tokio::time::sleep(LOOK_INTERVAL), if !numbers.is_empty() => {
-                let is_worth_it = lock(&shared.queue).len() > WORTH_A_JOB * working.len();
+                let is_worth_it = shared.queue.lock().len() > WORTH_A_JOB * working.len();
                 if idle.is_idle() && is_worth_it && let Some(job) = numbers.next() {
                     working.spawn(run_job(shared.clone(), job, times, None));
                 }
@@ -230,17 +231,17 @@ impl SuiteState {
 
     /// Puts the plans into the queue whose last play was held up. Whether there are any.
     fn queue_held_up(&self) -> bool {
-        let results = lock(&self.results);
+        let results = self.results.lock();
         let held_up = results.iter().filter(|(_, played)| played.plays.last().is_some_and(|play| play.held_up));
         let again: VecDeque<usize> = held_up.map(|(n, _)| *n).collect();
         let any = !again.is_empty();
-        lock(&self.queue).extend(again);
+        self.queue.lock().extend(again);
         any
     }
 
     /// Why the subject could not be started for the first time, if it could not.
     pub(super) fn take_launch_error(&self) -> Option<SubjectError> {
-        lock(&self.launch_error).take()
+        self.launch_error.lock().take()
     }
 }
 
@@ -252,10 +253,6 @@ fn not_played_yet(plan: &Plan) -> Played {
         requirements: plan.requirements.clone(),
         plays: vec![],
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One job, and beside it the measure of how late it is.
@@ -279,10 +276,10 @@ async fn play_queue(shared: &SuiteState, job: u64, times: u32, mut slot: Subject
         if shared.stop.load(Ordering::Relaxed) || shared.cancel.is_cancelled() {
             break;
         }
-        let Some(n) = lock(&shared.queue).pop_front() else { break };
+        let Some(n) = shared.queue.lock().pop_front() else { break };
         let plan = &shared.plans[n];
         shared.progress.scenario_started(&plan.id);
-        let mut result = lock(&shared.results).remove(&n).unwrap_or_else(|| not_played_yet(plan));
+        let mut result = shared.results.lock().remove(&n).unwrap_or_else(|| not_played_yet(plan));
         let before = result.plays.len();
         tokio::select! {
             () = shared.cancel.cancelled() => {}
@@ -300,7 +297,7 @@ async fn play_queue(shared: &SuiteState, job: u64, times: u32, mut slot: Subject
         if slot.subject.is_some() {
             last = Some(n);
         }
-        lock(&shared.results).insert(n, result);
+        shared.results.lock().insert(n, result);
     }
     blame_late_death(shared, &mut slot, last).await;
     if let Some(subject) = slot.subject.take() {
@@ -469,7 +466,7 @@ async fn ensure_subject(shared: &SuiteState, slot: &mut SubjectSlot) -> Result<(
             let busy = busy_start(&slot.lag, &error);
             let play = Play { held_up: busy.is_some(), ..Play::error(busy.unwrap_or_else(|| error.brief())) };
             slot.failed_launch = Some(play.clone());
-            lock(&shared.launch_error).get_or_insert(error);
+            shared.launch_error.lock().get_or_insert(error);
             Err(play)
         }
     }
@@ -481,11 +478,11 @@ async fn blame_late_death(shared: &SuiteState, slot: &mut SubjectSlot, last: Opt
     let clean = |played: &Played| played.plays.last().is_some_and(|p| p.status == ScenarioStatus::Passed);
     let Some(subject) = &slot.subject else { return };
     let (edition, patience) = (shared.plans[n].edition, shared.run.options.patience);
-    if !lock(&shared.results).get(&n).is_some_and(clean) {
+    if !shared.results.lock().get(&n).is_some_and(clean) {
         return;
     }
     let Some(exited) = late_exit(subject, &shared.spec, edition, patience).await else { return };
-    if let Some(play) = lock(&shared.results).get_mut(&n).and_then(|played| played.plays.last_mut()) {
+    if let Some(play) = shared.results.lock().get_mut(&n).and_then(|played| played.plays.last_mut()) {
         blame_death(play, &exited, &shared.spec, shared.plans[n].edition);
         if let Some((trace, _)) = slot.trace.take() {
             trace.end(play);

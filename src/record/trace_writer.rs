@@ -3,10 +3,11 @@
 //! It works on a thread of its own, so that it does not delay the forwarding. Each [`TapHandle`] sends it copies.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
+use parking_lot::RwLock;
 use tokio::sync::{Notify, mpsc};
 
 use crate::trace::{Closed, Direction, End, EventKind, Mark, Recorder};
@@ -121,7 +122,7 @@ impl TraceWriter {
     /// Writes everything that was forwarded so far, and ends the trace. Later observations are dropped.
     pub async fn finish(mut self) {
         {
-            let _all_told = self.passing.write().unwrap_or_else(PoisonError::into_inner);
+            let _all_told = self.passing.write();
             // Fails only where the writer has ended.
             let _ = self.queue.send(TapEvent { t: 0, data: TapData::End });
         }
@@ -169,7 +170,7 @@ impl ConnectionTap {
     /// Forwards bytes that came at `t` by calling `pass`, which must not block, and records them. Returns the result of
     /// `pass`. Call [`ConnectionTap::wait_for_room`] afterwards.
     pub fn bytes<R>(&self, t: u64, dir: Direction, bytes: &[u8], pass: impl FnOnce() -> R) -> R {
-        let _passing = self.tap.passing.read().unwrap_or_else(PoisonError::into_inner);
+        let _passing = self.tap.passing.read();
         // Forwarded first, then recorded.
         let passed = pass();
         self.tap.backlog.bytes.fetch_add(bytes.len(), Ordering::AcqRel);

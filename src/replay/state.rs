@@ -1,8 +1,9 @@
 //! The state of a replay against a live client: [`ReplayState`] tells how far the client has come in the record, and what our side has to send.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -438,6 +439,6 @@ impl ReplayState {
     }
 
     fn state(&self) -> MutexGuard<'_, ReplayProgress> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

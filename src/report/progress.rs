@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anstyle::AnsiColor;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
 
 use crate::diagnostic::{Diagnostic, Style, render};
 use crate::judge::{Played, RawFinding, ScenarioStatus};
@@ -77,7 +77,7 @@ impl Lines {
     }
 
     fn line(&self, line: &str) {
-        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut out = self.out.lock();
         // A reader that is gone does not want to know; the run goes on.
         let _ = writeln!(out, "{line}");
     }
@@ -186,7 +186,7 @@ impl TerminalProgress {
     }
 
     fn show(&self, change: impl FnOnce(&mut VecDeque<String>)) {
-        let mut playing = self.playing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut playing = self.playing.lock();
         change(&mut playing);
         if let Some(id) = playing.front() {
             // Role and edition are known; area and name are what changes.
@@ -198,7 +198,7 @@ impl TerminalProgress {
 
 impl Progress for TerminalProgress {
     fn suite_started(&self, subject: &str, scenarios: usize) {
-        let mut suites = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut suites = self.suites.lock();
         *suites += 1;
         if *suites > 1 {
             self.bar.inc_length(scenarios as u64);
@@ -243,7 +243,7 @@ impl Progress for TerminalProgress {
     }
 
     fn suite_finished(&self) {
-        let mut suites = self.suites.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut suites = self.suites.lock();
         *suites = suites.saturating_sub(1);
         if *suites == 0 {
             self.bar.finish_and_clear();
@@ -283,7 +283,7 @@ mod tests {
 
     impl Write for Shared {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
+            self.0.lock().write(bytes)
         }
 
         fn flush(&mut self) -> std::io::Result<()> {
@@ -324,7 +324,7 @@ mod tests {
         }
         lines.subject_restarted("it was killed");
         lines.interrupted();
-        let text = crate::report::plain(&String::from_utf8(shared.0.lock().unwrap().clone()).unwrap());
+        let text = crate::report::plain(&String::from_utf8(shared.0.lock().clone()).unwrap());
         insta::assert_snapshot!(text);
     }
 }

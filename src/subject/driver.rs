@@ -1,6 +1,6 @@
 //! Driving a client: a JSON object a line, calls on its stdin, what came of them on its stdout.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -97,8 +97,8 @@ impl Driver {
         self.state().lines = None;
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, DriverState> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, DriverState> {
+        self.lines.lock()
     }
 }
 

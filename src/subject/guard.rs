@@ -6,8 +6,9 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::tree::{Tree, WaitedChild};
 
@@ -105,5 +106,5 @@ fn start(program: &PathBuf) -> std::io::Result<Child> {
 }
 
 fn state() -> MutexGuard<'static, GuardState> {
-    GUARD.lock().unwrap_or_else(PoisonError::into_inner)
+    GUARD.lock()
 }

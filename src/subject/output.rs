@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::trace::{EventKind, FileChange, Mark, Output, Payload, Recorder};
@@ -126,7 +127,7 @@ impl ProcessTap {
     }
 
     fn state(&self) -> MutexGuard<'_, TapState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::config::{
@@ -229,7 +230,7 @@ impl TestTrace {
     }
 
     pub(crate) fn events(&self) -> Vec<EventKind> {
-        self.0.lock().unwrap().iter().map(|event| event.kind.clone()).collect()
+        self.0.lock().iter().map(|event| event.kind.clone()).collect()
     }
 
     /// Stream and text of each piece of output.
@@ -259,6 +260,6 @@ impl TestTrace {
 
 impl Sink for TestTrace {
     fn event(&mut self, event: &Arc<Event>) {
-        self.0.lock().unwrap().push(Event::clone(event));
+        self.0.lock().push(Event::clone(event));
     }
 }

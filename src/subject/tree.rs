@@ -8,9 +8,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::guard;
@@ -50,7 +50,7 @@ impl Drop for WaitedChild {
 }
 
 fn waited_children() -> MutexGuard<'static, Option<HashSet<u32>>> {
-    WAITED_CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
+    WAITED_CHILDREN.lock()
 }
 
 /// Where to look for members.
@@ -211,7 +211,7 @@ impl Tree {
             MemberSearch::OurDescendants => table::below(us, &self.strangers()).unwrap_or_else(table::read),
             MemberSearch::AllProcesses => table::read(),
         };
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         let alone = self.marker.is_some() && LIVE_SUBJECTS.load(Ordering::SeqCst) == 1;
         let our_session = table.iter().find(|e| e.pid == us).map_or(0, |e| e.session);
         let waited = waited_children().clone().unwrap_or_default();
@@ -248,7 +248,7 @@ impl Tree {
     /// Reaps the members that became our children, by their ids: never just any child.
     fn reap(&self) {
         let us = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.seen.lock();
         for entry in table::below(us, &self.strangers()).unwrap_or_else(table::read) {
             let ours = entry.group == self.leader || seen.get(&entry.pid) == Some(&entry.began);
             let waited = waited_children().as_ref().is_some_and(|set| set.contains(&entry.pid));
@@ -313,7 +313,7 @@ fn sweep() {
 }
 
 fn pending_sweeps() -> MutexGuard<'static, Vec<(String, u64)>> {
-    PENDING_SWEEPS.lock().unwrap_or_else(PoisonError::into_inner)
+    PENDING_SWEEPS.lock()
 }
 
 /// Whether a process of this id is there; a zombie does not count.

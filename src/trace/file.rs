@@ -10,8 +10,9 @@ mod tests;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -90,7 +91,7 @@ impl TraceFileStatus {
     /// # Errors
     /// The first failure to write; the file ends before the event that did not fit.
     pub fn outcome(&self) -> Result<u64, WriteError> {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         match &state.error {
             Some(error) => Err(error.clone()),
             None => Ok(state.events),
@@ -140,7 +141,7 @@ impl FileSink {
 
 impl TraceFile {
     fn write(&self, events: &[Arc<Event>], output: &mut LineOutput) {
-        if lock(&self.state).error.is_some() {
+        if self.state.lock().error.is_some() {
             return;
         }
         let LineOutput { file, lines } = output;
@@ -154,7 +155,7 @@ impl TraceFile {
             }
         }
         let (written, outcome) = write_all(file, lines);
-        lock(&self.state).events += memchr::memchr_iter(b'\n', &lines[..written]).count() as u64;
+        self.state.lock().events += memchr::memchr_iter(b'\n', &lines[..written]).count() as u64;
         lines.clear();
         // A huge event must not keep its memory until the end.
         lines.shrink_to(MAX_LINES);
@@ -166,14 +167,14 @@ impl TraceFile {
     fn end(&self) {
         self.flush();
         let events = {
-            let state = lock(&self.state);
+            let state = self.state.lock();
             if state.error.is_some() {
                 return;
             }
             state.events
         };
         let line = EndLine { end: EndKind::Complete, events };
-        let file = &mut lock(&self.output).file;
+        let file = &mut self.output.lock().file;
         let result = json_line(&line).and_then(|line| file.write_all(&line)).and_then(|()| file.flush());
         if let Err(error) = result {
             self.failed(&error);
@@ -181,7 +182,7 @@ impl TraceFile {
     }
 
     fn failed(&self, error: &io::Error) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let events = state.events;
         state.error.get_or_insert_with(|| write_error("write", &self.path, error, events));
     }
@@ -191,8 +192,8 @@ impl Flush for TraceFile {
     fn flush(&self) {
         // Dropped when nobody waits for it any more.
         let pending;
-        let mut output = lock(&self.output);
-        pending = std::mem::take(&mut *lock(&self.pending));
+        let mut output = self.output.lock();
+        pending = std::mem::take(&mut *self.pending.lock());
         if !pending.is_empty() {
             self.write(&pending, &mut output);
         }
@@ -213,10 +214,6 @@ fn write_all(file: &mut dyn Write, bytes: &[u8]) -> (usize, io::Result<()>) {
     (written, Ok(()))
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// How many events may be pending, before they are written without a flush.
 const MAX_PENDING: usize = 256;
 /// How much memory for lines is kept, in bytes.
@@ -225,7 +222,7 @@ const MAX_LINES: usize = 1 << 16;
 impl Sink for FileSink {
     fn event(&mut self, event: &Arc<Event>) {
         let many = {
-            let mut pending = lock(&self.0.pending);
+            let mut pending = self.0.pending.lock();
             pending.push(event.clone());
             pending.len() >= MAX_PENDING
         };

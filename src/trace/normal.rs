@@ -13,8 +13,9 @@ mod volatile;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Number, Value};
 
 use super::{Event, EventKind, Sink};
@@ -99,7 +100,7 @@ impl Normaliser {
         if is_left_out || event.kind.is_conclusion() || event.conn.as_deref().is_some_and(is_of_barrier) {
             return;
         }
-        let mut gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gathered = self.0.lock();
         if gathered.events.len() < MAX_EVENTS {
             gathered.events.push(event.clone());
         } else {
@@ -109,7 +110,7 @@ impl Normaliser {
 
     /// The normalised text of the events so far.
     pub fn finish(&self, known: &NormalisationFacts, strength: Strength) -> String {
-        let gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let gathered = self.0.lock();
         let volatile = Volatile::new(known, &gathered.events);
         let mut conversation = Conversation::new(&volatile, strength, known.awaited.as_ref());
         gathered.events.iter().for_each(|event| conversation.event(event));

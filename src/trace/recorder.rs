@@ -1,8 +1,10 @@
 //! The writing end of a trace: [`Recorder`], the [`Clock`] that times its events, and the [`Sink`]s that read them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::redact::Redactor;
 use super::{Direction, Event, EventKind};
@@ -236,7 +238,7 @@ impl Recorder {
     }
 
     fn state(&self) -> MutexGuard<'_, RecorderState> {
-        self.0.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.0.state.lock()
     }
 }
 
@@ -272,11 +274,11 @@ mod tests {
 
     impl Sink for KindSink {
         fn event(&mut self, event: &Arc<Event>) {
-            self.0.lock().unwrap().push(format!("{} {}", event.i, event.kind.kind()));
+            self.0.lock().push(format!("{} {}", event.i, event.kind.kind()));
         }
 
         fn end(&mut self) {
-            self.0.lock().unwrap().push("end".to_owned());
+            self.0.lock().push("end".to_owned());
         }
     }
 
@@ -295,6 +297,6 @@ mod tests {
         happens();
         conclude();
         recorder.end();
-        assert_eq!(*kinds.0.lock().unwrap(), ["0 mark", "1 judged", "end"]);
+        assert_eq!(*kinds.0.lock(), ["0 mark", "1 judged", "end"]);
     }
 }

@@ -1,8 +1,10 @@
 //! The last events of a trace, for people: [`Tail`].
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::{Event, EventKind, Frame, Payload, Sink, describe};
 
@@ -55,7 +57,7 @@ impl Tail {
         if is_repeated_by_its_message(&event.kind) {
             return;
         }
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         entries.push_back(TailEntry {
             i: event.i,
             conn: event.conn.clone(),
@@ -93,7 +95,7 @@ impl Tail {
             TailContent::Event(event) => describe(event),
             TailContent::Line(line) => line.clone(),
         };
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.lock();
         let mut lines: Vec<String> =
             entries.iter().rev().filter(|entry| fits(entry)).take(self.max_lines).map(line).collect();
         lines.reverse();
@@ -138,7 +140,7 @@ mod tests {
         for bytes in [format!("[{}1]", "[],".repeat(1000)), format!("\"{}\"", "x".repeat(10_000)), "[1]".to_owned()] {
             recorder.record(None, None, EventKind::Message(Message::joined(true, bytes.as_bytes(), 1)));
         }
-        let entries = tail.entries.lock().unwrap();
+        let entries = tail.entries.lock();
         let lines: Vec<bool> = entries.iter().map(|entry| matches!(entry.content, TailContent::Line(_))).collect();
         assert_eq!(lines, [true, true, false]);
     }

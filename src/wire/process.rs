@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::net::TcpStream;
 
 /// The commands that play scenarios. Others, such as `wirecert call`, may be the client of a play.
@@ -23,7 +23,7 @@ pub async fn client_pid(stream: &TcpStream, server: &str) -> Option<u32> {
     // Searching the open files of all processes takes milliseconds and must not block other tasks.
     let search = move || {
         let inode = diagnosis::inode(client, own)?;
-        let recent = || RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = || RECENT.lock();
         let tried: Vec<u32> = recent().iter().filter(|(of, _)| *of == server).map(|(_, pid)| *pid).collect();
         if let Some(pid) = tried.into_iter().find(|pid| has_socket(*pid, inode)) {
             return Some(pid);

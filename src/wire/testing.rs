@@ -1,7 +1,8 @@
 //! Helpers of the tests of [`wire`](crate::wire): a trace in memory, and a pair of connected sockets.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 
 use crate::trace::{Clock, End, Event, EventKind, Recorder, Sink};
@@ -17,7 +18,7 @@ pub struct MemoryTrace(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for MemoryTrace {
     fn event(&mut self, event: &Arc<Event>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Event::clone(event));
+        self.0.lock().push(Event::clone(event));
     }
 }
 
@@ -39,7 +40,7 @@ impl MemoryTrace {
 
     /// The recorded events.
     pub fn events(&self) -> Vec<Event> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 
     /// One text for each event, with an arrow for its direction, and a `!` if it is deliberate.

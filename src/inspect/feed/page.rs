@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use crate::diagnostic::clean;
@@ -36,7 +35,7 @@ impl Feed {
         limit: usize,
         time: Duration,
     ) -> io::Result<EventPage> {
-        let mut views = self.0.views.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut views = self.0.views.lock();
         let mut view = match views.iter().position(|view| view.query() == query) {
             Some(at) => views.remove(at),
             None => View::new(query.clone()),

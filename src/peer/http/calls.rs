@@ -2,8 +2,8 @@
 //! have to do with each other ([`CallState`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
 
@@ -59,13 +59,13 @@ impl CallState {
         call: impl FnOnce(Value) -> F,
     ) -> T {
         let first = {
-            let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut under_way = self.under_way.lock();
             let first = under_way.iter().find(|(of, _)| *of == name).map(|(_, params)| params.clone());
             under_way.push((name, params.clone()));
             first
         };
         let response = call(first.unwrap_or_else(|| params.clone())).await;
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut under_way = self.under_way.lock();
         let at = under_way.iter().position(|other| *other == (name, params.clone()));
         at.map(|at| under_way.remove(at));
         response

@@ -1,9 +1,9 @@
 //! Requests as a client makes them that knows nothing of frames and bytes: [`Fetcher`] sends one request, and gives one
 //! complete response or the reason why there is none.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -137,7 +137,7 @@ impl Fetcher {
     /// What is known of a connection: whether it was used before, whether it took the place of one that had stood idle,
     /// and whether the one before it ended with its response.
     fn connection(&self, tcp: u64) -> (bool, bool, bool) {
-        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut history = self.history.lock();
         let reused = tcp <= history.tcp;
         history.tcp = history.tcp.max(tcp);
         let replaced = history.last.is_some_and(|(at, closes)| !reused && !closes && at.elapsed() > IDLE);
@@ -147,7 +147,7 @@ impl Fetcher {
 
     fn remember_response(&self, head: &HttpResponse) {
         let closes = head.header("connection").any(|value| value.to_ascii_lowercase().contains("close"));
-        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut history = self.history.lock();
         history.last = Some((Instant::now(), closes));
     }
 

@@ -2,9 +2,9 @@
 //! hold for repeats of the request, too.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -65,7 +65,7 @@ impl<T> Default for PendingRequests<T> {
 
 impl<T> PendingRequests<T> {
     fn pending(&self) -> MutexGuard<'_, VecDeque<(String, T)>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock()
     }
 
     /// Adds a request, under the name of its exchange.
@@ -189,7 +189,7 @@ pub struct RepeatDecisions(Mutex<HashMap<u64, Decision>>);
 impl RepeatDecisions {
     /// Has repeats of a request treated alike from now on, and says so in the trace.
     pub fn decide(&self, pending: &PendingRequest, decision: Decision, recorder: &Recorder) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(pending.key, decision);
+        self.0.lock().insert(pending.key, decision);
         let mark = Mark { mark: ALIKE.to_owned(), text: String::new() };
         recorder.record(Some(&pending.conn), None, EventKind::Mark(mark));
     }
@@ -197,6 +197,6 @@ impl RepeatDecisions {
     /// The decision on a request that repeats an earlier one, if it does.
     pub fn of(&self, received: &Received) -> Option<Decision> {
         let key = key(&received.head, &received.content);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+        self.0.lock().get(&key).cloned()
     }
 }

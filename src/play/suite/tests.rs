@@ -20,7 +20,7 @@ struct ConcurrencyProbe {
 impl Progress for ConcurrencyProbe {
     fn scenario_started(&self, _: &str) {
         if self.first.swap(false, Ordering::SeqCst) {
-            let receiver = lock(&self.receiver).recv_timeout(Duration::from_secs(60));
+            let receiver = self.receiver.lock().recv_timeout(Duration::from_secs(60));
             self.met.store(receiver.is_ok(), Ordering::SeqCst);
         } else {
             let _ = self.sender.send(());
@@ -133,14 +133,14 @@ async fn a_job_that_is_busy_holds_up_no_other_and_results_keep_their_order() {
 fn what_was_held_up_is_played_again_when_all_is_done_until_it_is_judged() {
     let plans: Arc<[Plan]> = ["one", "two", "three"].map(plan).into();
     let state = SuiteState::new(subject(), plans.clone(), two_jobs(), probe(), Cancel::default());
-    lock(&state.queue).clear();
+    state.queue.lock().clear();
     let played = |n: usize, play: Play| Played { plays: vec![play], ..not_played_yet(&plans[n]) };
     let error = || Play::error("it could not be judged".to_owned());
-    lock(&state.results).insert(0, played(0, Play::new(ScenarioStatus::Passed)));
-    lock(&state.results).insert(1, played(1, Play { held_up: true, ..error() }));
-    lock(&state.results).insert(2, played(2, error()));
+    state.results.lock().insert(0, played(0, Play::new(ScenarioStatus::Passed)));
+    state.results.lock().insert(1, played(1, Play { held_up: true, ..error() }));
+    state.results.lock().insert(2, played(2, error()));
     assert!(state.queue_held_up());
-    assert_eq!(lock(&state.queue).drain(..).collect::<Vec<_>>(), [1]);
-    lock(&state.results).entry(1).and_modify(|it| it.plays.push(Play::new(ScenarioStatus::Passed)));
-    assert!(!state.queue_held_up() && lock(&state.queue).is_empty());
+    assert_eq!(state.queue.lock().drain(..).collect::<Vec<_>>(), [1]);
+    state.results.lock().entry(1).and_modify(|it| it.plays.push(Play::new(ScenarioStatus::Passed)));
+    assert!(!state.queue_held_up() && state.queue.lock().is_empty());
 }

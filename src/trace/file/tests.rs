@@ -2,8 +2,9 @@
 
 use std::io::{self, BufRead, Cursor, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ struct Disk {
 
 impl Write for Disk {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut disk = self.bytes.lock().unwrap();
+        let mut disk = self.bytes.lock();
         let room = self.room.map_or(bytes.len(), |room| room.saturating_sub(disk.len()).min(bytes.len()));
         if room == 0 && !bytes.is_empty() {
             return Err(io::ErrorKind::StorageFull.into());
@@ -55,7 +56,7 @@ fn written(events: &[Event], room: Option<usize>) -> (Vec<u8>, TraceFileStatus) 
         sink.event(&Arc::new(event.clone()));
     }
     sink.end();
-    let bytes = disk.bytes.lock().unwrap().clone();
+    let bytes = disk.bytes.lock().clone();
     (bytes, written)
 }
 
@@ -250,7 +251,7 @@ fn what_a_thread_recorded_is_in_the_file_and_in_order_while_others_record() {
             scope.spawn(|| {
                 for _ in 0..50 {
                     let i = recorder.record(None, None, EventKind::Closed(Closed::Eof));
-                    let text = String::from_utf8(disk.bytes.lock().unwrap().clone()).unwrap();
+                    let text = String::from_utf8(disk.bytes.lock().clone()).unwrap();
                     assert!(text.contains(&format!("\n{{\"i\":{i},")), "{i} is not in the file");
                 }
             });
@@ -258,7 +259,7 @@ fn what_a_thread_recorded_is_in_the_file_and_in_order_while_others_record() {
     });
     recorder.end();
     assert_eq!(status.outcome().unwrap(), 200);
-    let bytes = disk.bytes.lock().unwrap().clone();
+    let bytes = disk.bytes.lock().clone();
     let numbers: Vec<u64> = reader(&bytes).unwrap().map(|event| event.unwrap().i).collect();
     assert_eq!(numbers, (0..200).collect::<Vec<u64>>());
 }

@@ -1,8 +1,9 @@
 //! Finding secrets by their names: the values of secret JSON keys, query parameters and headers.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use memchr::memmem::Finder;
+use parking_lot::Mutex;
 use regex::bytes::{Captures, Regex};
 
 use crate::uri;
@@ -58,7 +59,7 @@ impl Default for Keys {
 impl Keys {
     /// The names of these JSON keys and query parameters, and the headers with credentials.
     pub fn new(names: &[&str]) -> Self {
-        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut compiled = COMPILED.lock();
         if let Some(keys) = compiled.iter().find(|keys| keys.0.names == names) {
             return keys.clone();
         }

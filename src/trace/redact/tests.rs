@@ -1,9 +1,10 @@
 //! What holds of redaction, whatever is recorded.
 
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use parking_lot::Mutex;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -25,7 +26,7 @@ struct All(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for All {
     fn event(&mut self, event: &Arc<Event>) {
-        self.0.lock().unwrap().push(Event::clone(event));
+        self.0.lock().push(Event::clone(event));
     }
 }
 
@@ -36,7 +37,7 @@ fn recorded(secrets: &[&str], whats: Vec<EventKind>) -> Vec<Event> {
     for what in whats {
         recorder.record(Some("main"), Some(Direction::ToServer), what);
     }
-    std::mem::take(&mut *all.0.lock().unwrap())
+    std::mem::take(&mut *all.0.lock())
 }
 
 /// Every string and every payload of an event, as bytes, one after the other.
@@ -294,7 +295,7 @@ fn compressed_frames_are_hidden_where_an_extension_was_agreed_on_and_told_where_
         recorder.record(Some("main"), Some(Direction::ToClient), head(agreed));
         recorder.record(Some("main"), Some(Direction::ToServer), squeezed());
         recorder.record(Some("main"), Some(Direction::ToServer), frame(1, true, b"plain"));
-        let events = all.0.lock().unwrap();
+        let events = all.0.lock();
         let payload = |i: usize| match &events[i].kind {
             EventKind::Frame(frame) => frame.payload.as_text().unwrap_or_default().to_owned(),
             _ => String::new(),

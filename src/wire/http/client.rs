@@ -1,7 +1,8 @@
 //! The client: requests to one address, each an exchange of its own, over connections that are kept alive.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -188,8 +189,8 @@ impl Client {
         idle.push((connection, Instant::now()));
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(Connection, Instant)>> {
-        self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self) -> MutexGuard<'_, Vec<(Connection, Instant)>> {
+        self.0.idle.lock()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Which events a passive decoder records.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use super::PassiveDecoder;
@@ -16,7 +17,7 @@ struct EventList(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for EventList {
     fn event(&mut self, event: &Arc<Event>) {
-        self.0.lock().unwrap().push(Event::clone(event));
+        self.0.lock().push(Event::clone(event));
     }
 }
 
@@ -44,7 +45,7 @@ fn recorded(http: bool, traffic: &[Traffic<'_>]) -> Vec<Event> {
         }
     }
     decoder.finish();
-    let events = list.0.lock().unwrap();
+    let events = list.0.lock();
     events.clone()
 }
 

@@ -5,8 +5,9 @@
 //! might; their tables follow the areas of the requirements.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::peer::amp::server::handshake::{HandshakeSwitch, TokenSwitch};
@@ -152,7 +153,7 @@ impl EditorDeviations {
 
     /// The flaw that has been asked for and was on since the last [`EditorDeviations::reset_last_flaw`].
     pub fn last_flaw(&self) -> Option<&'static str> {
-        *self.last_flaw.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.last_flaw.lock()
     }
 
     /// Resets [`EditorDeviations::last_flaw`].
@@ -161,7 +162,7 @@ impl EditorDeviations {
     }
 
     fn note_flaw(&self, flaw: Option<&'static str>) {
-        *self.last_flaw.lock().unwrap_or_else(PoisonError::into_inner) = flaw;
+        *self.last_flaw.lock() = flaw;
     }
 
     /// The unit in which columns are counted.

@@ -4,9 +4,10 @@
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use base64::Engine as _;
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, watch};
@@ -129,7 +130,7 @@ impl RunningServer {
             lockfile.remove();
         }
         self.shared.enter(Phase::Closing);
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let server = self.server.lock().take();
         if let Some(server) = server {
             // It ends within a bound of its own; a panic would have been reported.
             let _ = server.await;

@@ -1,10 +1,11 @@
 //! What the connections of an editor share: the editor itself, its clients, and what is to be sent to them ([`SharedServer`]).
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
@@ -204,7 +205,7 @@ impl SharedServer {
 
     /// Subscribes to the events of clients: the first subscriber gets them from the beginning on, others from now on.
     pub fn happenings(&self) -> broadcast::Receiver<MockEvent> {
-        let first = self.server.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let first = self.server.first.lock().take();
         first.unwrap_or_else(|| self.server.happenings.subscribe())
     }
 
@@ -352,7 +353,7 @@ impl SharedServer {
     }
 
     fn state(&self) -> MutexGuard<'_, EditorState> {
-        self.server.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.server.state.lock()
     }
 }
 

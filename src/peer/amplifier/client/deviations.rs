@@ -5,8 +5,9 @@
 //! gets. The rest are switches, listed in the file where the behaviour is decided. Flaws are what real clients get
 //! wrong, or might; their tables follow the areas of the requirements.
 
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use crate::peer::deviation::http_client::RequestEffect::{self, Line, Sends, Text};
@@ -142,7 +143,7 @@ pub struct ClientMemoryState {
 impl ClientMemory {
     /// To look into and to write.
     pub fn lock(&self) -> MutexGuard<'_, ClientMemoryState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

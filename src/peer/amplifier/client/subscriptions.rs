@@ -1,9 +1,10 @@
 //! The subscriptions of a client: what each one goes over, and how its events reach the caller.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
@@ -115,7 +116,7 @@ impl Subscriptions {
     }
 
     fn lock(&self) -> MutexGuard<'_, SubscriptionTable> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -152,7 +153,7 @@ impl ConnectionSlot {
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -2,10 +2,11 @@
 //! freedoms say so.
 
 use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
 use tokio::sync::{Notify, watch};
 
@@ -97,7 +98,7 @@ impl MockSteering {
     }
 
     fn state(&self) -> MutexGuard<'_, MockState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Returns once no subscriber is served any more.

@@ -1,9 +1,9 @@
 //! The subscriptions of a play that steps can write into ([`OpenSubscriptions`]), and how: by orders to whoever serves an event stream
 //! ([`StreamOrder`]), or as another sender of a WebSocket.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{sleep, timeout};
 
@@ -36,7 +36,7 @@ impl Default for OpenSubscriptions {
 
 impl OpenSubscriptions {
     fn list(&self) -> MutexGuard<'_, Vec<OpenSubscription>> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock()
     }
 
     /// A subscription is open.

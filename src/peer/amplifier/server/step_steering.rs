@@ -1,10 +1,11 @@
 //! What a server decides that the steps of a scenario steer ([`StepSteering`]): its agent answers requests, unless they are left to
 //! steps or refused.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -58,11 +59,11 @@ pub struct ResponsePlan {
 impl StepSteering {
     /// Sets the plan for requests from now on.
     pub fn set_plan(&self, plan: ResponsePlan) {
-        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
+        *self.plan.lock() = plan;
     }
 
     fn plan(&self) -> ResponsePlan {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.plan.lock().clone()
     }
 
     /// The names of the deviations of its agent.

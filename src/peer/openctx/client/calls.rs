@@ -4,8 +4,9 @@
 //! different in small ways.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
@@ -122,8 +123,8 @@ impl OpenctxClientCalls {
         self.deviations.has(switch)
     }
 
-    fn memory(&self) -> std::sync::MutexGuard<'_, CallMemory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn memory(&self) -> MutexGuard<'_, CallMemory> {
+        self.memory.lock()
     }
 
     /// What becomes of a call; nothing where a flaw lets it never come to its end.

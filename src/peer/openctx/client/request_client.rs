@@ -1,8 +1,8 @@
 //! One request to the provider, and what a client takes from the response.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -115,7 +115,7 @@ impl RequestClient {
     async fn follow(&self, method: &'static str, mut request: Request) -> Result<FetchedResponse, Failure> {
         let mut client = self.client.clone();
         let mut url = self.url.clone();
-        if let Some(moved) = self.moved.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+        if let Some(moved) = self.moved.lock().clone() {
             request.target.clone_from(&moved.target);
             client = client.to(moved.address.clone());
             url = moved;
@@ -137,7 +137,7 @@ impl RequestClient {
             }
             request.target.clone_from(&url.target);
             if self.deviations.has(ResponseSwitch::RemembersRedirects) {
-                *self.moved.lock().unwrap_or_else(PoisonError::into_inner) = Some(url.clone());
+                *self.moved.lock() = Some(url.clone());
             }
             if self.deviations.has(ResponseSwitch::RedirectDropsSettings)
                 && let Content::Whole(body) = &mut request.content

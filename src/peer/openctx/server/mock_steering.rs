@@ -1,8 +1,9 @@
 //! What the mock provider decides on requests ([`MockSteering`]): by its data, and otherwise where flaws and freedoms say so.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -90,7 +91,7 @@ impl MockSteering {
     }
 
     fn state(&self) -> MutexGuard<'_, MockState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Replaces the data.

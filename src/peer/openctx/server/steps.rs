@@ -3,9 +3,10 @@
 //! [`OpenctxServerSteps`] performs the verbs. The server answers requests as its [`ProviderPlan`] says in the background; those that are left
 //! to steps wait for them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::peer::http::Decision;
@@ -93,11 +94,11 @@ pub struct StepSteering {
 impl StepSteering {
     /// Sets how requests are answered from now on.
     fn set_plan(&self, plan: ProviderPlan) {
-        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
+        *self.plan.lock() = plan;
     }
 
     fn plan(&self) -> ProviderPlan {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.plan.lock().clone()
     }
 }
 

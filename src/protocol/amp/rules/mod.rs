@@ -15,7 +15,8 @@ mod responses;
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::protocol::rule::CrashRule;
 use crate::protocol::{Judgements, RequirementId, Rule, ViolationDetail};
@@ -134,7 +135,7 @@ impl RequirementIndex {
     /// The requirements of an edition.
     pub fn of(edition: &'static AmpEdition) -> &'static Self {
         static INDICES: Mutex<BTreeMap<&str, &RequirementIndex>> = Mutex::new(BTreeMap::new());
-        let mut indices = INDICES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut indices = INDICES.lock();
         // Made once for each edition.
         indices.entry(edition.id).or_insert_with(|| Box::leak(Box::new(Self::read(edition))))
     }

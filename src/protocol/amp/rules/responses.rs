@@ -1,8 +1,9 @@
 //! Responses: what is in each one, judged against its request and against the schemas of results and notification data.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::matcher::{Pattern, Schemas as _};
@@ -200,7 +201,7 @@ type CompiledSchemas = HashMap<(&'static str, String), Option<Pattern>>;
 fn compiled(edition: &'static AmpEdition, name: &str) -> Option<Pattern> {
     static ALL: LazyLock<Mutex<CompiledSchemas>> = LazyLock::new(Mutex::default);
     edition.schema(name)?;
-    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = ALL.lock();
     let compile = || Pattern::compile(&json!({ "$schema": name }), edition).ok();
     all.entry((edition.id, name.to_owned())).or_insert_with(compile).clone()
 }

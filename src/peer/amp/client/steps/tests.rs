@@ -1,7 +1,8 @@
 //! The client against a small editor that speaks one edition.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tokio::net::TcpListener;
 
@@ -38,13 +39,13 @@ struct RecordedEvents(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for RecordedEvents {
     fn event(&mut self, event: &Arc<Event>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Event::clone(event));
+        self.0.lock().push(Event::clone(event));
     }
 }
 
 impl RecordedEvents {
     fn events(&self) -> Vec<Event> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 
     /// The JSON of every message that the client sent.

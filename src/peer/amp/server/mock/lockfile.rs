@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::atomic_file::{self, Readable, create_private_folder};
@@ -139,7 +140,7 @@ impl Lockfile {
         let (path, removed) = (self.path.clone(), self.removed.clone());
         tokio::spawn(async move {
             tokio::time::sleep(WRITE_DELAY).await;
-            let removed = removed.lock().unwrap_or_else(PoisonError::into_inner);
+            let removed = removed.lock();
             if !*removed {
                 // Who waits for it finds out.
                 let _ = atomic_file::write(&path, text.as_bytes(), Readable::ByOwner);
@@ -154,7 +155,7 @@ impl Lockfile {
 
     /// Removes it, unless a flaw leaves it behind. May be called again.
     pub fn remove(&self) {
-        let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut removed = self.removed.lock();
         *removed = true;
         if !self.leave {
             // Gone already is as good.

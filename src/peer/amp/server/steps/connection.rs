@@ -1,10 +1,11 @@
 //! One connection of a client, and the registry of all of them by name.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -76,7 +77,7 @@ impl StepConnection {
             self.refused.is_some()
                 || self.used.load(Ordering::Relaxed)
                 || self.tainted.load(Ordering::Relaxed)
-                || self.ended.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+                || self.ended.lock().is_some()
         };
         !ours() && timeout(within, self.sender.ended()).await.is_ok() && !ours()
     }
@@ -92,7 +93,7 @@ impl StepConnection {
     /// [`PeerError::Scenario`] where an earlier step ended it, [`PeerError::Subject`] where the client did, or was refused.
     pub fn usable(&self, verb: &str) -> Result<(), PeerError> {
         let name = self.name();
-        if let Some(how) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).as_deref() {
+        if let Some(how) = self.ended.lock().as_deref() {
             return Err(wrong(verb, format!("connection `{name}` has been ended by {how}")));
         }
         if let Some(status) = self.refused {
@@ -213,7 +214,7 @@ impl StepConnection {
 
     /// Remembers how it was ended. Gives whether it had been before.
     fn note(&self, how: &str) -> bool {
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ended = self.ended.lock();
         let before = ended.is_some();
         ended.get_or_insert_with(|| how.to_owned());
         before
@@ -298,7 +299,7 @@ impl ConnectionNames {
 
     /// The name of the connection that comes next. Once no more are given, the n-th is called after the editor and n.
     pub fn next(&self) -> String {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock();
         *taken += 1;
         self.name(*taken - 1)
     }
@@ -310,13 +311,13 @@ impl ConnectionNames {
 
     /// The name that was given last, if one was.
     pub fn last(&self) -> Option<String> {
-        let taken = *self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = *self.taken.lock();
         taken.checked_sub(1).map(|at| self.name(at))
     }
 
     /// Gives the name that was given last to the next connection as well.
     pub fn take_back(&self) {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock();
         *taken = taken.saturating_sub(1);
     }
 

@@ -6,10 +6,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use tokio::net::{TcpListener, TcpSocket};
 
@@ -273,7 +273,7 @@ fn take_idle() -> Option<Child> {
 }
 
 fn idle_processes() -> MutexGuard<'static, Vec<Child>> {
-    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+    IDLE.lock()
 }
 
 fn spawn() -> io::Result<Child> {

@@ -1,9 +1,9 @@
 //! The editors of plays against our own client, and against that of tungstenite.
 
 use std::path::PathBuf;
-use std::sync::PoisonError;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use parking_lot::Mutex;
 use serde_json::Map;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
@@ -17,17 +17,17 @@ use crate::wire::{Limits, Tap};
 use super::*;
 
 #[derive(Clone, Default)]
-struct RecordedEvents(Arc<std::sync::Mutex<Vec<Event>>>);
+struct RecordedEvents(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for RecordedEvents {
     fn event(&mut self, event: &Arc<Event>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Event::clone(event));
+        self.0.lock().push(Event::clone(event));
     }
 }
 
 impl RecordedEvents {
     fn events(&self) -> Vec<Event> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 
     /// The names of connections, in the order in which they first turn up.

@@ -2,9 +2,10 @@
 //! says about the description of the subject.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::config::Described;
@@ -161,7 +162,7 @@ impl RefusalWatch {
         let own = self.clone();
         Box::new(move |incoming| {
             next(incoming);
-            let mut refusal = own.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut refusal = own.0.lock();
             match incoming {
                 Incoming::Head(head) => {
                     *refusal = head.status().filter(|status| *status >= 400).map(|status| (status, String::new()));
@@ -180,7 +181,7 @@ impl RefusalWatch {
 
     /// What the subject has to be described with, where the server refused a default request for lack of it.
     pub fn missing_description(&self, requested: DefaultRequest, described: &Described) -> Option<String> {
-        let refusal = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let refusal = self.0.lock().clone();
         let (status, code) = refusal?;
         let summary = if code.is_empty() { status.to_string() } else { format!("{status} {code}") };
         let keyless = match requested {

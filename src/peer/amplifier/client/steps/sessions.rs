@@ -2,9 +2,10 @@
 //! require.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -38,14 +39,14 @@ struct CreatedSession {
 impl CreatedSessions {
     /// The session that the latest request of a label created, if it did.
     pub fn by_label(&self, label: &str) -> Option<String> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.lock();
         let found = all.iter().rev().find(|session| session.label.as_deref() == Some(label));
         found.map(|session| session.id.clone())
     }
 
     /// A text in which the ids of sessions are written as segments of a path.
     pub fn with_encoded_ids(&self, text: String) -> String {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.lock();
         let differing =
             all.iter().map(|session| (&session.id, segment(&session.id))).filter(|(id, encoded)| *id != encoded);
         differing.fold(text, |text, (id, encoded)| text.replace(id.as_str(), &encoded))
@@ -60,7 +61,7 @@ impl CreatedSessions {
             Incoming::Message(message) if is_new => {
                 let json = message.value();
                 let id = json.as_ref().and_then(|json| json.get("session_id")).and_then(Value::as_str);
-                let mut all = created.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut all = created.0.lock();
                 if all.len() < MAX_SESSIONS {
                     all.extend(id.map(|id| CreatedSession { id: id.to_owned(), label: label.clone() }));
                 }
@@ -71,7 +72,7 @@ impl CreatedSessions {
 
     /// Stops all of them, whatever has become of them. It is no part of the play, and in no trace.
     pub async fn stop_all(&self, url: &HttpUrl) {
-        let all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let all = std::mem::take(&mut *self.0.lock());
         if all.is_empty() {
             return;
         }
@@ -130,7 +131,7 @@ impl PromptProgress {
     /// Notes an event of a session.
     pub fn note_event(&self, session: &str, message: &Value) {
         let Some(name) = message.get("event").and_then(Value::as_str) else { return };
-        let mut sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = self.0.sessions.lock();
         let progress = sessions.entry(session.to_owned()).or_default();
         let work = ["content_block:", "thinking:", "tool:", "status:"].iter().any(|kind| name.starts_with(kind));
         progress.reporting |= work;
@@ -146,14 +147,14 @@ impl PromptProgress {
 
     /// Notes that a session is given a prompt: where an earlier one is complete, nothing is known of this one yet.
     pub fn note_prompt(&self, session: &str) {
-        let mut sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = self.0.sessions.lock();
         if let Some(progress) = sessions.get_mut(session).filter(|progress| progress.complete) {
             *progress = SessionProgress { deadline: progress.deadline, ..SessionProgress::default() };
         }
     }
 
     fn session(&self, session: &str) -> SessionProgress {
-        let sessions = self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let sessions = self.0.sessions.lock();
         sessions.get(session).copied().unwrap_or_default()
     }
 
@@ -282,13 +283,13 @@ impl Approvals {
         }
         let options = message.pointer("/data/options").and_then(Value::as_array).into_iter().flatten();
         let options = options.filter_map(Value::as_str).map(str::to_owned).collect();
-        self.0.options.lock().unwrap_or_else(PoisonError::into_inner).insert(session.to_owned(), options);
+        self.0.options.lock().insert(session.to_owned(), options);
         self.0.changed.notify_waiters();
     }
 
     /// The options of a session; those of another one where it never required a decision.
     fn options(&self, session: &str) -> Option<Vec<String>> {
-        let all = self.0.options.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.options.lock();
         all.get(session).or_else(|| all.values().next()).cloned()
     }
 

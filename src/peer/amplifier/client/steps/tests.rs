@@ -1,9 +1,10 @@
 //! The client against a server that knows one session.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::super::call;
@@ -19,7 +20,7 @@ struct EventLog(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for EventLog {
     fn event(&mut self, event: &Arc<Event>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Event::clone(event));
+        self.0.lock().push(Event::clone(event));
     }
 }
 
@@ -34,7 +35,7 @@ impl Handler for Echo {
         let body = request.message.and_then(|message| message.json).unwrap_or_default();
         let line = format!("{} {}", request.head.method(), request.head.target());
         let keyless = body["profile"] == "p" && body["credentials"]["anthropic_api_key"].is_null();
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push((line.clone(), body));
+        self.requests.lock().push((line.clone(), body));
         if line.ends_with("/events") {
             let required = json!({"event": "approval:required", "data": {"options": ["Allow", "Deny"]}});
             let Ok(mut stream) = responder.start(&Response::event_stream()).await else { return };
@@ -108,7 +109,7 @@ impl Play {
 
     /// The last request that the server got.
     fn last(&self) -> (String, Value) {
-        self.echo.requests.lock().unwrap_or_else(PoisonError::into_inner).last().cloned().unwrap_or_default()
+        self.echo.requests.lock().last().cloned().unwrap_or_default()
     }
 }
 
@@ -135,7 +136,7 @@ async fn a_profile_that_is_not_described_is_one_that_the_server_lists() {
     let mut play = Play::described(json!({ "credentials": { "good": "KEY" } })).await;
     play.act("request", json!({"as": "create", "endpoint": "createSession"})).await.unwrap();
     assert_eq!(play.last().1["profile"], "base");
-    let events = play.trace.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let events = play.trace.0.lock();
     assert!(!events.iter().any(|e| matches!(&e.kind, EventKind::HttpRequest(head) if head.target() == "/profiles")));
 }
 
@@ -177,7 +178,7 @@ async fn sessions_are_stopped_when_the_play_is_over_and_that_is_no_part_of_it() 
     play.barrier().await;
     play.client.finish().await;
     assert_eq!(play.last().0, "DELETE /sessions/s");
-    let events = play.trace.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let events = play.trace.0.lock();
     assert!(!events.iter().any(|e| matches!(&e.kind, EventKind::HttpRequest(head) if head.method() == "DELETE")));
 }
 

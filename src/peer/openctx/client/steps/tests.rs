@@ -1,7 +1,8 @@
 //! The client against a provider that echoes what it is asked.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 use crate::peer::Answer;
@@ -18,14 +19,14 @@ struct EventRecorder(Arc<Mutex<Vec<Event>>>);
 
 impl Sink for EventRecorder {
     fn event(&mut self, event: &Arc<Event>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Event::clone(event));
+        self.0.lock().push(Event::clone(event));
     }
 }
 
 impl EventRecorder {
     /// Name and TCP connection of each request, in order.
     fn requests(&self) -> Vec<(String, u64)> {
-        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = self.0.lock();
         let request = |event: &Event| match &event.kind {
             EventKind::HttpRequest(HttpRequest { tcp, .. }) => Some((event.conn.clone()?, *tcp)),
             _ => None,
@@ -37,7 +38,7 @@ impl EventRecorder {
 impl EventRecorder {
     /// The exchanges whose redirects were not followed.
     fn not_followed(&self) -> Vec<String> {
-        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let events = self.0.lock();
         let marked =
             |event: &&Event| matches!(&event.kind, EventKind::Mark(mark) if mark.mark == redirects::NOT_FOLLOWED);
         events.iter().filter(marked).filter_map(|event| event.conn.clone()).collect()
