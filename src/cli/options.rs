@@ -89,7 +89,7 @@ pub struct SharedOptions {
     #[arg(long, value_name = "TIME", value_parser = parse_bound, help_heading = "Play")]
     pub timeout: Option<Duration>,
 
-    /// Stop at the first failure.
+    /// Stop at the first scenario that fails or is blocked. Its finding may be a consequence of what others would show.
     #[arg(long, help_heading = "Play")]
     pub fail_fast: bool,
 

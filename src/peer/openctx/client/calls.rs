@@ -42,6 +42,8 @@ pub enum CallSwitch {
     RemembersMeta,
     /// What was annotated once is not asked for again, whatever its content becomes.
     RemembersAnnotations,
+    /// A call that was answered before, with the same parameters and settings, has the same result again.
+    KeepsResponses,
     /// Metadata comes in a list: one entry for each provider.
     Lists,
     /// A response of some mebibytes makes it exit.
@@ -84,6 +86,8 @@ struct CallMemory {
     meta: Option<Value>,
     /// The annotations of each URI.
     annotations: BTreeMap<String, Value>,
+    /// The results of calls, by method, parameters and settings.
+    responses: BTreeMap<(&'static str, String), Value>,
     /// The calls under way, by method and parameters, with the result that they share.
     shared: BTreeMap<(&'static str, String), Arc<OnceCell<Value>>>,
 }
@@ -196,6 +200,15 @@ impl OpenctxClientCalls {
                 }
             }
             _ => {}
+        }
+        if self.has(CallSwitch::KeepsResponses) && method != "meta" {
+            let key = (method, format!("{params} {settings}"));
+            if let Some(known) = self.memory().responses.get(&key) {
+                return Ok(known.clone());
+            }
+            let result = self.client.request_result(method, params, settings).await?;
+            self.memory().responses.insert(key, result.clone());
+            return Ok(result);
         }
         if self.has(CallSwitch::SharesAcrossSettings) {
             let key = (method, params.to_string());

@@ -93,6 +93,8 @@ pub const FREEDOMS: &[FreedomRow<OpenctxClientEffect>] = &[
         "It leaves to its caller for which messages a provider is asked." CallSwitch::AsksForAnyMessage.on()),
     freedom!("keeps-meta" ["selectors/client-current"] "It asks for metadata once."
         CallSwitch::RemembersMeta.on()),
+    freedom!("keeps-responses" "The same call with the same settings is answered by what the provider said before."
+        CallSwitch::KeepsResponses.on()),
     freedom!("gives-up-before-next" ["robustness/client-slow"] "It makes one call after the other, and waits three seconds for each."
         CallSwitch::OneAtATime.on()),
     freedom!("empty-list-matches" "An empty list of selectors matches every resource." SelectorSwitch::EmptyMatches.on()),
