@@ -372,7 +372,7 @@ impl AttributionContext<'_> {
         }
         let own = own.map(Requirement::short);
         let other = match missed.way {
-            MissKind::Absent => self.attribution.absent(missed.kind, selected, own),
+            MissKind::Absent => self.attribution.absent(missed.kind, selected, missed.came, own),
             MissKind::Different | MissKind::Unreadable | MissKind::Failure => {
                 let mut aspects =
                     missed.places.iter().map(|place| self.attribution.aspect(missed.kind, selected, place, own));

@@ -188,6 +188,8 @@ pub struct MissedExpectation {
     pub selectors: Map<String, Value>,
     /// The connection or exchange that it was to come on, where it comes on one.
     pub conn: Option<String>,
+    /// Whether another one of its kind, chosen in the same way, came before in the play.
+    pub came: bool,
     /// In which way it was missed.
     pub way: MissKind,
     /// Each outcome that would have done; none where our side could not perform a step.

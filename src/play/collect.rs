@@ -169,6 +169,7 @@ fn failure(
         kind: collect.part.kind.name,
         selectors: collect.part.selectors.clone(),
         conn: collect.part.conn.clone(),
+        came: !scene.log.seen(collect.part.kind.name, None, &collect.part.selectors).is_empty(),
         way,
         outcomes: vec![],
         places: vec![],

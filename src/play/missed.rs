@@ -187,6 +187,7 @@ pub fn missed(scene: &Scene<'_>, expected: &ExpectedPart) -> MissedExpectation {
         kind: expected.kind.name,
         selectors: expected.selectors.clone(),
         conn: expected.conn.clone(),
+        came: !scene.log.seen(expected.kind.name, None, &expected.selectors).is_empty(),
         way: MissKind::Absent,
         outcomes: vec![],
         places: vec![],

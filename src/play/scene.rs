@@ -228,6 +228,7 @@ impl Scene<'_> {
             kind: verb,
             selectors,
             conn: None,
+            came: false,
             way,
             outcomes: vec![],
             places: vec![],

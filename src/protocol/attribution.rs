@@ -81,6 +81,9 @@ pub struct Due {
     pub kind: &'static str,
     /// A selector, and the value that it has; none where all observations of the kind are meant.
     pub with: Option<(&'static str, &'static str)>,
+    /// Whether it is due once: where one came in the same play, another one that does not come breaks what the expectation
+    /// proves.
+    pub once: bool,
     /// The requirement, as area and slug, that is broken where it does not come.
     pub breaks: &'static str,
     /// The requirements that are broken instead where the expectation proves one of them: area and slug, or an area with the
@@ -116,16 +119,17 @@ pub struct Base {
 }
 
 impl Attribution {
-    /// What is broken where an observation of this kind does not come; `selected` gives the value of a selector.
-    /// None where that is what the expectation proves.
+    /// What is broken where an observation of this kind does not come; `selected` gives the value of a selector, `came` says
+    /// whether another one came before. None where that is what the expectation proves.
     pub fn absent<'v>(
         &self,
         kind: &str,
         selected: impl Fn(&str) -> Option<&'v str>,
+        came: bool,
         proves: Option<&str>,
     ) -> Option<&'static str> {
         let meant = |due: &&Due| due.kind == kind && due.with.is_none_or(|(key, value)| selected(key) == Some(value));
-        let due = self.absent.iter().find(meant)?;
+        let due = self.absent.iter().find(meant).filter(|due| !(due.once && came))?;
         let own = proves.is_some_and(|short| due.unless.iter().any(|pattern| covers(pattern, short)));
         (!own && proves != Some(due.breaks)).then_some(due.breaks)
     }

@@ -43,7 +43,7 @@ static CATALOGUE: [Requirement; 9] = [
 ];
 
 const ATTRIBUTION: Attribution = Attribution {
-    absent: &[Due { kind: "response", with: None, breaks: "envelope/answered", unless: &[] }],
+    absent: &[Due { kind: "response", with: None, once: false, breaks: "envelope/answered", unless: &[] }],
     places: &[("response", "/result", "/result")],
     spoils: &["stream/type"],
     unseen: &[],
@@ -94,6 +94,7 @@ fn missed(requirement: RequirementId, way: MissKind, index: Option<u64>, places:
         kind: "response",
         selectors: Map::from_iter([("to".to_owned(), json!("one"))]),
         conn: Some("main".to_owned()),
+        came: false,
         way,
         outcomes: vec![],
         places: places.iter().map(|place| (*place).to_owned()).collect(),
@@ -141,7 +142,7 @@ fn charged_and_blocked_ids(attributed: &AttributedFindings) -> ChargedAndBlocked
 #[test]
 fn what_came_in_the_place_of_a_response_is_a_fault_that_a_should_does_not_take_away() {
     const OWN: Attribution = Attribution {
-        absent: &[Due { kind: "response", with: None, breaks: "envelope/answered", unless: &["ping/"] }],
+        absent: &[Due { kind: "response", with: None, once: false, breaks: "envelope/answered", unless: &["ping/"] }],
         astray: &["envelope/answered", "connection/again"],
         ..NOTHING_KNOWN
     };
@@ -171,6 +172,31 @@ fn what_did_not_come_breaks_that_it_comes_and_nothing_else() {
         charged_and_blocked(vec![missed(ECHO, MissKind::Absent, None, &[])]),
         (vec![ANSWERED], vec![(ECHO, ANSWERED)])
     );
+}
+
+#[test]
+fn what_came_before_is_not_said_to_come_never() {
+    const ONCE: Attribution = Attribution {
+        absent: &[Due { kind: "response", with: None, once: true, breaks: "envelope/answered", unless: &[] }],
+        ..NOTHING_KNOWN
+    };
+    let violated = |came: bool| {
+        let mut found = missed(ECHO, MissKind::Absent, None, &[]);
+        found.missed.as_mut().unwrap().came = came;
+        let context = AttributionContext {
+            after_success: false,
+            attribution: &ONCE,
+            catalogue: &CATALOGUE,
+            edition: "1",
+            subject: FaultOwner::End(End::Server),
+            proves: &[ECHO],
+            assessed: &[],
+            absences: &[],
+            refusals: &[],
+        };
+        charged_and_blocked_ids(&context.attribute(vec![found])).0
+    };
+    assert_eq!((violated(false), violated(true)), (vec![ANSWERED], vec![ECHO]));
 }
 
 #[test]

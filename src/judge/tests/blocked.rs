@@ -43,6 +43,7 @@ fn missed(requirement: RequirementId, kind: &'static str, way: MissKind, fault: 
         kind,
         selectors: serde_json::Map::new(),
         conn: None,
+        came: false,
         way,
         outcomes: vec![],
         places: vec![],

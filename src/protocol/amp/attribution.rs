@@ -8,18 +8,26 @@ const LET_IN: &[&str] = &["connection/token-right", "connection/token-encoded"];
 /// The attribution of missed expectations of editors.
 pub const SERVER: Attribution = Attribution {
     absent: &[
-        Due { kind: "response", with: None, breaks: "envelope/answered", unless: ANSWERED_ALL_THE_SAME },
+        Due { kind: "response", with: None, once: false, breaks: "envelope/answered", unless: ANSWERED_ALL_THE_SAME },
         Due {
             kind: "lockfile",
             with: None,
+            once: false,
             breaks: "discovery/lockfile-place",
             unless: &["lifecycle/", "discovery/amp-data-home"],
         },
-        Due { kind: "message", with: None, breaks: "envelope/answered", unless: &[] },
-        Due { kind: "frame", with: None, breaks: "envelope/answered", unless: &["framing/", "diagnostics/"] },
+        Due { kind: "message", with: None, once: false, breaks: "envelope/answered", unless: &[] },
+        Due {
+            kind: "frame",
+            with: None,
+            once: false,
+            breaks: "envelope/answered",
+            unless: &["framing/", "diagnostics/"],
+        },
         Due {
             kind: "close",
             with: None,
+            once: false,
             breaks: "framing/close-answered",
             unless: &[
                 "lifecycle/",
@@ -37,12 +45,14 @@ pub const SERVER: Attribution = Attribution {
         Due {
             kind: "notification",
             with: Some(("name", "selectionDidChange")),
+            once: false,
             breaks: "selection/notified",
             unless: SELECTION_ABSENT,
         },
         Due {
             kind: "notification",
             with: Some(("name", "selectionChanged")),
+            once: false,
             breaks: "selection/notified",
             unless: SELECTION_ABSENT,
         },

@@ -24,6 +24,7 @@ pub const SERVER: Attribution = Attribution {
         Due {
             kind: "response",
             with: None,
+            once: false,
             breaks: "http/answered",
             unless: &[
                 // Which are about a request under circumstances of its own.
@@ -46,24 +47,28 @@ pub const SERVER: Attribution = Attribution {
         Due {
             kind: "completed",
             with: None,
+            once: false,
             breaks: "life/completed",
             unless: &["websocket/", "stream/", "robustness/", "prompt/", "safety/"],
         },
         Due {
             kind: "event",
             with: Some(("event", "session:end")),
+            once: false,
             breaks: "life/session-end",
             unless: &["websocket/", "stream/", "robustness/"],
         },
         Due {
             kind: "event",
             with: Some(("event", "prompt:submit")),
+            once: false,
             breaks: "life/submitted",
             unless: &["websocket/", "stream/", "robustness/", "prompt/", "safety/"],
         },
         Due {
             kind: "event",
             with: Some(("event", "approval:required")),
+            once: false,
             breaks: "approval/required",
             unless: &["websocket/", "stream/", "robustness/"],
         },

@@ -4,7 +4,13 @@ use crate::protocol::{Aspect, Attribution, Base, Due, NOTHING_KNOWN};
 
 /// The attribution of missed expectations of clients.
 pub const CLIENT: Attribution = Attribution {
-    absent: &[Due { kind: "control", with: None, breaks: "websocket/client-action", unless: &["robustness/"] }],
+    absent: &[Due {
+        kind: "control",
+        with: None,
+        once: false,
+        breaks: "websocket/client-action",
+        unless: &["robustness/"],
+    }],
     aspects: &[
         aspect("request", Some(("endpoint", "submitPrompt")), "/json/prompt", "prompt/client-as-asked"),
         aspect("request", Some(("endpoint", "submitPrompt")), "/params/session_id", "prompt/client-session"),

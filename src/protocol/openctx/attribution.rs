@@ -65,8 +65,8 @@ const OWN_ANSWERS: &[&str] = &[
 /// The attribution of the role `openctx-provider`.
 pub const SERVER: Attribution = Attribution {
     absent: &[
-        Due { kind: "response", with: None, breaks: "envelope/answered", unless: OWN_ANSWERS },
-        Due { kind: "message", with: None, breaks: "envelope/answered", unless: OWN_ANSWERS },
+        Due { kind: "response", with: None, once: false, breaks: "envelope/answered", unless: OWN_ANSWERS },
+        Due { kind: "message", with: None, once: false, breaks: "envelope/answered", unless: OWN_ANSWERS },
     ],
     aspects: &[],
     places: &[
@@ -205,12 +205,14 @@ pub const CLIENT: Attribution = Attribution {
         Due {
             kind: "request",
             with: Some(("method", "items")),
+            once: true,
             breaks: "items/client-message-selector-matches",
             unless: &["selectors/", "items/client-mention", "envelope/client-settings-changed", "robustness/"],
         },
         Due {
             kind: "request",
             with: Some(("method", "annotations")),
+            once: true,
             breaks: "selectors/client-none",
             unless: &[
                 "selectors/",
