@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
 use crate::protocol::{Observation, Observer};
-use crate::trace::{Direction, Event, EventKind, Mark, Sink};
+use crate::trace::{Direction, Event, EventKind, Mark, Sink, StreamEvent, TOO_MANY_VALUES, has_too_many_values};
 
 /// More observations than this in one scenario are a flood: later ones are counted, not kept.
 const MAX_OBSERVATIONS: usize = 20_000;
@@ -154,7 +154,7 @@ impl Log {
         self.state().dropped
     }
 
-    /// The first response that was longer than what we take: the subject gave it, and nobody has read it.
+    /// The first message that was more than what we take: the subject gave it, and nobody has read it.
     pub fn too_long(&self) -> Option<String> {
         self.state().too_long.clone()
     }
@@ -205,11 +205,15 @@ impl Sink for LogSink {
         let mut state = self.0.state();
         state.note_unread(event);
         state.note_unanswered(event);
-        if let EventKind::Mark(mark) = &event.kind
-            && mark.mark == Mark::TOO_LONG
-        {
-            state.too_long.get_or_insert_with(|| mark.text.clone());
-        }
+        let too_long = match &event.kind {
+            EventKind::Mark(mark) if mark.mark == Mark::TOO_LONG => Some(mark.text.clone()),
+            EventKind::Message(message) if message.has_too_many_values() => Some(TOO_MANY_VALUES.to_owned()),
+            EventKind::StreamEvent(StreamEvent { data: Some(data), .. }) if has_too_many_values(data.as_bytes()) => {
+                Some(TOO_MANY_VALUES.to_owned())
+            }
+            _ => None,
+        };
+        state.too_long = state.too_long.take().or(too_long);
         if let (EventKind::Connected { .. } | EventKind::HttpRequest(_), Some(conn)) = (&event.kind, &event.conn) {
             state.ended.remove(conn);
         }

@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteEx
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, watch};
 
-use crate::trace::{Call, ClientEvent, EventKind, Returned, read_json};
+use crate::trace::{Call, ClientEvent, EventKind, Mark, Returned, TOO_MANY_VALUES, has_too_many_values, read_json};
 
 use super::output::{ProcessTap, Stream};
 
@@ -123,6 +123,10 @@ pub(super) async fn listen(tap: ProcessTap, source: impl AsyncRead + Unpin, rese
                 count += 1;
                 tap.remember(&line);
                 tap.record(what);
+            }
+            None if line.starts_with(b"{") && has_too_many_values(&line) => {
+                tap.record(EventKind::Mark(Mark { mark: Mark::TOO_LONG.to_owned(), text: TOO_MANY_VALUES.to_owned() }));
+                tap.output(Stream::Stdout, &line);
             }
             _ => tap.output(Stream::Stdout, &line),
         }

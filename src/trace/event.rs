@@ -298,8 +298,8 @@ pub struct Mark {
 impl Mark {
     /// The kind of a mark with the id of the process of this machine that opened a connection.
     pub const PROCESS: &str = "process";
-    /// The kind of a mark at the end of a response of which only the first bytes were kept: it is complete, and longer than
-    /// what we take.
+    /// The kind of a mark behind what is more than we take: at the end of a response of which only the first bytes were kept,
+    /// or at a line of a driven client that was not read.
     pub const TOO_LONG: &str = "too_long";
 }
 

@@ -24,6 +24,9 @@ pub struct LenientJson {
 /// wire, so a bound of the length alone would not bound the memory.
 const MAX_VALUES: usize = 1_000_000;
 
+/// What is said of JSON with more values.
+pub const TOO_MANY_VALUES: &str = "JSON of more than a million values, the most that wirecert takes";
+
 /// Whether JSON has more values than are decoded, by an upper bound of their number: the commas, colons and opening brackets
 /// outside strings, and one.
 pub fn has_too_many_values(json: &[u8]) -> bool {
@@ -44,8 +47,11 @@ pub fn has_too_many_values(json: &[u8]) -> bool {
     count > MAX_VALUES
 }
 
-/// Reads JSON; none where the text is no JSON by its grammar.
+/// Reads JSON; none where the text is no JSON by its grammar, or has too many values.
 pub fn read(text: &str) -> Option<LenientJson> {
+    if has_too_many_values(text.as_bytes()) {
+        return None;
+    }
     if let Ok(value) = serde_json::from_str(text)
         && is_within_depth(&value, MAX_DEPTH)
     {

@@ -240,19 +240,33 @@ impl Redactor {
 
     fn learn_from_headers(&mut self, headers: &[(String, String)]) {
         for (name, value) in headers {
-            if let Some(secret) = self.keys.in_header(name, value) {
+            if let Some(secret) = self.keys.in_header(name, value).filter(|secret| self.known_parts(secret).is_empty())
+            {
                 self.learn(secret, MIN_NAMED_LENGTH);
             }
         }
     }
 
+    /// The known secrets that are parts of a text.
+    fn known_parts(&self, text: &str) -> Vec<SecretHit> {
+        let mut hits = self.secrets.find(text.as_bytes());
+        hits.retain(|hit| hit.secret.is_some() && hit.end - hit.start < text.len());
+        hits
+    }
+
     fn headers(&mut self, headers: &mut [(String, String)]) {
         for (name, value) in headers {
             if let Some(secret) = self.keys.in_header(name, value) {
-                let placeholder = self.placeholder(secret);
+                // A known secret keeps its number where more is around it, as in a cookie.
+                let parts = self.known_parts(secret);
+                let mut hidden = if parts.is_empty() { self.placeholder(secret) } else { "*".repeat(secret.len()) };
+                for part in parts {
+                    let known = placeholder(part.end - part.start, part.secret);
+                    hidden.replace_range(part.start..part.end, &known);
+                }
                 let start = value.len() - value.trim_end().len();
                 let end = value.len() - start;
-                value.replace_range(end - placeholder.len()..end, &placeholder);
+                value.replace_range(end - hidden.len()..end, &hidden);
             }
             self.text(name);
             self.text(value);

@@ -197,8 +197,9 @@ pub(super) const MAX_DEPTH: usize = 100;
 impl Message {
     /// A message with this joined payload, parsed if it is JSON.
     pub fn joined(text: bool, payload: &[u8], frames: u64) -> Self {
-        match serde_json::from_slice(payload) {
-            Ok(json) if is_within_depth(&json, MAX_DEPTH) => Self { text, json: Some(json), payload: None, frames },
+        let json = if lenient::has_too_many_values(payload) { None } else { serde_json::from_slice(payload).ok() };
+        match json {
+            Some(json) if is_within_depth(&json, MAX_DEPTH) => Self { text, json: Some(json), payload: None, frames },
             _ => Self { text, json: None, payload: Some(payload.into()), frames },
         }
     }
@@ -208,12 +209,15 @@ impl Message {
     pub fn value(&self) -> Option<Cow<'_, Value>> {
         match (&self.json, &self.payload) {
             (Some(json), _) => Some(Cow::Borrowed(json)),
-            (None, Some(payload)) => {
-                let text = payload.as_text().filter(|text| !lenient::has_too_many_values(text.as_bytes()))?;
-                lenient::read(text).map(|read| Cow::Owned(read.value))
-            }
+            (None, Some(payload)) => lenient::read(payload.as_text()?).map(|read| Cow::Owned(read.value)),
             (None, None) => None,
         }
+    }
+
+    /// Whether it has JSON with more values than are decoded.
+    pub fn has_too_many_values(&self) -> bool {
+        let text = self.payload.as_ref().and_then(Payload::as_text);
+        text.is_some_and(|text| lenient::has_too_many_values(text.as_bytes()))
     }
 
     /// Why the message could not be read: it is not `UTF-8`, or not `JSON`.

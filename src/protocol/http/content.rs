@@ -25,6 +25,8 @@ pub enum Content<'a> {
     Binary(&'a [u8]),
     /// In a content coding that was not undone.
     Coded,
+    /// JSON with more values than are decoded.
+    TooManyValues,
 }
 
 impl<'a> Content<'a> {
@@ -36,6 +38,7 @@ impl<'a> Content<'a> {
         }
         match &message.payload {
             None => Self::Coded,
+            Some(_) if message.has_too_many_values() => Self::TooManyValues,
             Some(Payload::Binary(bytes)) => Self::Binary(bytes),
             Some(Payload::Text(text)) => Self::of_text(text),
         }
@@ -164,7 +167,7 @@ impl ObservationDraft {
             Content::Text(text) => self.with("text", *text),
             Content::Empty => self.with("text", ""),
             Content::Binary(bytes) => self.with("text", String::from_utf8_lossy(bytes)),
-            Content::Coded => self,
+            Content::Coded | Content::TooManyValues => self,
         }
     }
 

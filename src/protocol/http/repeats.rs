@@ -49,7 +49,7 @@ pub fn key(head: &HttpRequest, content: &[u8]) -> u64 {
 
 fn content_text(content: &Content<'_>) -> Vec<u8> {
     match content {
-        Content::Empty | Content::Coded => vec![],
+        Content::Empty | Content::Coded | Content::TooManyValues => vec![],
         Content::Json { json, .. } => json.to_string().into_bytes(),
         Content::Text(text) => text.as_bytes().to_vec(),
         Content::Binary(bytes) => bytes.to_vec(),

@@ -268,6 +268,15 @@ fn credentials_in_the_head_of_a_request_are_hidden_there_and_where_they_come_bac
 }
 
 #[test]
+fn a_known_secret_keeps_its_number_among_others_in_a_header() {
+    let headers = vec![("Cookie".into(), "key=correct-horse; sid=battery-staple".into())];
+    let request = HttpRequest { start: "GET / HTTP/1.1".to_owned(), headers, raw: None, tcp: 1 };
+    let events = recorded(&["correct-horse"], vec![EventKind::HttpRequest(request)]);
+    let EventKind::HttpRequest(request) = &events[0].kind else { panic!("{events:?}") };
+    assert_eq!(request.headers[0].1, "****<secret:1**>*******************");
+}
+
+#[test]
 fn the_pieces_of_a_compressed_body_are_hidden_whatever_is_in_them() {
     let head = |coding: &str| {
         let headers = vec![("Content-Encoding".into(), coding.into())];

@@ -35,8 +35,10 @@ pub enum RequestSwitch {
     SendsRefusedPromptsAgain,
     /// A session or a decision that failed at the server is posted again.
     SendsFailedPostsAgain,
-    /// The API key goes with every request.
+    /// The API key goes with every request, in a header of its own.
     KeyInHeaders,
+    /// The API key goes with every request, in a cookie.
+    KeyInCookie,
     /// The API key of a session is printed.
     KeyInOutput,
 }
@@ -99,10 +101,12 @@ impl RequestClient {
     /// Applies what there is to apply to every request.
     pub fn apply_deviations(&self, request: &mut Request, mut why: Option<&'static str>) {
         why = self.deviations.request(request).or(why);
-        if self.deviations.has(RequestSwitch::KeyInHeaders)
-            && let Some(key) = self.memory.lock().key.clone()
-        {
-            request.headers.push(("X-Api-Key".to_owned(), Some(key)));
+        if let Some(key) = self.memory.lock().key.clone() {
+            if self.deviations.has(RequestSwitch::KeyInHeaders) {
+                request.headers.push(("X-Api-Key".to_owned(), Some(key)));
+            } else if self.deviations.has(RequestSwitch::KeyInCookie) {
+                request.headers.push(("Cookie".to_owned(), Some(format!("lang=en; key={key}"))));
+            }
         }
         request.send_options.deliberate = why.map(str::to_owned);
     }

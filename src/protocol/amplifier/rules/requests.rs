@@ -31,8 +31,8 @@ pub fn judge(
         return (None, Some(bad_json));
     }
     let json = match content {
-        // What is coded is left to the servers.
-        Content::Coded => return (None, None),
+        // What is coded, or too much, is left to the servers.
+        Content::Coded | Content::TooManyValues => return (None, None),
         Content::Json { json, .. } => Some(json.as_ref()),
         _ => None,
     };
@@ -101,6 +101,9 @@ fn refusal_of_decision(body: BodyObject<'_>) -> Option<&'static str> {
 
 /// Judges a message of a client over a WebSocket, which came as text or not.
 pub fn control(content: &Content<'_>, text: bool, ctx: &mut RuleContext<'_>) {
+    if let Content::TooManyValues = content {
+        return;
+    }
     let members = content.json().and_then(Value::as_object).filter(|_| text);
     let fault = ViolationDetail::new("a control message is no text with a JSON object");
     ctx.check("websocket/client-text", members.is_none().then_some(fault));

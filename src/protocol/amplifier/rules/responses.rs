@@ -180,6 +180,9 @@ fn json_of<'c>(head: &HttpResponse, content: &'c Content<'_>, ctx: &mut RuleCont
         ctx.check_if("http/encoding", broken, || "the body does not decode by its content codings".to_owned());
         return None;
     }
+    if let Content::TooManyValues = content {
+        return None;
+    }
     if heads::is_coded(head) {
         ctx.check("http/encoding", None);
     }

@@ -14,7 +14,10 @@ use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
 use crate::protocol::{Judgements, ViolationDetail};
-use crate::trace::{Direction, Event, Frame, Head, HttpRequest, HttpResponse, Message, StreamEvent, opcode, read_json};
+use crate::trace::{
+    Direction, Event, Frame, Head, HttpRequest, HttpResponse, Message, StreamEvent, has_too_many_values, opcode,
+    read_json,
+};
 
 /// How many request ids are remembered that no response has had yet.
 const MAX_UNASSIGNED: usize = 1024;
@@ -199,6 +202,9 @@ impl Subscriptions {
         if let Some(stream) = open_or_ending(&mut self.streams, &mut self.ending, conn) {
             stream.has_events = true;
         }
+        if has_too_many_values(data.as_bytes()) {
+            return;
+        }
         let read = read_json(data);
         if read.as_ref().is_some_and(|read| read.lossy) {
             ctx.note("stream/data-json", LOSSY);
@@ -374,6 +380,9 @@ impl Subscriptions {
             }
             Some(Direction::ToClient) if !deliberate => {
                 let content = Content::of(Some(message));
+                if let Content::TooManyValues = content {
+                    return;
+                }
                 let json = content.json().filter(|_| message.text);
                 let fault = ViolationDetail::new("a message is no text with JSON");
                 ctx.check("websocket/text", json.is_none().then_some(fault));

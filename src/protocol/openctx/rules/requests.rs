@@ -52,9 +52,10 @@ impl ParsedRequest {
 pub fn parse(content: &Content<'_>) -> ParsedRequest {
     match content {
         Content::Empty | Content::Text(_) | Content::Binary(_) => ParsedRequest::Malformed,
-        Content::Coded | Content::Json { marked: true, .. } | Content::Json { whole: Some(_), .. } => {
-            ParsedRequest::Unknown
-        }
+        Content::Coded
+        | Content::TooManyValues
+        | Content::Json { marked: true, .. }
+        | Content::Json { whole: Some(_), .. } => ParsedRequest::Unknown,
         Content::Json { json, .. } => request(json).map_or(ParsedRequest::NoRequest, ParsedRequest::Request),
     }
 }
@@ -83,7 +84,7 @@ pub fn judge(asked: &ParsedRequest, content: &Content<'_>, ctx: &mut RuleContext
     ctx.check_if("http/client-utf-8", utf8, || "the body of a request is no UTF-8".to_owned());
     let marked = matches!(content, Content::Json { marked: true, .. });
     ctx.check_if("http/client-no-bom", marked, || "the body of a request begins with a byte order mark".to_owned());
-    if matches!(content, Content::Coded | Content::Binary(_)) {
+    if matches!(content, Content::Coded | Content::TooManyValues | Content::Binary(_)) {
         return;
     }
     let fault = (*asked == ParsedRequest::Malformed).then(|| ViolationDetail::new("the body of a request is no JSON"));

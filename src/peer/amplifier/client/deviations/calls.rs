@@ -142,6 +142,8 @@ pub const REQUESTS: &[FlawRow<AmplifierClientEffect>] = &[
     // Secrets.
     flaw!("key-in-headers" "safety/client-no-key-elsewhere" "The API key goes with every request."
         RequestSwitch::KeyInHeaders.on()),
+    flaw!("key-in-cookie" "safety/client-no-key-elsewhere" "The API key goes with every request, in a cookie."
+        RequestSwitch::KeyInCookie.on()),
     flaw!("key-in-output" "safety/client-no-key-in-output" "The API key of a session is printed."
         RequestSwitch::KeyInOutput.on()),
 ];
