@@ -200,7 +200,7 @@ impl Requests {
 
     fn on_response(&mut self, event: &Event, json: &Value, out: &mut Judgements) {
         let Some(response) = envelope::response(self.edition, json) else { return };
-        let Some(id) = response.id.filter(|id| !id.is_null()).cloned() else {
+        let Some(id) = response.id.cloned() else {
             if let Some(connection) = self.connections.of(event).filter(|connection| !connection.tainted) {
                 let fault = ViolationDetail::new("a response has no id").at("/serverResponse");
                 self.requirements.check(out, End::Server, "envelope/id", event.i, Some(fault));

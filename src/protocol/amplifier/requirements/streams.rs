@@ -233,6 +233,9 @@ const TELLING: Table = table! { "events", Client, Some("streams");
     "client-every": Must doc("Canonical Events") =>
         "Each of the events for which the document has a handler is reported."
         "";
+    "client-thinking-final": Should doc("TypeScript Client Types") =>
+        "The whole of what was thought, `thinking:final`, is reported."
+        "The document has a handler for the end of thinking, and does not say for which event it is.";
     "client-unknown": Should own("Unknown members") =>
         "An event that the document does not know does no harm."
         "";

@@ -92,6 +92,8 @@ pub const EVENTS: &[FlawRow<AmplifierClientEffect>] = &[
         "Events are reported once the prompt is complete." SubscriptionSwitch::HoldsUntilComplete.on()),
     flaw!("tools-unreported" "events/client-every" "What tools do is not reported."
         AmplifierClientEffect::Drops(|message| name(message).starts_with("tool:"))),
+    flaw!("thoughts-unreported" "events/client-thinking-final" "The end of thinking is not reported."
+        AmplifierClientEffect::Drops(|message| name(message) == "thinking:final")),
     flaw!("known-events-only" "events/client-unknown" "After an event that it does not know nothing is reported."
         AmplifierClientEffect::EndsAtMessage(|message| !name(message).is_empty() && members(message).is_none())),
     flaw!("refuses-extra-in-events" "events/client-extra-members" "Events with members that it does not know are not reported."
