@@ -39,7 +39,7 @@ enum BodyForm {
 
 /// The decoder of a content coding (RFC 9110 section 8.4.1).
 #[derive(Debug)]
-enum BodyDecoder {
+pub enum BodyDecoder {
     Identity,
     Gzip(MultiGzDecoder<Vec<u8>>),
     /// The first bytes, which decide whether it is the zlib format, or the raw one that some implementations send.
@@ -70,14 +70,7 @@ impl BodyReader {
     /// the request accepts one and a success has another content type, the events are read as well: some servers forget
     /// the content type, and other faults of the stream are still to be found.
     pub fn new(head: &Head, of: MessageOf, limits: &Limits) -> Self {
-        let mut codings = head.header("content-encoding").flat_map(|value| value.split(',')).map(trim_field);
-        let coding = match codings.next().map(str::to_ascii_lowercase).as_deref() {
-            _ if codings.next().is_some() => None,
-            None | Some("" | "identity") => Some(BodyDecoder::Identity),
-            Some("gzip" | "x-gzip") => Some(BodyDecoder::Gzip(MultiGzDecoder::new(vec![]))),
-            Some("deflate") => Some(BodyDecoder::Deflate(vec![])),
-            Some(_) => None,
-        };
+        let coding = BodyDecoder::of(head.header("content-encoding"));
         let form = match coding {
             None => BodyForm::Dropped { unknown: true },
             Some(_) if of != MessageOf::Request && head.header("content-type").next().is_some_and(is_event_stream) => {
@@ -153,6 +146,18 @@ impl BodyReader {
 }
 
 impl BodyDecoder {
+    /// The decoder for these values of `Content-Encoding`; none where there are several codings, or one that is not known.
+    pub fn of<'h>(values: impl Iterator<Item = &'h str>) -> Option<Self> {
+        let mut codings = values.flat_map(|value| value.split(',')).map(trim_field);
+        match codings.next().map(str::to_ascii_lowercase).as_deref() {
+            _ if codings.next().is_some() => None,
+            None | Some("" | "identity") => Some(Self::Identity),
+            Some("gzip" | "x-gzip") => Some(Self::Gzip(MultiGzDecoder::new(vec![]))),
+            Some("deflate") => Some(Self::Deflate(vec![])),
+            Some(_) => None,
+        }
+    }
+
     /// Whether the bytes end at the end of the coded data.
     fn ends(self) -> bool {
         match self {
@@ -165,7 +170,7 @@ impl BodyDecoder {
     }
 
     /// Decodes bytes. Bytes that are not in the coding give none.
-    fn decode(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub fn decode(&mut self, bytes: &[u8]) -> Vec<u8> {
         if let Self::Deflate(pending) = self {
             pending.extend_from_slice(bytes);
             let [first, second, ..] = pending[..] else { return vec![] };

@@ -22,6 +22,7 @@ pub(super) mod transcript;
 
 pub use client::{Client, Control, Exchange, Incoming, Receiver, Whole};
 pub use connection::{Broken, Exchanges, Limits};
+pub use content::BodyDecoder;
 pub use event_stream::{BYTE_ORDER_MARK, EventReader, EventWriter, LineEnd};
 pub use framing::HttpError;
 pub use outgoing::{Content, Ending, Piece, Request, Response};

@@ -12,7 +12,7 @@ use crate::peer::deviation::websocket::{FrameKind, SocketSwitch};
 use crate::peer::http::fetch::{Failure, FetchedResponse, Fetcher, Kind, json_of};
 use crate::trace::{HttpResponse, StreamEvent, opcode};
 use crate::wire::Limits;
-use crate::wire::http::{Exchange, Incoming};
+use crate::wire::http::{BodyDecoder, Exchange, Incoming};
 use crate::wire::websocket::{self, ClientRequest, FrameSpec, HandshakeError, Receiver, Sender, Socket};
 
 use super::deviations::AmplifierClientEffect;
@@ -33,6 +33,8 @@ const SILENCE: Duration = Duration::from_millis(120);
 /// What a client can do otherwise with the connection of a subscription, and where it connects again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FollowSwitch {
+    /// A content coding is offered for streams, and not undone.
+    Undecoded,
     /// A stream with parameters in its content type is not taken.
     ExactStreamType,
     /// Whatever its content type, a response is a stream.
@@ -101,15 +103,29 @@ impl From<SubscribeError> for Failure {
     }
 }
 
+/// An event stream whose response has begun.
+pub struct OpenEventStream {
+    exchange: Exchange,
+    /// Undoes the content coding; none where it is not known.
+    coding: Option<BodyDecoder>,
+}
+
 /// Subscribes to the events of a session, from the last event on that is known.
 ///
 /// # Errors
 /// Where no event stream comes.
-pub async fn open_stream(requester: &RequestClient, session: &str, last_id: &str) -> Result<Exchange, SubscribeError> {
+pub async fn open_stream(
+    requester: &RequestClient,
+    session: &str,
+    last_id: &str,
+) -> Result<OpenEventStream, SubscribeError> {
     let path = events_path(&requester.encoding().segment(session));
     let mut request = event_stream_request(requester.target(&path));
     if !last_id.is_empty() && !requester.deviations.has(FollowSwitch::NoLastEventId) {
         request = request.header("Last-Event-ID", last_id);
+    }
+    if requester.deviations.has(FollowSwitch::Undecoded) {
+        request = request.header("Accept-Encoding", "gzip");
     }
     let change = |effect| if let AmplifierClientEffect::Subscription(change) = effect { Some(change) } else { None };
     let why = requester.deviations.rewrite(&mut request, change);
@@ -124,7 +140,8 @@ pub async fn open_stream(requester: &RequestClient, session: &str, last_id: &str
         Err(_) => return Err(SubscribeError::Unreached(Failure::new(Kind::Late, "the server did not answer in time"))),
     };
     if is_stream(requester, &head) {
-        Ok(exchange)
+        let coding = head.header("content-encoding").filter(|_| !requester.deviations.has(FollowSwitch::Undecoded));
+        Ok(OpenEventStream { exchange, coding: BodyDecoder::of(coding) })
     } else {
         Err(SubscribeError::Refused(refusal_failure(head, exchange).await))
     }
@@ -178,15 +195,15 @@ impl EventStreamFollower {
     }
 
     /// Follows it until it is not to be subscribed to again.
-    pub async fn follow(mut self, exchange: Exchange) {
-        let mut exchange = Some(exchange);
-        while let Some(open) = exchange.take() {
-            self.slot.set_stream(open.control.clone());
+    pub async fn follow(mut self, stream: OpenEventStream) {
+        let mut stream = Some(stream);
+        while let Some(open) = stream.take() {
+            self.slot.set_stream(open.exchange.control.clone());
             self.reporter.report_state("connected").await;
             let ending = self.read(open).await;
             self.reporter.release().await;
             if self.reconnects(ending) {
-                exchange = self.reconnect().await;
+                stream = self.reconnect().await;
             }
         }
         self.slot.clear();
@@ -203,7 +220,7 @@ impl EventStreamFollower {
     }
 
     /// Subscribes again, over and over; none where that is of no use.
-    async fn reconnect(&mut self) -> Option<Exchange> {
+    async fn reconnect(&mut self) -> Option<OpenEventStream> {
         let mut pause = if self.has(FollowSwitch::OwnRetryTime) { RETRY } else { self.retry };
         loop {
             self.reporter.report_state("reconnecting").await;
@@ -212,9 +229,9 @@ impl EventStreamFollower {
                 self.last_id.clone_from(&self.requester.memory.lock().last_event_id);
             }
             match open_stream(&self.requester, self.reporter.session(), &self.last_id).await {
-                Ok(exchange) => {
+                Ok(stream) => {
                     self.reporter.reconnected().await;
-                    return Some(exchange);
+                    return Some(stream);
                 }
                 Err(SubscribeError::Refused(_)) if !self.has(FollowSwitch::NeverGone) => return None,
                 Err(SubscribeError::Unreached(_)) if self.has(FollowSwitch::NotAfterRefusal) => return None,
@@ -224,7 +241,8 @@ impl EventStreamFollower {
     }
 
     /// Reads a stream to its end.
-    async fn read(&mut self, mut exchange: Exchange) -> StreamEnding {
+    async fn read(&mut self, stream: OpenEventStream) -> StreamEnding {
+        let OpenEventStream { mut exchange, mut coding } = stream;
         let mut reader = EventStreamReader::new(self.requester.deviations.clone());
         let mut ending = StreamEnding::Ended;
         loop {
@@ -242,7 +260,8 @@ impl EventStreamFollower {
             };
             match incoming {
                 Some(Incoming::Body(body)) => {
-                    let read = reader.read(body.bytes.as_bytes());
+                    let plain = coding.as_mut().map(|coding| coding.decode(body.bytes.as_bytes())).unwrap_or_default();
+                    let read = reader.read(&plain);
                     if read.stops_responding {
                         self.reporter.stop_responding();
                     }

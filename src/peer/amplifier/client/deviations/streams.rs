@@ -92,6 +92,8 @@ pub const EVENTS: &[FlawRow<AmplifierClientEffect>] = &[
         "Events are reported once the prompt is complete." SubscriptionSwitch::HoldsUntilComplete.on()),
     flaw!("tools-unreported" "events/client-every" "What tools do is not reported."
         AmplifierClientEffect::Drops(|message| name(message).starts_with("tool:"))),
+    flaw!("streams-undecoded" "http/client-compressed" "A content coding is offered for streams, and not undone."
+        FollowSwitch::Undecoded.on()),
     flaw!("thoughts-unreported" "events/client-thinking-final" "The end of thinking is not reported."
         AmplifierClientEffect::Drops(|message| name(message) == "thinking:final")),
     flaw!("known-events-only" "events/client-unknown" "After an event that it does not know nothing is reported."
