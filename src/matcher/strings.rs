@@ -6,7 +6,6 @@ use std::time::Duration;
 use regex::{Regex, RegexBuilder};
 use serde_json::{Value, json};
 
-use crate::format::parse_duration;
 use crate::uri::{decode_bytes, is_well_encoded};
 
 use super::compile::{Compiler, MatcherArgument, MatcherDefinition, true_schema};
@@ -148,15 +147,18 @@ fn is_uuid(text: &str) -> bool {
 
 pub(super) const TIMESTAMP: MatcherDefinition = MatcherDefinition {
     name: "$timestamp",
-    doc: "A string that is an RFC 3339 date and time with an offset: `2025-12-09T10:00:00.5Z`; with `within`, one that is \
-          no further than this from the time at which it is compared.",
+    doc: "A string that is an RFC 3339 date and time with an offset: `2025-12-09T10:00:00.5Z`; with `near`, one that is no \
+          further than `seconds` from this one.",
     argument: || {
         json!({"anyOf": [
             {"const": true},
             {
                 "type": "object",
-                "properties": {"within": {"type": "string", "description": "A duration, as `60s`."}},
-                "required": ["within"],
+                "properties": {
+                    "near": {"type": "string", "description": "A date and time, such as `${now}`."},
+                    "seconds": {"type": "integer", "minimum": 0, "description": "How far from it."},
+                },
+                "required": ["near", "seconds"],
                 "additionalProperties": false,
             },
         ]})
@@ -165,30 +167,31 @@ pub(super) const TIMESTAMP: MatcherDefinition = MatcherDefinition {
 };
 
 struct TimestampMatcher {
-    within: Option<Duration>,
+    near: Option<(jiff::Timestamp, Duration)>,
 }
 
 fn compile_timestamp(word: &MatcherDefinition, value: &Value, c: &mut Compiler<'_>) -> Option<PatternKind> {
-    let within = match c.argument(value) {
+    let near = match c.argument(value) {
         MatcherArgument::Value(Value::Bool(true)) => None,
         MatcherArgument::Value(Value::Object(map)) if !map.is_empty() => {
-            c.keys(word, &map, &["within"]);
-            let within = map.get("within")?;
-            match within.as_str().map(parse_duration) {
-                Some(Ok(within)) => Some(within),
-                _ => {
-                    c.inside("within", |c| c.wrong_argument(word, "a duration such as `60s`", within));
-                    return None;
-                }
+            c.keys(word, &map, &["near", "seconds"]);
+            let (near, seconds) = (map.get("near").unwrap_or(&Value::Null), map.get("seconds").unwrap_or(&Value::Null));
+            let moment = near.as_str().and_then(|text| text.parse().ok());
+            if moment.is_none() {
+                c.inside("near", |c| c.wrong_argument(word, "a date and time with an offset", near));
             }
+            if seconds.as_u64().is_none() {
+                c.inside("seconds", |c| c.wrong_argument(word, "a number of seconds", seconds));
+            }
+            Some((moment?, Duration::from_secs(seconds.as_u64()?)))
         }
         MatcherArgument::Value(other) => {
-            c.wrong_argument(word, "`true` or `{within: …}`", &other);
+            c.wrong_argument(word, "`true` or `{near: …, seconds: …}`", &other);
             return None;
         }
         MatcherArgument::Open => return None,
     };
-    Some(PatternKind::Matcher(Box::new(TimestampMatcher { within })))
+    Some(PatternKind::Matcher(Box::new(TimestampMatcher { near })))
 }
 
 impl Matcher for TimestampMatcher {
@@ -196,10 +199,9 @@ impl Matcher for TimestampMatcher {
         let Some(text) = actual.and_then(Value::as_str).filter(|text| is_timestamp(text)) else {
             return checker.add_unexpected(1, "an RFC 3339 date and time with an offset", source, actual);
         };
-        let (Some(within), Ok(moment)) = (self.within, text.parse::<jiff::Timestamp>()) else { return };
-        let now = jiff::Timestamp::now();
-        if moment.duration_since(now).unsigned_abs() > within {
-            let message = format!("expected a time within {within:?} of now, {now:.0}, got {moment}");
+        let (Some((near, within)), Ok(moment)) = (self.near, text.parse::<jiff::Timestamp>()) else { return };
+        if moment.duration_since(near).unsigned_abs() > within {
+            let message = format!("expected a time within {within:?} of {near:.0}, got {moment}");
             checker.add_mismatch(1, message, source, actual);
         }
     }

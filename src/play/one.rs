@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use parking_lot::Mutex;
+use serde_json::Map;
 
 use crate::config::SubjectSpec;
 use crate::judge::{AttributionContext, FaultOwner, Play, RawFinding, RuleRun, ScenarioStatus};
@@ -398,7 +400,7 @@ async fn perform(
         lag: play_context.lag,
         patience: options.patience,
         longest,
-        vars: serde_json::Map::new(),
+        vars: Map::from_iter([("now".to_owned(), Timestamp::now().to_string().into())]),
         unusable: BTreeMap::new(),
         reached: false,
         rules: traced.rules.clone(),
