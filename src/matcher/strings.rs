@@ -155,7 +155,7 @@ pub(super) const TIMESTAMP: MatcherDefinition = MatcherDefinition {
             {
                 "type": "object",
                 "properties": {
-                    "near": {"type": "string", "description": "A date and time, such as `${now}`."},
+                    "near": {"type": "string", "description": "A date and time, such as `${began}`."},
                     "seconds": {"type": "integer", "minimum": 0, "description": "How far from it."},
                 },
                 "required": ["near", "seconds"],

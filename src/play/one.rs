@@ -400,7 +400,7 @@ async fn perform(
         lag: play_context.lag,
         patience: options.patience,
         longest,
-        vars: Map::from_iter([("now".to_owned(), Timestamp::now().to_string().into())]),
+        vars: Map::from_iter([("began".to_owned(), Timestamp::now().to_string().into())]),
         unusable: BTreeMap::new(),
         reached: false,
         rules: traced.rules.clone(),

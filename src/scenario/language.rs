@@ -111,7 +111,7 @@ pub const VARIABLES: &[Keyword] = &[
         "token_miscased",
         "The same with its letters in the other case; without its last character, where it has no letter.",
     ),
-    word("now", "The date and time at which the play began, as RFC 3339 has it."),
+    word("began", "The date and time at which the play began, as RFC 3339 has it."),
     word("settings", "The subject's settings, as it was described; an empty object where it has none."),
     word("described", "What the subject was described with beside that, by the keys of its role."),
     word("lockfile", "The path of the server's lockfile, where we are the server."),
