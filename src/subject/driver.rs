@@ -233,4 +233,15 @@ mod tests {
         assert_eq!(texts, ["starting\n", "unfinished"]);
         assert_eq!(tap.recent(), ["starting", "{\"state\":\"connected\"}", "unfinished"]);
     }
+    #[tokio::test]
+    async fn a_line_with_more_values_than_are_taken_is_marked_as_that() {
+        let trace = TestTrace::new();
+        let tap = ProcessTap::new(trace.recorder(), 1000);
+        let (resets, _) = watch::channel(0);
+        let line = format!("{{\"id\":1,\"result\":[{}0]}}\n", "0,".repeat(1_000_000));
+        listen(tap.clone(), line.as_bytes(), resets).await;
+        let marked = |what: &EventKind| matches!(what, EventKind::Mark(mark) if mark.mark == Mark::TOO_LONG);
+        assert!(trace.events().iter().any(marked));
+        assert!(!trace.events().iter().any(|what| matches!(what, EventKind::Returned(_))));
+    }
 }

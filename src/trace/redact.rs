@@ -21,7 +21,7 @@ use super::{Body, Direction, Event, EventKind, Finding, Frame, Message, Payload}
 use crate::uri;
 use keys::{Keys, NamedValue};
 use pattern::{PartialMatches, SecretHit, Secrets};
-use placeholder::{OPENING, hide_number, placeholder};
+use placeholder::{OPENING, hide_number, placeholder, replace_hits};
 
 /// A shorter secret is too common to be hidden everywhere: it is hidden under its name only.
 const MIN_LENGTH: usize = 4;
@@ -486,29 +486,4 @@ fn replace(payload: &mut Payload, bytes: Vec<u8>) {
         Payload::Text(_) => String::from_utf8(bytes).map_or_else(|e| Payload::Binary(e.into_bytes()), Payload::Text),
         Payload::Binary(_) => Payload::Binary(bytes),
     };
-}
-
-/// The data with every hit replaced by its placeholder; none if there are no hits.
-fn replace_hits(data: &[u8], hits: &[SecretHit]) -> Option<Vec<u8>> {
-    if hits.is_empty() {
-        return None;
-    }
-    let mut out = data.to_vec();
-    // Parts first: a complete secret within what looked like the beginning of another one keeps its placeholder.
-    for hit in hits.iter().filter(|hit| hit.secret.is_none()).chain(hits.iter().filter(|hit| hit.secret.is_some())) {
-        let length = hit.end - hit.start;
-        let hidden = if is_json_number(data, hit) { "1".repeat(length) } else { placeholder(length, hit.secret) };
-        out[hit.start..hit.end].copy_from_slice(hidden.as_bytes());
-    }
-    Some(out)
-}
-
-/// Whether a hit is a number in JSON, which remains one so that the JSON can be read.
-fn is_json_number(data: &[u8], hit: &SecretHit) -> bool {
-    let (before, rest) = data.split_at(hit.start);
-    let (inside, after) = rest.split_at(hit.end - hit.start);
-    inside.first().is_some_and(|b| b.is_ascii_digit() || *b == b'-')
-        && inside.iter().all(|b| b.is_ascii_digit() || b"-+.eE".contains(b))
-        && before.trim_ascii_end().last().is_some_and(|b| b":,[".contains(b))
-        && after.trim_ascii_start().first().is_some_and(|b| b",]}".contains(b))
 }

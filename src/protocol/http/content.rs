@@ -270,6 +270,7 @@ mod tests {
         assert_eq!(of(b"<html>"), "Text");
         assert_eq!(of(b"\"\xff\""), "Binary");
         assert_eq!(of("[".repeat(5000).as_bytes()), "Text");
+        assert_eq!(of(format!("[{}0]", "0,".repeat(1_000_000)).as_bytes()), "TooManyValues");
     }
 
     #[test]

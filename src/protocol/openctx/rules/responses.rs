@@ -9,7 +9,7 @@ use crate::protocol::http::content::{Content, LOSSY};
 use crate::protocol::http::exchanges::Exchange;
 use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
-use crate::trace::HttpResponse;
+use crate::trace::{HttpResponse, read_json};
 
 use super::members::{BodyObject, INTEGER, STRING};
 use super::requests::{METHODS, ParsedRequest, Request};
@@ -228,7 +228,7 @@ fn json_of<'c>(content: &'c Content<'_>, ctx: &mut RuleContext<'_>) -> Option<Co
         Content::Json { json, marked, .. } => (Some(Cow::Borrowed(json.as_ref())), true, *marked),
         // Some other encoding spoils the characters, not the shape.
         Content::Binary(bytes) => {
-            (serde_json::from_str(&String::from_utf8_lossy(bytes)).ok().map(Cow::Owned), false, false)
+            (read_json(&String::from_utf8_lossy(bytes)).map(|read| Cow::Owned(read.value)), false, false)
         }
         _ => (None, true, false),
     };
