@@ -195,9 +195,19 @@ fn broken_base<'j>(inputs: &'j Inputs, requirement: &str) -> Option<&'j str> {
         let assessed = |j: &JudgedScenario| j.assessed.iter().any(|id| *id == base);
         inputs.judged.iter().any(|j| assessed(j) && j.findings.iter().all(|found| found.requirement != base))
     };
+    // Who breaks a `should` may be asked in a way in which everything can be read: where others of the area were judged
+    // without the violation, this one could have occurred.
+    let is_seen = |cause: &str| {
+        let of_cause = |j: &JudgedScenario| j.findings.iter().find(|found| found.requirement == cause).map(|f| f.level);
+        let without = inputs.judged.iter().filter(|j| of_cause(j).is_none());
+        inputs.judged.iter().find_map(of_cause) != Some(Level::Must)
+            && without.flat_map(|j| &j.assessed).any(|id| area(id) == area(requirement))
+    };
     let rests = |base: &&str| {
         let id = short(base);
-        bases.contains(&id) && !held(base) || attribution.rests_on(own, id) || attribution.may_be_unseen(own, id)
+        bases.contains(&id) && !held(base)
+            || attribution.rests_on(own, id)
+            || attribution.may_be_unseen(own, id) && !is_seen(base)
     };
     // Nothing is looked at in what has another shape: `stop/value` where `stop/object` is violated, `mentions/title` where
     // `mentions/result` is.

@@ -7,18 +7,18 @@ import subprocess
 import time
 
 BEGIN, END = "<!-- results: written by benches/compare/run --markdown -->", "<!-- end of results -->"
-# A load average above this, of other programs, before a row begins.
-QUIET = 0.5
+# Other programs that take more than this part of the processors disturb what is measured.
+QUIET = 0.05
 
 
 def measure(row, context):
     """Measures a row, and gives its section."""
-    before, began = os.getloadavg()[0], time.monotonic()
+    before, began = busy(), time.monotonic()
     try:
         tables = row.measure(context)
     finally:
         context.stop()
-    took, after = time.monotonic() - began, os.getloadavg()[0]
+    took, after = time.monotonic() - began, busy()
     head = f"### {row.title}\n\n{row.about}\n\n"
     return head + "\n".join(table.markdown() for table in tables) + "\n" + conditions(context, before, after, took)
 
@@ -26,15 +26,27 @@ def measure(row, context):
 def conditions(context, before, after, took):
     """What a section says of how it was measured."""
     kernel = ".".join(platform.release().split(".")[:2])
-    loaded = before > QUIET * (os.cpu_count() or 1)
     text = (
         f"Measured in {took:.0f} s on {time.strftime('%Y-%m-%d')}, {context.repeat} times each: {os.cpu_count()} processors"
         f" ({processor()}), {platform.system()} {kernel}, {version(context.wirecert)}."
-        f" Load average: {before:.2f} before, {after:.2f} after."
+        f" Other programs took {before:.0%} of the processors before, {after:.0%} after."
     )
-    if loaded:
+    if max(before, after) > QUIET:
         text += " **Other programs were running: these figures are worse than those of an idle machine.**"
     return text + "\n"
+
+
+def busy():
+    """The part of the processors that is in use now, while nothing of a row runs, from 0 to 1: looked at for two seconds."""
+
+    def ticks():
+        with open("/proc/stat", encoding="utf-8") as file:
+            fields = [int(field) for field in file.readline().split()[1:9]]
+        # The fourth is idle, the fifth waits for a disk.
+        return sum(fields), fields[3] + fields[4]
+
+    (all_before, idle_before), _, (all_after, idle_after) = ticks(), time.sleep(2), ticks()
+    return 1 - (idle_after - idle_before) / max(all_after - all_before, 1)
 
 
 def processor():

@@ -24,6 +24,15 @@ static SERVER: [Requirement; 6] = [
     requirement(PROMPT, Level::Must, End::Server, None),
 ];
 
+const ENCODING: RequirementId = "openctx/0.1/http/encoding-offered";
+const AUTO_INCLUDE: RequirementId = "openctx/0.1/meta/auto-include";
+const NAME: RequirementId = "openctx/0.1/meta/name";
+static PROVIDER: [Requirement; 3] = [
+    requirement(ENCODING, Level::Should, End::Server, None),
+    requirement(AUTO_INCLUDE, Level::Must, End::Server, Some("mentions")),
+    requirement(NAME, Level::Must, End::Server, None),
+];
+
 fn server() -> JudgeInput {
     JudgeInput { role: "amplifier-server", edition: "2025-12-09", catalogue: &SERVER, ..JudgeInput::default() }
 }
@@ -75,6 +84,17 @@ fn what_cannot_be_read_keeps_from_being_seen_what_is_in_it() {
     let report = server().judge(&[scenario("stream/plain", &[JSON], vec![broken(JSON)])]);
     assert_eq!(status(&report, EVENT), (Status::NotAssessed, format!("blocked by {JSON}")));
     assert_eq!(status(&report, LIST), (Status::NotAssessed, "no occasion for it came up".to_owned()));
+}
+
+#[test]
+fn what_breaks_a_should_keeps_nothing_from_occurring_where_its_area_was_judged_without_it() {
+    let provider =
+        || JudgeInput { role: "openctx-provider", edition: "0.1", catalogue: &PROVIDER, ..JudgeInput::default() };
+    let reason = |played: &[Played]| status(&provider().judge(played), AUTO_INCLUDE);
+    let unasked = || scenario("http/encoding-offered", &[ENCODING], vec![broken(ENCODING)]);
+    assert_eq!(reason(&[unasked()]), (Status::NotAssessed, format!("blocked by {ENCODING}")));
+    let metadata = scenario("meta/meta", &[NAME], vec![passed(&[NAME])]);
+    assert_eq!(reason(&[unasked(), metadata]).0, Status::Excused);
 }
 
 #[test]

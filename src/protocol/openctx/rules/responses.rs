@@ -82,7 +82,8 @@ pub fn judge(
 
 /// Judges the response to a POST request that is wrong on purpose: where it is taken the response is JSON all the same;
 /// that to a request that can be understood is an object, and an error in it is one; that to a request for one of the four
-/// methods has a result or an error. Any other response may be as it likes.
+/// methods has a result or an error, and a result is one of that method, if the parameters were sound (settings or
+/// parameters that nobody knows stood beside them). Any other response may be as it likes.
 pub fn judge_deliberate(exchange: &Exchange<Option<ParsedRequest>>, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
     let taken = exchange.response.as_ref().and_then(HttpResponse::status).is_some_and(|s| (200..300).contains(&s));
     let Some(asked) = exchange.own.as_ref().filter(|_| taken && exchange.framed) else { return };
@@ -93,6 +94,9 @@ pub fn judge_deliberate(exchange: &Exchange<Option<ParsedRequest>>, content: &Co
         && (known || members.get("error").is_some_and(|error| !error.is_null()))
     {
         outcome(BodyObject { members, pointer: "" }, ctx);
+        if let Some(result) = members.get("result").filter(|_| known && request.sound) {
+            results::judge(request, result, ctx);
+        }
     }
 }
 
