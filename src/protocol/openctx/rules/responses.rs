@@ -11,7 +11,7 @@ use crate::protocol::http::heads;
 use crate::protocol::http::rule_context::RuleContext;
 use crate::trace::{HttpResponse, read_json};
 
-use super::members::{BodyObject, INTEGER, STRING};
+use super::members::{BodyObject, INTEGER, STRING, is_uri};
 use super::requests::{METHODS, ParsedRequest, Request};
 use super::results;
 
@@ -94,7 +94,10 @@ pub fn judge_deliberate(exchange: &Exchange<Option<ParsedRequest>>, content: &Co
         && (known || members.get("error").is_some_and(|error| !error.is_null()))
     {
         outcome(BodyObject { members, pointer: "" }, ctx);
-        if let Some(result) = members.get("result").filter(|_| known && request.sound) {
+        // An annotation repeats the URI that it was asked for, whatever that is.
+        let uri = request.params.get("uri").and_then(Value::as_str);
+        let sound = known && request.sound && (request.method != "annotations" || uri.is_some_and(is_uri));
+        if let Some(result) = members.get("result").filter(|_| sound) {
             results::judge(request, result, ctx);
         }
     }

@@ -18,6 +18,11 @@ pub const META: &[FlawRow<ProviderEffect>] = &[
         meta(|m| *m = json!({"meta": m.clone()}))),
     flaw!("name-missing" "meta/name" "There is no name." meta(|m| drop(remove(m, "name")))),
     flaw!("name-null" "meta/name" "The name is null." meta(|m| set(m, "name", json!(null)))),
+    flaw!("name-null-with-settings" "meta/name" "The name is null where a request has settings."
+    ProviderEffect::Instead(|s| {
+        let settings = s.json()["settings"].as_object().is_some_and(|settings| !settings.is_empty());
+        (s.is(Method::Meta) && settings).then(|| Instead::result(json!({ "name": null })))
+    })),
     flaw!("name-as-object" "meta/name" "The name is an object with languages."
         meta(|m| set(m, "name", json!({"en": "Provider"})))),
     flaw!("name-empty" "meta/name-text" "The name is empty." meta(|m| set(m, "name", ""))),

@@ -2,7 +2,7 @@
 
 mod messages;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::protocol::openctx::testing::Play;
 use crate::trace::{Closed, Direction, EventKind, Exited, HttpResponse, Payload};
@@ -167,6 +167,20 @@ fn what_is_wrong_on_purpose_may_be_answered_in_any_way() {
     assert!(
         later(asked().server(EventKind::Bytes { bytes: b"".as_slice().into() }).deliberate(), 301).broken().is_empty()
     );
+}
+
+#[test]
+fn a_result_beside_settings_that_nobody_knows_is_one_of_its_method() {
+    let broken = |body: &str, result: Value| Play::new().posts(body.as_bytes()).deliberate().gives(result).broken();
+    let meta = r#"{"method":"meta","settings":{"unknown":1}}"#;
+    assert_eq!(broken(meta, json!({ "name": null })), ["meta/name"]);
+    assert!(broken(meta, json!({ "name": "a provider" })).is_empty());
+    // What repeats a wrong URI is no fault of the provider.
+    let annotations = r#"{"method":"annotations","params":{"uri":"no uri","content":""}}"#;
+    let of_wrong_uri = json!([{ "uri": "no uri", "item": { "title": "a" } }]);
+    assert!(broken(annotations, of_wrong_uri).is_empty());
+    let wrong = r#"{"method":"items","params":{"message":5}}"#;
+    assert!(broken(wrong, json!([{}])).is_empty(), "nobody says what these parameters give");
 }
 
 #[test]
