@@ -94,10 +94,12 @@ pub fn judge_deliberate(exchange: &Exchange<Option<ParsedRequest>>, content: &Co
         && (known || members.get("error").is_some_and(|error| !error.is_null()))
     {
         outcome(BodyObject { members, pointer: "" }, ctx);
-        // An annotation repeats the URI that it was asked for, whatever that is.
+        // An annotation repeats the URI that it was asked for, whatever that is. What a provider gives for a method that it does
+        // not offer, if it is no list, is for the scenarios about that.
         let uri = request.params.get("uri").and_then(Value::as_str);
         let sound = known && request.sound && (request.method != "annotations" || uri.is_some_and(is_uri));
-        if let Some(result) = members.get("result").filter(|_| sound) {
+        let is_told = |result: &&Value| sound && (request.method == "meta" || result.is_array());
+        if let Some(result) = members.get("result").filter(is_told) {
             results::judge(request, result, ctx);
         }
     }
