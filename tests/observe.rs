@@ -44,3 +44,19 @@ fn a_client_that_breaks_a_rule_is_found_out_without_being_driven() {
     assert_eq!((code, &report["verdict"]), (Some(1), &Value::from("nonconforming")));
     assert_eq!(status(&report, "/connection/client-key-fresh"), "violated");
 }
+
+#[test]
+fn a_client_that_ends_for_reasons_of_its_own_is_not_judged() {
+    let binary = wirecert_program();
+    let client = format!(
+        "'{binary}' mock amp-client --edition cli < /dev/null > /dev/null & sleep 1; echo not logged in; exit 3"
+    );
+    let output = Command::new(binary)
+        .args(["certify", "amp-client", "--edition", "cli", "--observe", "3s", "--progress", "none", "--"])
+        .args(["sh", "-c", &client])
+        .output()
+        .expect("it runs");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{stdout}");
+    assert!(stdout.contains("(exit code 3); its last output: not logged in"), "{stdout}");
+}

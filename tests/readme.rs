@@ -100,7 +100,7 @@ fn every_command_works_as_it_stands() {
     let commands = commands();
     assert!(commands.len() >= 3, "{commands:?}");
     let (described, bare) = (project(true), project(false));
-    for line in commands.iter().filter(|line| !line.starts_with("mock ")) {
+    for line in commands.iter().filter(|line| !["mock", "init", "doctor"].iter().any(|word| line.starts_with(word))) {
         let names_it = line.contains(" --self") || line.contains(" -- ") || line.contains(" --module ");
         let output = run(if names_it { bare.path() } else { described.path() }, line);
         let reported =
@@ -108,6 +108,21 @@ fn every_command_works_as_it_stands() {
         assert_eq!(output.status.code(), Some(0), "{reported}");
         assert!(reported.contains("partial"), "{reported}");
     }
+}
+
+#[test]
+fn a_project_is_described_and_looked_at() {
+    let commands = commands();
+    let steps = ["init", "doctor", "certify"].map(str::to_owned);
+    assert!(commands.windows(3).any(|lines| lines == steps), "{commands:?}");
+    let plugin = TempDir::new().expect("a temporary folder");
+    fs::create_dir(plugin.path().join("lua")).expect("a folder");
+    fs::write(plugin.path().join("lua/mine.lua"), "").expect("a plugin");
+    assert!(run(plugin.path(), "init").status.success());
+    assert!(plugin.path().join("wirecert.yaml").is_file() && plugin.path().join("wirecert.lua").is_file());
+    let output = run(project(true).path(), "doctor");
+    let reported = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && reported.contains("ok    stimulus select"), "{reported}");
 }
 
 #[test]

@@ -15,14 +15,11 @@ use super::{CliError, Exit, Terminal};
 mod project;
 mod template;
 
-/// The script that Neovim runs.
-const NEOVIM_SCRIPT: &str = "wirecert.lua";
-
 /// Arguments of `init`.
 #[derive(Debug, clap::Args)]
 pub struct InitArgs {
     /// What the subject is, such as `amp-server`. If not given, it is taken from the project in this folder: a Neovim
-    /// plugin, a JavaScript provider or a Python server.
+    /// plugin, an Emacs package, a JavaScript provider or a Python server.
     role: Option<String>,
 
     /// The file to write.
@@ -63,8 +60,8 @@ pub fn init(args: InitArgs, terminal: &mut Terminal) -> Result<Exit, CliError> {
     };
     let project = projects.iter().find(|project| project.role() == role.name);
     let mut files = vec![(args.out.clone(), subject(protocol, role, project))];
-    if let Some(script) = project.and_then(Project::neovim_script) {
-        files.push((folder.join(NEOVIM_SCRIPT), script));
+    if let Some((name, script)) = project.and_then(Project::script) {
+        files.push((folder.join(name), script));
     }
     if let Some((path, job)) = args.ci.map(CiService::job) {
         files.push((folder.join(path), job.to_owned()));

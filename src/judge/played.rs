@@ -42,7 +42,7 @@ pub struct Play {
     pub reason: Option<String>,
     /// Whether it repeats the play before it because that ended in `error`.
     pub retry: bool,
-    /// Whether it could not be judged because the machine was too busy with others.
+    /// Whether what it is about could not be judged because the machine was too busy with others.
     pub held_up: bool,
     /// Whether anything came from the subject.
     pub heard: bool,
@@ -98,6 +98,20 @@ impl Play {
             trace: None,
             place: NormalisationFacts::default(),
             position: None,
+        }
+    }
+
+    /// The machine was too busy to judge what the play is about, for this reason. What was seen on the way stands.
+    pub fn hold_up(&mut self, about: &[RequirementId], why: &str) {
+        self.held_up = true;
+        if self.status == ScenarioStatus::Error {
+            return;
+        }
+        for id in about {
+            if !self.assessed.contains(id) && self.blocked.iter().all(|blocked| blocked.requirement != Some(*id)) {
+                let (requirement, message) = (Some(*id), why.to_owned());
+                self.blocked.push(BlockedRequirement { requirement, because: None, message, explained: false });
+            }
         }
     }
 

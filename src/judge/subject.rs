@@ -215,8 +215,10 @@ fn excuses(played: &Played) -> Vec<Excuse> {
 /// What could not be judged, each requirement once for each that was violated instead.
 fn blocked(played: &Played) -> Vec<BlockedBy> {
     let mut list: Vec<BlockedBy> = vec![];
-    for (play, blocked) in played.plays.iter().flat_map(|play| play.blocked.iter().map(move |blocked| (play, blocked)))
-    {
+    // What was held up was played again, if another play follows.
+    let last = played.plays.len().saturating_sub(1);
+    let plays = played.plays.iter().enumerate().filter(|(n, play)| !play.held_up || *n == last).map(|(_, play)| play);
+    for (play, blocked) in plays.flat_map(|play| play.blocked.iter().map(move |blocked| (play, blocked))) {
         let of = |id: Option<RequirementId>| id.unwrap_or_default().to_owned();
         let (requirement, because) = (of(blocked.requirement), of(blocked.because));
         match list.iter_mut().find(|other| other.requirement == requirement && other.because == because) {

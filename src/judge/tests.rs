@@ -242,6 +242,16 @@ fn a_retry_mends_an_error_but_no_violation() {
 }
 
 #[test]
+fn what_the_machine_kept_from_being_judged_beside_a_violation_is_open_until_it_is_played_again() {
+    let mut held_up = broken(MUST);
+    held_up.hold_up(&[MUST, OTHER], "this machine was too busy");
+    let judged = |plays| status(&judge(&[scenario("a/first", &[OTHER], plays)]), OTHER);
+    assert_eq!(judged(vec![held_up.clone()]), (Status::NotAssessed, "blocked by this machine was too busy".to_owned()));
+    let again = Play { retry: true, ..play(ScenarioStatus::Failed, &[OTHER], broken(MUST).findings) };
+    assert_eq!(judged(vec![held_up, again]).0, Status::Met);
+}
+
+#[test]
 fn what_our_peer_or_the_environment_did_is_not_held_against_the_subject() {
     for (fault, blame) in [(FaultOwner::End(End::Client), Blame::Peer), (FaultOwner::Environment, Blame::Environment)] {
         let mut played = complete();

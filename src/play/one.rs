@@ -25,7 +25,7 @@ use super::files::{SawDeliberate, Traces, trace_path};
 use super::log::Log;
 use super::scene::{Halt, PlayResult, Scene, Since};
 use super::sign_of_life::SignOfLife;
-use super::subject_slot::{death_finding, late_exit};
+use super::subject_slot::{death_finding, ended_by_itself, late_exit};
 use super::timing::{LagMeter, discount_harness_delay};
 use super::{files, steps, timing};
 
@@ -330,7 +330,9 @@ impl Traced {
         } else if let Some(reason) = error {
             play.status = ScenarioStatus::Error;
             play.reason = Some(reason);
-            play.held_up = matches!(halt, Some(Halt::HeldUp(_)));
+        }
+        if let Some(Halt::HeldUp(reason)) = &halt {
+            play.hold_up(&plan.requirements, reason);
         }
         if let (Some(snapshotter), Some(normaliser)) = (&options.snapshotter, &self.normaliser)
             && play.status == ScenarioStatus::Passed
@@ -442,25 +444,30 @@ async fn perform(
         };
         halt = halt.or(error);
     }
+    let mut gone = None;
     if play_context.spec.role.is_client() {
-        release_client(&mut scene, traced, halt.is_none()).await;
+        gone = release_client(&mut scene, traced, halt.is_none()).await;
     }
     scene.peer.finish().await;
-    Ok((halt, scene.outcome))
+    Ok((halt.or(gone.map(Halt::Error)), scene.outcome))
 }
 
 /// Ends a client before the servers that it works with, so that it does not look for them. A client that scenarios share
-/// is only reset, as long as nothing went wrong and it is busy with nothing.
-async fn release_client(scene: &mut Scene<'_>, traced: &Traced, clean: bool) {
-    let Some(subject) = scene.subject.take() else { return };
+/// is only reset, as long as nothing went wrong and it is busy with nothing. Gives why one that is only watched cannot be judged,
+/// where it ended by itself.
+async fn release_client(scene: &mut Scene<'_>, traced: &Traced, clean: bool) -> Option<String> {
+    let subject = scene.subject.take()?;
+    let mut gone = None;
     if let Some(exited) = subject.exited().filter(|exited| !scene.outcome.end_expected && !exited.asked) {
-        // One that is only watched may well be done.
-        let done = scene.spec.observe.is_some() && exited.code == Some(0);
-        if !done {
-            scene
+        match exited.code.filter(|_| scene.spec.observe.is_some()) {
+            // It may well be done.
+            Some(0) => {}
+            // Nothing that is wrong was sent to it: it may have ended for reasons of its own.
+            Some(code) => gone = Some(ended_by_itself(code, &subject.last_output())),
+            None => scene
                 .outcome
                 .findings
-                .push(death_finding(&exited, scene.spec, scene.plan.edition).with_last_events_of(&traced.tail));
+                .push(death_finding(&exited, scene.spec, scene.plan.edition).with_last_events_of(&traced.tail)),
         }
     }
     let clean = clean && !traced.alive.is_busy() && scene.outcome.findings.is_empty() && !scene.outcome.end_expected;
@@ -468,10 +475,11 @@ async fn release_client(scene: &mut Scene<'_>, traced: &Traced, clean: bool) {
         && subject.reset().await
     {
         **idle = Some(subject);
-        return;
+        return gone;
     }
     subject.expect_exit();
     subject.stop().await;
+    gone
 }
 
 /// The directories of a subject that has this run directory.

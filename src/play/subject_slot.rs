@@ -271,6 +271,15 @@ pub fn death_finding(exited: &Exited, spec: &SubjectSpec, edition: &dyn Edition)
     }
 }
 
+/// Why a subject that is only watched cannot be judged, which ended with this exit code. `output`: its last lines.
+pub fn ended_by_itself(code: i32, output: &[String]) -> String {
+    let said = match output {
+        [] => "it wrote nothing".to_owned(),
+        lines => format!("its last output: {}", lines.join(" / ")),
+    };
+    format!("the subject ended by itself while it was watched (exit code {code}); {said}")
+}
+
 /// The message of the finding that a subject died.
 const DIED: &str = "the subject's process ended although nobody asked it to";
 

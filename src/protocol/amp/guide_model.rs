@@ -157,7 +157,7 @@ impl GuideEditorModel {
     }
 
     fn connect(&mut self) -> Option<Vec<Value>> {
-        self.clients.connect().map(|(_, step)| vec![step])
+        self.clients.connect().map(|(_, steps)| steps)
     }
 
     fn open(&mut self, draw: &mut dyn Draw) -> Option<Vec<Value>> {

@@ -145,8 +145,7 @@ impl EditorModel {
     }
 
     fn connect(&mut self) -> Option<Vec<Value>> {
-        let (name, step) = self.clients.connect()?;
-        let mut steps = vec![step];
+        let (name, mut steps) = self.clients.connect()?;
         if let Some(shown) = self.shown {
             let mut lists = vec![json!({"$contains": uri(shown)})];
             lists.extend(self.closed().map(|closed| json!({"$not": {"$contains": uri(closed)}})));

@@ -37,13 +37,14 @@ impl Clients {
         self.names.len()
     }
 
-    /// One more client, where there may be one. Gives its name and the step.
-    pub(super) fn connect(&mut self) -> Option<(String, Value)> {
+    /// One more client, where there may be one. Gives its name and the steps: an editor may accept a client a moment before it
+    /// lists it for notifications.
+    pub(super) fn connect(&mut self) -> Option<(String, Vec<Value>)> {
         (self.names.len() < MAX_CLIENTS).then(|| {
             let name = format!("c{}", self.number);
             self.names.push(name.clone());
-            let step = json!({"connect": {"as": name}});
-            (name, step)
+            let steps = vec![json!({"connect": {"as": name}}), json!({"barrier": {"on": name}})];
+            (name, steps)
         })
     }
 

@@ -94,10 +94,14 @@ pub fn judge_deliberate(exchange: &Exchange<Option<ParsedRequest>>, content: &Co
         && (known || members.get("error").is_some_and(|error| !error.is_null()))
     {
         outcome(BodyObject { members, pointer: "" }, ctx);
-        // An annotation repeats the URI that it was asked for, whatever that is. What a provider gives for a method that it does
-        // not offer, if it is no list, is for the scenarios about that.
-        let uri = request.params.get("uri").and_then(Value::as_str);
-        let sound = known && request.sound && (request.method != "annotations" || uri.is_some_and(is_uri));
+        // What a provider repeats of a wrong URI is no fault of its own. What it gives for a method that it does not offer, if it is
+        // no list, is for the scenarios about that.
+        let uri = match request.method.as_str() {
+            "annotations" => request.params.get("uri"),
+            "items" => request.params.get("mention").and_then(|mention| mention.get("uri")),
+            _ => None,
+        };
+        let sound = known && request.sound && uri.and_then(Value::as_str).is_none_or(is_uri);
         let is_told = |result: &&Value| sound && (request.method == "meta" || result.is_array());
         if let Some(result) = members.get("result").filter(is_told) {
             results::judge(request, result, ctx);
