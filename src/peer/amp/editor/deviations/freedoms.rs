@@ -144,6 +144,8 @@ pub const FREEDOMS: &[FreedomRow<EditorEffect>] = &[
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| vec![FrameSpec::text(STRANGE), f]))),
     freedom!("ping-storm" "A client that connects is sent 200 pings of 125 bytes."
         SessionSwitch::PingStorm.on()),
+    freedom!("listed-late" "A client is listed for notifications a moment after it was accepted."
+        SessionSwitch::ListedLate.on()),
     freedom!("lockfile-late" "The lockfile comes a third of a second after the port accepts connections."
         LockfileSwitch::Late.on()),
     freedom!("lockfile-in-two-writes" "The lockfile is half written for a third of a second."

@@ -154,7 +154,10 @@ async fn accept_client(stream: TcpStream, number: u64, shared: SharedServer) -> 
     let token = Token::new(&text, shared.edition());
     let (request, decision) = handshake::decide(request, token, &deviations, shared.connection_count());
     match decision {
-        HandshakeDecision::Serve(reply) => Some(EditorSession::new(shared, request.reply(&reply).await.ok()?)),
+        HandshakeDecision::Serve(reply) => {
+            let socket = request.reply(&reply).await.ok()?;
+            Some(EditorSession::new(shared, socket).await)
+        }
         HandshakeDecision::Close(reply) => {
             session::reject(request.reply(&reply).await.ok()?).await;
             None

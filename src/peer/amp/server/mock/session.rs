@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::peer::amp::editor::outgoing::Outgoing;
 use crate::peer::amp::editor::request::HandledMessage;
@@ -65,6 +65,8 @@ pub enum SessionSwitch {
     Heartbeat,
     /// A client that connects is sent 200 pings of 125 bytes.
     PingStorm,
+    /// A client is told nothing that happens in the first moment after its handshake.
+    ListedLate,
 }
 
 /// How a connection ends instead of a response.
@@ -147,13 +149,19 @@ pub async fn refuse(socket: Socket) {
     end_stream(&socket.sender, CLOSE_TIMEOUT).await;
 }
 
+/// How long after its handshake a freedom lists a client: threads take less.
+const LISTED_LATE: Duration = Duration::from_millis(5);
+
 impl EditorSession {
     /// A session for a socket that was accepted.
-    pub fn new(shared: SharedServer, socket: Socket) -> Self {
+    pub async fn new(shared: SharedServer, socket: Socket) -> Self {
         let Socket { sender, incoming } = socket;
         // Judged here, so that what breaks the RFC is not answered as if it were sound.
         let read = !shared.deviations().has(SessionSwitch::NeverReads);
         sender.set_options(Options { pong: false, close: false, read });
+        if shared.deviations().has(SessionSwitch::ListedLate) {
+            sleep(LISTED_LATE).await;
+        }
         let (number, orders) = shared.join();
         let phase = shared.phase();
         Self {
