@@ -225,16 +225,7 @@ impl Node {
     fn differs(&self, actual: Option<&Value>, checker: &mut Checker) {
         let mut what = show(&self.source);
         if let (Value::String(wanted), Some(Value::String(got))) = (&self.source, actual) {
-            let at = wanted.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
-            let (wanted_here, got_here) = (wanted.chars().nth(at), got.chars().nth(at));
-            // Different characters may look alike, or not be seen at all.
-            let is_plain = |c: Option<char>| c.is_none_or(|c| c.is_ascii_graphic());
-            if !(is_plain(wanted_here) && is_plain(got_here)) {
-                let (wanted, got) = (code_point(wanted_here), code_point(got_here));
-                what += &format!(" (the texts differ from character {}: expected {wanted}, got {got})", at + 1);
-            } else if wanted.len().max(got.len()) > 60 {
-                what += &format!(" (the texts differ from character {})", at + 1);
-            }
+            what += &where_texts_differ(wanted, got);
         }
         checker.add_unexpected(1, &what, &self.source, actual);
     }
@@ -273,6 +264,22 @@ impl Node {
         for (i, (node, value)) in items.iter().zip(values).enumerate() {
             checker.inside(i, None, |c| node.check(Some(value), c));
         }
+    }
+}
+
+/// Where two texts differ, as an addition to a message; nothing where that is easy to see.
+pub(super) fn where_texts_differ(wanted: &str, got: &str) -> String {
+    let at = wanted.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
+    let (wanted_here, got_here) = (wanted.chars().nth(at), got.chars().nth(at));
+    // Different characters may look alike, or not be seen at all.
+    let is_plain = |c: Option<char>| c.is_none_or(|c| c.is_ascii_graphic());
+    if !(is_plain(wanted_here) && is_plain(got_here)) {
+        let (wanted, got) = (code_point(wanted_here), code_point(got_here));
+        format!(" (the texts differ from character {}: expected {wanted}, got {got})", at + 1)
+    } else if wanted.len().max(got.len()) > 60 {
+        format!(" (the texts differ from character {})", at + 1)
+    } else {
+        String::new()
     }
 }
 

@@ -11,8 +11,7 @@ use crate::uri::{decode_bytes, is_well_encoded};
 use super::compile::{Compiler, MatcherArgument, MatcherDefinition, true_schema};
 use super::json::show;
 use super::logic::flag;
-use super::pattern::Checker;
-use super::pattern::{Matcher, PatternKind};
+use super::pattern::{Checker, Matcher, PatternKind, where_texts_differ};
 use super::template::{Piece, pieces};
 
 pub(super) const REGEX: MatcherDefinition = MatcherDefinition {
@@ -305,9 +304,10 @@ impl Matcher for Uri {
             match path {
                 Ok(path) if path == wanted.as_bytes() => {}
                 Ok(path) => {
-                    let stands_for = show(&Value::String(String::from_utf8_lossy(&path).into_owned()));
-                    let wanted = show(&Value::String(wanted.clone()));
-                    let message = format!("expected a file URI that stands for {wanted}, got one for {stands_for}");
+                    let got = String::from_utf8_lossy(&path).into_owned();
+                    let differs = where_texts_differ(wanted, &got);
+                    let (wanted, got) = (show(&Value::String(wanted.clone())), show(&Value::String(got)));
+                    let message = format!("expected a file URI that stands for {wanted}, got one for {got}{differs}");
                     checker.add_mismatch(1, message, source, actual);
                 }
                 Err(why) => {

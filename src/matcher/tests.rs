@@ -229,6 +229,8 @@ fn a_file_uri_that_stands_for_nothing_else_says_why() {
         let wanted = format!(" expected a file URI that stands for `/a#b.txt`, got \"{uri}\": {why}");
         assert_eq!(messages(&json!({"$uri": {"path": "/a#b.txt"}}), &json!(uri)), [wanted]);
     }
+    let composed = messages(&json!({"$uri": {"path": "/e\u{301}"}}), &json!("file:///%C3%A9"));
+    assert!(composed[0].ends_with("(the texts differ from character 2: expected U+0065, got U+00E9)"), "{composed:?}");
 }
 
 #[test]

@@ -267,7 +267,10 @@ pub fn add_unread(scene: &Scene<'_>, outcomes: &[Vec<ExpectedPart>], failure: &m
 
 /// An awaited observation in words: ``response to `3` on `main` ``.
 fn describe(expected: &ExpectedPart) -> String {
-    let mut text = expected.kind.name.to_owned();
+    let mut text = match expected.kind.name {
+        "closed" => "end of the connection".to_owned(),
+        name => name.to_owned(),
+    };
     for (key, value) in &expected.selectors {
         let names_another = expected.kind.selectors.iter().any(|f| f.name == key && matches!(f.shape, Shape::Bound(_)));
         text.push_str(if names_another { " " } else { " with " });
