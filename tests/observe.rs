@@ -49,7 +49,7 @@ fn a_client_that_breaks_a_rule_is_found_out_without_being_driven() {
 fn a_client_that_ends_for_reasons_of_its_own_is_not_judged() {
     let binary = wirecert_program();
     let client = format!(
-        "'{binary}' mock amp-client --edition cli < /dev/null > /dev/null & sleep 1; echo not logged in; exit 3"
+        "tail -f /dev/null | '{binary}' mock amp-client --edition cli > /dev/null & sleep 1; echo not logged in; exit 3"
     );
     let output = Command::new(binary)
         .args(["certify", "amp-client", "--edition", "cli", "--observe", "3s", "--progress", "none", "--"])

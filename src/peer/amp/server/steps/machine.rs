@@ -19,7 +19,6 @@ use crate::peer::{Announced, Announcement, PeerError};
 use crate::protocol::amp::editions::AmpEdition;
 use crate::protocol::amp::lockfile::{FOLDER, LockfileValues, SCANNED_PORTS, ports_from};
 use crate::protocol::amp::verbs::Port;
-use crate::subject::guard;
 use crate::trace::{EventKind, FileChange, Payload, Recorder};
 use crate::wire::tcp::{self, BACKLOG};
 
@@ -289,7 +288,7 @@ fn spawn() -> io::Result<Child> {
         // An image may have no other program than this one. A guard without subjects does the same, and starts more slowly.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let mut guard = Command::new(std::env::current_exe()?);
-            guard.arg(guard::COMMAND);
+            guard.arg("guard");
             start(guard)
         }
         started => started,
