@@ -463,7 +463,11 @@ async fn release_client(scene: &mut Scene<'_>, traced: &Traced, clean: bool) -> 
             // It may well be done.
             Some(0) => {}
             // Nothing that is wrong was sent to it: it may have ended for reasons of its own.
-            Some(code) => gone = Some(ended_by_itself(code, &subject.last_output())),
+            Some(code) => {
+                let mut why = ended_by_itself(code, &subject.last_output());
+                scene.recorder.hide_text(&mut why);
+                gone = Some(why);
+            }
             None => scene
                 .outcome
                 .findings
