@@ -3,7 +3,7 @@
 ;; Runs inside the Emacs that is certified: starts the package, and offers the stimuli.
 ;;
 ;; Each stimulus is a line on the socket that amp.el.yaml names, `{"NAME":{…}}`.  It is answered by a line once it is done:
-;; `{"ok":null}`, or `{"error":"…"}`.
+;; `{"ok":null}`, or `{"error":"…"}`, or `{"unable":"…"}` where Emacs cannot do that.
 
 (require 'cl-lib)
 (require 'flymake)
@@ -34,6 +34,8 @@
 (package-initialize)
 
 ;;; What each stimulus does
+
+(define-error 'wirecert-unable "The editor cannot do this")
 
 (defvar wirecert-diagnostics (make-hash-table :test #'equal)
   "The diagnostics of each file, as Flymake is to report them.")
@@ -100,7 +102,10 @@
     (puthash (buffer-file-name) (append (alist-get 'items params) nil) wirecert-diagnostics)
     (setq-local flymake-diagnostic-functions '(wirecert-report))
     (flymake-mode 1)
-    (flymake-start)))
+    (flymake-start)
+    ;; They are overlays, and one without a character is gone at once.
+    (when (and (> (length (alist-get 'items params)) 0) (= (buffer-size) 0))
+      (signal 'wirecert-unable '("Flymake holds no diagnostic in an empty buffer")))))
 
 (cl-defmethod wirecert-stimulus ((_ (eql message)) params)
   (amp-send-message (alist-get 'message params)))
@@ -126,6 +131,7 @@
   (pcase-let* ((`(,connection (,name . ,params)) (pop wirecert-waiting))
                (result (condition-case problem
                            (progn (wirecert-stimulus name params) '((ok)))
+                         (wirecert-unable `((unable . ,(cadr problem))))
                          (error `((error . ,(error-message-string problem)))))))
     ;; After this command, and what its hooks do.
     (run-with-timer 0 nil (lambda ()

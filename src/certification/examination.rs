@@ -12,7 +12,7 @@ use crate::play::{Cancel, missing, start};
 use crate::protocol::Edition;
 use crate::report::Silent;
 use crate::scenario::Plan;
-use crate::subject::{RunError, Running, ScenarioDir};
+use crate::subject::{RunError, Running, ScenarioDir, SubjectError};
 use crate::trace::{Clock, Recorder};
 
 use super::detect;
@@ -110,6 +110,7 @@ async fn stimuli(spec: &SubjectSpec, running: &Running) -> Vec<(String, CheckRes
         let begun = Instant::now();
         let result = match running.stimulate(verb.name, &params).await {
             Ok(()) => CheckResult::Good(format!("done after {:.1}s", begun.elapsed().as_secs_f64())),
+            Err(error @ SubjectError::Incapable { .. }) => CheckResult::Poor(error.to_string()),
             Err(error) => bad(&error.into()),
         };
         found.push((format!("stimulus {}", verb.name), result));

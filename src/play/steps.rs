@@ -351,7 +351,10 @@ impl Scene<'_> {
 }
 
 fn environment(step: &Step, error: SubjectError) -> Halt {
-    Halt::Error(format!("{}: {}", step.place, error.brief()))
+    match error {
+        SubjectError::Incapable { .. } => Halt::Skip(error.to_string()),
+        error => Halt::Error(format!("{}: {}", step.place, error.brief())),
+    }
 }
 
 #[cfg(test)]

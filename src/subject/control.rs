@@ -1,6 +1,7 @@
 //! Stimuli over a control socket: one JSON line is sent to the subject, which answers with one.
 //!
-//! A line `{"open":{"path":"/w/a.txt"}}` is answered by `{"ok":…}` or `{"error":"…"}`, as the mocks of wirecert do.
+//! A line `{"open":{"path":"/w/a.txt"}}` is answered by `{"ok":…}` or `{"error":"…"}`, as the mocks of wirecert do. A subject
+//! that cannot do it at all, as it could in another case, answers `{"unable":"why"}`.
 
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -12,7 +13,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use super::process::CommandOutcome;
+use super::process::{CommandOutcome, Problem};
 
 /// No longer answer is read, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;
@@ -25,16 +26,22 @@ const QUIT: &str = "quit";
 pub(super) async fn send(socket: &Path, name: &str, params: &Map<String, Value>, within: Duration) -> CommandOutcome {
     let outcome = match timeout(within, exchange(socket, name, params)).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(format!("did not answer within {}", super::error::show(within))),
+        Err(_) => Err(Problem::Failed(format!("did not answer within {}", super::error::show(within)))),
     };
-    match outcome {
-        Ok(()) => CommandOutcome { problem: None, short: "ok".to_owned(), output: vec![] },
-        Err(problem) => CommandOutcome { short: problem.clone(), problem: Some(problem), output: vec![] },
-    }
+    let short = match &outcome {
+        Ok(()) => "ok".to_owned(),
+        Err(Problem::Failed(problem)) => problem.clone(),
+        Err(Problem::Unable(why)) => format!("unable: {why}"),
+    };
+    CommandOutcome { problem: outcome.err(), short, output: vec![] }
 }
 
-async fn exchange(socket: &Path, name: &str, params: &Map<String, Value>) -> Result<(), String> {
-    let stream = connect(socket).await.map_err(|e| format!("accepts no connection: {e}"))?;
+async fn exchange(socket: &Path, name: &str, params: &Map<String, Value>) -> Result<(), Problem> {
+    let failed = |problem: String| Err(Problem::Failed(problem));
+    let stream = match connect(socket).await {
+        Ok(stream) => stream,
+        Err(e) => return failed(format!("accepts no connection: {e}")),
+    };
     let (input, mut output) = stream.into_split();
     let line = format!("{}\n", json!({name: params}));
     let mut answer = vec![];
@@ -45,24 +52,27 @@ async fn exchange(socket: &Path, name: &str, params: &Map<String, Value>) -> Res
     match answered.await {
         Ok(_) if !answer.is_empty() => understand(&answer),
         _ if name == QUIT => Ok(()),
-        Ok(_) => Err("closed the connection without an answer".to_owned()),
-        Err(e) => Err(format!("broke the connection: {e}")),
+        Ok(_) => failed("closed the connection without an answer".to_owned()),
+        Err(e) => failed(format!("broke the connection: {e}")),
     }
 }
 
 /// Whether the answer says that it is done, or else what it says.
-fn understand(answer: &[u8]) -> Result<(), String> {
-    match serde_json::from_slice::<Value>(answer) {
-        Ok(Value::Object(answer)) if answer.contains_key("ok") => Ok(()),
-        Ok(Value::Object(answer)) if answer.contains_key("error") => match &answer["error"] {
-            Value::String(error) => Err(format!("answered with an error: {error}")),
-            error => Err(format!("answered with an error: {error}")),
-        },
-        _ => {
-            let shown: String = String::from_utf8_lossy(answer).trim_end().chars().take(MAX_SHOWN).collect();
-            Err(format!(r#"answered with `{shown}`; {{"ok":…}} or {{"error":"…"}} is wanted"#))
-        }
+fn understand(answer: &[u8]) -> Result<(), Problem> {
+    let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let parsed = serde_json::from_slice::<Map<String, Value>>(answer).unwrap_or_default();
+    if parsed.contains_key("ok") {
+        return Ok(());
     }
+    if let Some(error) = parsed.get("error") {
+        return Err(Problem::Failed(format!("answered with an error: {}", words(error))));
+    }
+    if let Some(why) = parsed.get("unable") {
+        return Err(Problem::Unable(words(why)));
+    }
+    let shown: String = String::from_utf8_lossy(answer).trim_end().chars().take(MAX_SHOWN).collect();
+    let wanted = r#"{"ok":…}, {"error":"…"} or {"unable":"…"} is wanted"#;
+    Err(Problem::Failed(format!("answered with `{shown}`; {wanted}")))
 }
 
 /// Connects to a socket, whose whole path may be longer than the system takes for one.
@@ -85,7 +95,7 @@ mod tests {
     use super::*;
 
     /// What becomes of a stimulus that is answered like this, and what the subject got.
-    async fn answered(name: &str, answer: &'static str) -> (Option<String>, String) {
+    async fn answered(name: &str, answer: &'static str) -> (Option<Problem>, String) {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("control.sock");
         let listener = UnixListener::bind(&socket).unwrap();
@@ -113,11 +123,13 @@ mod tests {
         for (answer, problem) in [
             ("{\"error\":\"no such file\"}\n", "answered with an error: no such file"),
             ("{\"error\":7}\n", "answered with an error: 7"),
-            ("done\n", r#"answered with `done`; {"ok":…} or {"error":"…"} is wanted"#),
+            ("done\n", r#"answered with `done`; {"ok":…}, {"error":"…"} or {"unable":"…"} is wanted"#),
             ("", "closed the connection without an answer"),
         ] {
-            assert_eq!(answered("open", answer).await.0.as_deref(), Some(problem), "{answer}");
+            assert_eq!(answered("open", answer).await.0, Some(Problem::Failed(problem.to_owned())), "{answer}");
         }
+        let unable = answered("open", "{\"unable\":\"has no tabs\"}\n").await.0;
+        assert_eq!(unable, Some(Problem::Unable("has no tabs".to_owned())));
         assert_eq!(answered("quit", "").await.0, None);
     }
 
@@ -127,6 +139,7 @@ mod tests {
         let deep = folder.path().join("d".repeat(120));
         std::fs::create_dir(&deep).unwrap();
         let outcome = send(&deep.join("control.sock"), "open", &Map::new(), Duration::from_secs(10)).await;
-        assert_eq!(outcome.problem.unwrap(), "accepts no connection: No such file or directory (os error 2)");
+        let missing = "accepts no connection: No such file or directory (os error 2)";
+        assert_eq!(outcome.problem, Some(Problem::Failed(missing.to_owned())));
     }
 }

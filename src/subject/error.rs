@@ -100,6 +100,14 @@ pub enum SubjectError {
         /// The last lines that it wrote.
         output: Vec<String>,
     },
+    /// The subject says that it cannot do what a stimulus is for.
+    #[error("the subject cannot do the stimulus `{name}` here: {why}")]
+    Incapable {
+        /// The name of the stimulus.
+        name: String,
+        /// Its words.
+        why: String,
+    },
     /// This subject has no such thing: no such stimulus, no process of ours, no workspace.
     #[error("{0}")]
     Unable(String),
@@ -138,7 +146,7 @@ impl SubjectError {
             Self::NotFound { seen, help, .. } => (seen, &[], help),
             Self::Module { output, help, .. } => (&[], output, help),
             Self::Stimulus { output, .. } => (&[], output, &[]),
-            Self::File { .. } | Self::Path { .. } | Self::Unable(_) => (&[], &[], &[]),
+            Self::File { .. } | Self::Path { .. } | Self::Incapable { .. } | Self::Unable(_) => (&[], &[], &[]),
         };
         for fact in seen {
             diagnostic = diagnostic.note(fact.as_str());
@@ -177,6 +185,7 @@ impl SubjectError {
             Self::Module { .. } => "subject/module",
             Self::NotFound { .. } => "subject/not-found",
             Self::Stimulus { .. } => "subject/stimulus",
+            Self::Incapable { .. } => "subject/incapable",
             Self::Unable(_) => "subject/unable",
         }
     }

@@ -335,10 +335,22 @@ pub(super) fn signal_named(name: &str) -> Option<Signal> {
     })
 }
 
+/// The exit code of a command that says that the subject cannot do what is asked for: the code for skipped tests of Automake.
+pub(super) const UNABLE: i32 = 77;
+
+/// Why a command, or a stimulus over a socket, did not do what it is for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// What went wrong: "ended with exit code 1".
+    Failed(String),
+    /// It says that the subject cannot do this, with its words.
+    Unable(String),
+}
+
 /// How a command ended.
 pub(super) struct CommandOutcome {
-    /// Nothing where it succeeded, else what went wrong: "ended with exit code 1".
-    pub(super) problem: Option<String>,
+    /// Nothing where it succeeded.
+    pub(super) problem: Option<Problem>,
     /// The same for a trace: `exit 0`.
     pub(super) short: String,
     /// The last lines that it wrote.
@@ -355,7 +367,8 @@ pub(super) async fn run_command(command: &[String], surroundings: &Surroundings,
         Ok(child) => child,
         Err(e) => {
             let problem = format!("could not be run: {e}; {}", advice(command, &e));
-            return CommandOutcome { problem: Some(problem), short: format!("not started: {e}"), output: vec![] };
+            let problem = Some(Problem::Failed(problem));
+            return CommandOutcome { problem, short: format!("not started: {e}"), output: vec![] };
         }
     };
     let pid = child.id().unwrap_or_default();
@@ -393,7 +406,13 @@ pub(super) async fn run_command(command: &[String], surroundings: &Surroundings,
             reader.abort();
         }
     }
-    CommandOutcome { problem, short, output: tap.recent() }
+    let output = tap.recent();
+    let unable = matches!(&ended, Ok(Ok(status)) if status.code() == Some(UNABLE));
+    let problem = problem.map(|problem| match output.last() {
+        Some(why) if unable => Problem::Unable(why.trim().to_owned()),
+        _ => Problem::Failed(problem),
+    });
+    CommandOutcome { problem, short, output }
 }
 
 /// Kills the command where waiting for it is given up.

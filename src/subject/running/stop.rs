@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::config::{StimulusWay, StopHow};
-use crate::subject::process::{self, CommandOutcome, SubjectProcess, one_line, signal_named};
+use crate::subject::process::{self, CommandOutcome, Problem, SubjectProcess, one_line, signal_named};
 use crate::subject::{SubjectError, control, lockfile};
 use crate::trace::{EventKind, Exited, Stimulus};
 
@@ -48,8 +48,8 @@ impl Running {
     /// Has something done to it from outside, and writes the `Stimulus` to the trace.
     ///
     /// # Errors
-    /// [`SubjectError::Unable`] where it has no such stimulus, [`SubjectError::Stimulus`] where the command failed or
-    /// took too long.
+    /// [`SubjectError::Unable`] where it has no such stimulus, [`SubjectError::Incapable`] where it says that it cannot do
+    /// this, [`SubjectError::Stimulus`] where the command failed or took too long.
     pub async fn stimulate(&self, name: &str, params: &Map<String, Value>) -> Result<(), SubjectError> {
         let Some(way) = self.spec.stimuli.get(name) else {
             return Err(SubjectError::Unable(format!(
@@ -146,7 +146,10 @@ impl Running {
         self.tap.record(EventKind::Stimulus(Stimulus { name: name.clone(), params, command, outcome: outcome.short }));
         match outcome.problem {
             None => Ok(()),
-            Some(problem) => Err(SubjectError::Stimulus { name, command: line, problem, output: outcome.output }),
+            Some(Problem::Failed(problem)) => {
+                Err(SubjectError::Stimulus { name, command: line, problem, output: outcome.output })
+            }
+            Some(Problem::Unable(why)) => Err(SubjectError::Incapable { name, why }),
         }
     }
 }

@@ -113,6 +113,16 @@ async fn a_failed_stimulus_is_reported_with_its_output() {
 }
 
 #[tokio::test]
+async fn a_stimulus_can_say_that_the_subject_cannot_do_it() {
+    let spec = stimulus(server(&[]), &["sh", "-c", "echo it has no tabs; exit 77"]);
+    let error = poked(&spec, json!({})).await.0.unwrap_err();
+    assert_eq!(error.to_string(), "the subject cannot do the stimulus `poke` here: it has no tabs");
+    let spec = stimulus(server(&[]), &["sh", "-c", "exit 77"]);
+    let error = poked(&spec, json!({})).await.0.unwrap_err();
+    assert!(error.to_string().ends_with("ended with exit code 77"), "without a reason it is a failure: {error}");
+}
+
+#[tokio::test]
 async fn a_stimulus_that_hangs_or_is_not_there_ends_in_an_error() {
     let mut spec = stimulus(server(&[]), &["sh", "-c", "trap '' TERM; echo $$ > pids; setsid sleep 600 & wait"]);
     spec.timeouts.stimulus = Duration::from_millis(300);
