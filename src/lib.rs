@@ -29,6 +29,7 @@ pub mod shrink;
 pub mod signals;
 pub mod snapshot;
 pub mod subject;
+pub mod text;
 pub mod trace;
 pub mod uri;
 pub mod wire;

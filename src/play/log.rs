@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
 use crate::protocol::{Observation, Observer};
+use crate::text;
 use crate::trace::{Direction, Event, EventKind, Mark, Sink, StreamEvent, TOO_MANY_VALUES, has_too_many_values};
 
 /// More observations than this in one scenario are a flood: later ones are counted, not kept.
@@ -261,8 +262,8 @@ impl LogState {
         let Some(conn) = &event.conn else { return };
         match &event.kind {
             EventKind::HttpRequest(head) if self.unanswered.len() < MAX_UNANSWERED => {
-                let start = &head.start[..head.start.floor_char_boundary(MAX_START)];
-                self.unanswered.insert(conn.clone(), (event.i, start.to_owned()));
+                let start = text::prefix(&head.start, MAX_START).to_owned();
+                self.unanswered.insert(conn.clone(), (event.i, start));
             }
             EventKind::HttpResponse(_) | EventKind::Closed(_) => {
                 self.unanswered.remove(conn);

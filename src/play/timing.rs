@@ -17,7 +17,7 @@ use crate::scenario::{Plan, Step, StepKind, Until};
 /// Every play has so much time, where its scenario does not say.
 const MIN_BOUND: Duration = Duration::from_secs(30);
 /// No play has more, unless its scenario says so.
-const MAX_BOUND: Duration = Duration::from_mins(10);
+const MAX_BOUND: Duration = Duration::from_secs(600);
 
 /// The bound for a play of this plan in a run of this patience: what the scenario says. Where it says nothing, enough for
 /// each step to wait as long as it may, so that a subject which is slow all the time is not cut off.

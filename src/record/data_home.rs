@@ -71,7 +71,8 @@ fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     }
     if !from.is_dir() {
         // Under another name first, so that an existing file is replaced at once.
-        let part = to.with_added_extension("wirecert-part");
+        let mut part = to.as_os_str().to_owned();
+        part.push(".wirecert-part");
         fs::copy(from, &part)?;
         return fs::rename(part, to);
     }

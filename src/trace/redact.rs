@@ -18,6 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Number, Value};
 
 use super::{Body, Direction, Event, EventKind, Finding, Frame, Message, Payload};
+use crate::text;
 use crate::uri;
 use keys::{Keys, NamedValue};
 use pattern::{PartialMatches, SecretHit, Secrets};
@@ -88,7 +89,7 @@ impl Redactor {
     }
 
     fn learn(&mut self, secret: &str, shortest: usize) {
-        let sought = &secret[..secret.floor_char_boundary(MAX_LENGTH)];
+        let sought = text::prefix(secret, MAX_LENGTH);
         let room = self.secrets.len() < MAX_SECRETS && self.secrets.bytes() + sought.len() <= MAX_SECRET_BYTES;
         if secret.len() >= shortest && room && !self.numbers.contains_key(secret) {
             self.numbers.insert(secret.to_owned(), self.secrets.len());

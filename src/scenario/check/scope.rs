@@ -114,11 +114,12 @@ impl Check<'_> {
     pub(super) fn define(&mut self, name: &str, span: Span, known: VariableType) {
         let labelled = |(space, bound): &&(&'static str, String)| *space != language::CONNECTION && bound == name;
         let label = self.scope.names.keys().find(labelled).map(|(space, _)| *space);
+        if let Some(namespace) = label {
+            let message = format!("`{name}` names a {namespace} already, and cannot be set to anything else");
+            self.fault("scenario/reserved-variable", message, span, "choose another name");
+            return;
+        }
         match self.scope.vars.get(name) {
-            _ if let Some(namespace) = label => {
-                let message = format!("`{name}` names a {namespace} already, and cannot be set to anything else");
-                self.fault("scenario/reserved-variable", message, span, "choose another name");
-            }
             Some(VariableType::BuiltIn) => {
                 let message = format!("the variable `{name}` is always there and cannot be set");
                 self.fault("scenario/reserved-variable", message, span, "choose another name");

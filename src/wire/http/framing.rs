@@ -1,6 +1,7 @@
 //! How long the body of a message is, whether its connection is kept alive (RFC 9112 sections 6.3 and 9.3), and the
 //! chunked transfer coding (section 7.1).
 
+use crate::text;
 use crate::trace::{Head, trim_field};
 use crate::wire::http_head::{self, has_token};
 
@@ -126,8 +127,8 @@ pub fn is_token_byte(byte: u8) -> bool {
 
 /// The beginning of a text, for messages.
 fn excerpt(text: &str) -> String {
-    let end = text.floor_char_boundary(60);
-    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
+    let shown = text::prefix(text, 60);
+    if shown.len() < text.len() { format!("{shown}…") } else { text.to_owned() }
 }
 
 /// The longest line with a size and its extensions.

@@ -125,11 +125,8 @@ impl Calls {
 
     /// Takes the calls that have waited for a connection for too long.
     pub fn take_unconnected(&mut self, patience: Duration, now: Instant) -> Vec<AgentCall> {
-        let mut expired = vec![];
-        while let Some((_, call)) = self.waiting.pop_front_if(|(since, _)| *since + patience <= now) {
-            expired.push(call);
-        }
-        expired
+        let expired = self.waiting.iter().take_while(|(since, _)| *since + patience <= now).count();
+        self.waiting.drain(..expired).map(|(_, call)| call).collect()
     }
 
     /// The request of the next call that waits for a connection, which from now on waits for its response.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::protocol::amp::editions::{EditForm, Method, ResultForm};
+use crate::text;
 use crate::uri;
 
 use super::disk::{self, DiskError};
@@ -154,7 +155,7 @@ impl Editor {
             && content.len() > most
         {
             let _ = self.deviations.has(ReadSwitch::CutsAt(most));
-            content = &content[..content.floor_char_boundary(most)];
+            content = text::prefix(content, most);
         }
         Ok(MethodOutcome::Done(match self.edition.results {
             ResultForm::Flagged => json!({"success": true, "content": content, "isDirty": dirty}),
@@ -210,7 +211,7 @@ impl Editor {
             if end >= old.len() {
                 return Err(format!("the file has {} bytes, so there is no byte {end}", old.len()));
             }
-            end = old.ceil_char_boundary(end + 1);
+            end = (end + 1..old.len()).find(|end| old.is_char_boundary(*end)).unwrap_or(old.len());
         }
         if self.deviations.has(EditSwitch::OffsetsInCharacters) {
             let byte = |n| old.char_indices().nth(n).map_or(old.len(), |(i, _)| i);
@@ -269,7 +270,7 @@ impl Editor {
             new = new.replace("\r\n", "\n");
         }
         if new.len() > PIECE && self.deviations.has(EditSwitch::CutsAt64K) {
-            new.truncate(new.floor_char_boundary(PIECE));
+            new.truncate(text::prefix(&new, PIECE).len());
         }
         if !new.is_empty() && !new.ends_with('\n') && self.deviations.has(EditSwitch::AddsFinalNewline) {
             new.push('\n');

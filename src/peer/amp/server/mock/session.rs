@@ -362,7 +362,9 @@ impl EditorSession {
     /// Sends what is due of what was held back.
     async fn send_delayed(&mut self) -> Result<(), SendError> {
         let now = Instant::now();
-        while let Some((_, response)) = self.delayed.pop_front_if(|(due, _)| *due <= now) {
+        while self.delayed.front().is_some_and(|(due, _)| *due <= now)
+            && let Some((_, response)) = self.delayed.pop_front()
+        {
             self.send(response, None).await?;
         }
         Ok(())
@@ -380,7 +382,9 @@ impl EditorSession {
     /// Lets the client have what has been on its way long enough.
     async fn deliver(&mut self) -> Result<(), SendError> {
         let now = Instant::now();
-        while let Some(late) = self.in_transit.pop_front_if(|late| late.due <= now) {
+        while self.in_transit.front().is_some_and(|late| late.due <= now)
+            && let Some(late) = self.in_transit.pop_front()
+        {
             self.transmit(&late.message).await?;
         }
         Ok(())
