@@ -277,8 +277,14 @@ fn fold(inputs: &mut Inputs) {
             let because = broken.iter().find(reach).and_then(|(_, found)| found.first());
             return because.map(|because| (because.requirement.clone(), because.message.clone()));
         }
-        let rests =
-            || broken.iter().filter(|(other, _)| attribution.rests_on(&own, other)).flat_map(|(_, found)| found);
+        // What came is wrong by itself, whatever recommendation another play violates: that explains only what did not come.
+        let came_wrong = finding.level == Level::Must && finding.way == Some(MissKind::Unwanted);
+        let explains =
+            |other: &&Finding| !came_wrong || other.level == Level::Must || other.scenario == finding.scenario;
+        let rests = || {
+            let bases = broken.iter().filter(|(other, _)| attribution.rests_on(&own, other));
+            bases.flat_map(|(_, found)| found).filter(explains)
+        };
         if let Some(because) = Some(finding).filter(ours).and_then(|_| rests().next()) {
             return Some((because.requirement.clone(), because.message.clone()));
         }

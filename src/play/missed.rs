@@ -159,7 +159,7 @@ pub fn absent(
         message: if is_ended(scene, outcomes) {
             format!("no {} came: the connection was ended", whats.join(", nor "))
         } else {
-            format!("no {} came within {within:?}{}", whats.join(", nor "), unanswered(scene, first))
+            format!("no {} came within {within:?}{}", whats.join(", nor "), meanwhile(scene, first))
         },
         path: None,
         expected: first.map(|expected| shown(scene, &expected.expected)),
@@ -168,16 +168,24 @@ pub fn absent(
     }
 }
 
-/// The requests of a client that have no response, where its caller waits for the end of a call: it may wait for these.
-fn unanswered(scene: &Scene<'_>, awaited: Option<&&ExpectedPart>) -> String {
-    if awaited.is_none_or(|awaited| awaited.kind.name != "returned") {
-        return String::new();
-    }
-    let requests: Vec<String> = scene.log.unanswered().iter().take(3).map(|start| format!("`{start}`")).collect();
-    if requests.is_empty() {
-        String::new()
-    } else {
-        format!("; the scenario gave no response to {}", requests.join(", "))
+/// What a client did while something else was awaited of it: a call that has not ended may wait for the response to a request, and
+/// one that has ended made no request, for example because its result came from a cache.
+fn meanwhile(scene: &Scene<'_>, awaited: Option<&&ExpectedPart>) -> String {
+    match awaited.map(|awaited| awaited.kind.name) {
+        Some("returned") => {
+            let requests: Vec<String> =
+                scene.log.unanswered().iter().take(3).map(|start| format!("`{start}`")).collect();
+            if requests.is_empty() {
+                return String::new();
+            }
+            format!("; the scenario gave no response to {}", requests.join(", "))
+        }
+        Some("request") => {
+            let returned = scene.log.seen("returned", None, &Map::new());
+            let since = returned.iter().find(|returned| returned.observation.index > scene.since.event);
+            since.map_or_else(String::new, |_| "; the call returned without it".to_owned())
+        }
+        _ => String::new(),
     }
 }
 

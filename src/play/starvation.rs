@@ -1,6 +1,9 @@
 //! Whether a subject got a processor while something was awaited of it: [`StarvationMeter`].
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
 
 use crate::subject::{ProcessorTimes, Running};
 
@@ -27,6 +30,18 @@ impl StarvationMeter {
     pub(super) fn look(&mut self, subject: Option<&Running>) {
         if self.before.is_none() && self.began.elapsed() >= LOOK_AFTER {
             self.before = subject.and_then(Running::processor_times).map(|times| (Instant::now(), times));
+        }
+    }
+
+    /// Waits for what depends on the subject, and measures meanwhile.
+    pub(super) async fn during<T>(&mut self, subject: Option<&Running>, awaited: impl Future<Output = T>) -> T {
+        let mut awaited = pin!(awaited);
+        match timeout(LOOK_AFTER, &mut awaited).await {
+            Ok(result) => result,
+            Err(_) => {
+                self.look(subject);
+                awaited.await
+            }
         }
     }
 

@@ -19,6 +19,7 @@ use crate::subject::{Running, SubjectError};
 
 use super::expect;
 use super::scene::{Failure, Halt, Scene};
+use super::starvation::StarvationMeter;
 use super::timing::{LagMeter, is_lateness};
 
 /// A play that the harness delayed for longer than this at a time blames nobody for what happened to our connections.
@@ -216,13 +217,21 @@ async fn act(scene: &mut Scene<'_>, step: &Step, verb: &'static Verb, params: &V
     let empty = Map::new();
     let label = format!("{} at {}", verb.name, step.place);
     let act = VerbCall { verb: verb.name, params: params.as_object().unwrap_or(&empty), step: &label };
-    match scene.peer.perform(act).await {
+    let mut starvation = StarvationMeter::start();
+    match starvation.during(scene.subject.as_ref(), scene.peer.perform(act)).await {
         Ok(performed) => {
             scene.reached = true;
             scene.vars.extend(performed.bindings);
             Ok(())
         }
-        Err(error) => peer_error(scene, step, verb.name, error),
+        Err(error) => match (&error, starvation.starved(scene.subject.as_ref())) {
+            (PeerError::Subject { message, actual, .. }, Some(waited)) if is_lateness(actual.as_ref()) => {
+                let place = &step.place;
+                let busy = format!("this machine was too busy: the subject waited {waited:?} for a processor");
+                Err(Halt::HeldUp(format!("{place}: {message}; but {busy}")))
+            }
+            _ => peer_error(scene, step, verb.name, error),
+        },
     }
 }
 

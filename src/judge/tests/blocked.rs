@@ -15,13 +15,17 @@ const ANSWERED: RequirementId = "amplifier/2025-12-09/http/answered";
 const LIST: RequirementId = "amplifier/2025-12-09/list/total";
 const OBJECT: RequirementId = "amplifier/2025-12-09/list/object";
 const PROMPT: RequirementId = "amplifier/2025-12-09/prompt/status";
-static SERVER: [Requirement; 6] = [
+const UNICODE: RequirementId = "amplifier/2025-12-09/prompt/unicode";
+const SUBMITTED: RequirementId = "amplifier/2025-12-09/life/submitted-prompt";
+static SERVER: [Requirement; 8] = [
     requirement(JSON, Level::Must, End::Server, None),
     requirement(EVENT, Level::Must, End::Server, None),
     requirement(ANSWERED, Level::Must, End::Server, None),
     requirement(LIST, Level::Must, End::Server, None),
     requirement(OBJECT, Level::Must, End::Server, None),
     requirement(PROMPT, Level::Must, End::Server, None),
+    requirement(UNICODE, Level::Must, End::Server, None),
+    requirement(SUBMITTED, Level::Should, End::Server, None),
 ];
 
 const ENCODING: RequirementId = "openctx/0.1/http/encoding-offered";
@@ -84,6 +88,17 @@ fn what_cannot_be_read_keeps_from_being_seen_what_is_in_it() {
     let report = server().judge(&[scenario("stream/plain", &[JSON], vec![broken(JSON)])]);
     assert_eq!(status(&report, EVENT), (Status::NotAssessed, format!("blocked by {JSON}")));
     assert_eq!(status(&report, LIST), (Status::NotAssessed, "no occasion for it came up".to_owned()));
+}
+
+#[test]
+fn a_should_that_another_play_breaks_explains_what_did_not_come_and_not_what_came() {
+    let judged = |way| {
+        let because = scenario("prompt/told-unchanged", &[SUBMITTED], vec![broken(SUBMITTED)]);
+        let unicode = missed(UNICODE, "event", way, End::Server);
+        server().judge(&[because, scenario("prompt/unicode-long", &[UNICODE], vec![unicode])])
+    };
+    assert_eq!(status(&judged(MissKind::Absent), UNICODE).0, Status::NotAssessed);
+    assert_eq!(status(&judged(MissKind::Unwanted), UNICODE).0, Status::Violated);
 }
 
 #[test]

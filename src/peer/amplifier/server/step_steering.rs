@@ -1,12 +1,13 @@
 //! What a server decides that the steps of a scenario steer ([`StepSteering`]): its agent answers requests, unless they are left to
 //! steps or refused.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -21,7 +22,7 @@ use crate::wire::websocket::{Request, Sender};
 use super::context::ServerContext;
 use super::deviations::Deviations;
 use super::format::{SocketFormat, StreamFormat};
-use super::model::{EndpointRequest, Feed, Model, Refusal, Workspace};
+use super::model::{EndpointRequest, Feed, Model, Refusal, Reply, Workspace};
 use super::open_subscriptions::{OpenSubscriptions, StreamOrder, StreamSink};
 use super::script::{Script, example};
 use super::subscription::{EventStreamSubscription, SocketSubscription};
@@ -119,7 +120,7 @@ impl Steering for StepSteering {
             };
         }
         let reply = match check(received, request) {
-            Ok(request) => agent.context.handle(request),
+            Ok(request) => agent.handle(request),
             Err(refusal) => refusal.into(),
         };
         let response = response(reply, received, &Deviations::default()).deliberate(agent.why.as_deref());
@@ -178,6 +179,8 @@ pub struct StepAgent {
     context: Arc<ServerContext>,
     /// Whether its events are left to steps.
     quiet: bool,
+    /// The sessions whose streams steps write into.
+    streamed: Arc<Mutex<HashSet<String>>>,
     /// Why what it does is wrong on purpose, if it is.
     why: Option<String>,
 }
@@ -193,7 +196,7 @@ impl StepAgent {
             Some(script) => read(script)?,
         };
         let model = Model::new(Arc::new(script), Deviations::default(), Box::new(NoWorkspace), Timestamp::now(), port);
-        Ok(Self { context: ServerContext::new(model), quiet, why })
+        Ok(Self { context: ServerContext::new(model), quiet, streamed: Arc::default(), why })
     }
 
     /// The stream of a session's events; none where these are left to steps. A refusal where there is no such session.
@@ -232,9 +235,32 @@ impl StepAgent {
     }
 
     fn feed(&self, session: &str) -> Result<Option<Feed>, Refusal> {
+        if !self.quiet {
+            return self.context.subscribe(session).map(Some);
+        }
         // Steps write into the streams of sessions that only they know.
-        if self.quiet { Ok(None) } else { self.context.subscribe(session).map(Some) }
+        self.streamed.lock().insert(session.to_owned());
+        Ok(None)
     }
+
+    /// Answers a request. A session with a stream is there: a client may ask for it before it subscribes again.
+    fn handle(&self, request: EndpointRequest) -> Reply {
+        let session = (request.route.endpoint == Endpoint::GetSession).then(|| request.name().to_owned());
+        let reply = self.context.handle(request);
+        match session.filter(|session| reply.status == 404 && self.streamed.lock().contains(session)) {
+            Some(session) => Reply::new(200, idle(&session)),
+            None => reply,
+        }
+    }
+}
+
+/// The status of a session that does nothing, as the document shows it.
+fn idle(session: &str) -> Value {
+    let now = Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string();
+    json!({
+        "session_id": session, "status": "idle", "profile": "dev", "created_at": now, "last_activity": now,
+        "message_count": 0, "token_usage": { "input_tokens": 0, "output_tokens": 0 }, "pending_approval": null,
+    })
 }
 
 /// Reads a script of a scenario: in the format of a file, whose version need not be given.

@@ -20,8 +20,8 @@ use crate::wire::http::{Client, Exchanges, Incoming, Limits, Request};
 
 use super::super::{PROVES, below, segment};
 
-/// How long stopping them may take together.
-const STOP_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long stopping them may take together. A session that is not gone by then may be listed in the next play.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// How many are stopped at the same time, and at all.
 const STOP_CONCURRENCY: usize = 32;
 const MAX_SESSIONS: usize = 10_000;

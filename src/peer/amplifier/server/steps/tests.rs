@@ -228,6 +228,17 @@ async fn subscriptions_are_refused_from_some_on() {
 }
 
 #[tokio::test]
+async fn a_session_whose_stream_steps_write_is_there() {
+    let play = Play::serving(json!({"quiet": true})).await;
+    let path = format!("/sessions/{SESSION}");
+    assert_eq!(play.response("GET", &path, None).await.0, Some(404));
+    let _stream = play.subscribed().await;
+    let (status, body) = play.response("GET", &path, None).await;
+    assert_eq!((status, &body["status"]), (Some(200), &json!("idle")));
+    assert_eq!(play.response("GET", "/sessions/another", None).await.0, Some(404));
+}
+
+#[tokio::test]
 async fn it_stops_and_starts_again_at_the_same_url() {
     let mut play = Play::serving(json!({"quiet": true})).await;
     let url = play.server.url();
