@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::judged::{judged, status};
-use crate::program::wirecert_program;
+use crate::program::{WholeSuite, wirecert_program};
 
 /// Certifies the server, wrong in a way or sound.
 fn certify(options: &[&str], wrong: Option<&str>) -> (Option<i32>, Value) {
@@ -28,6 +28,7 @@ fn certify(options: &[&str], wrong: Option<&str>) -> (Option<i32>, Value) {
 
 #[test]
 fn the_server_conforms() {
+    let _suite = WholeSuite::begin();
     let (code, subject) = certify(&["--retries", "3"], None);
     assert_eq!(subject["verdict"], "conforms", "{:#}", subject["findings"]);
     assert_eq!(code, Some(0));

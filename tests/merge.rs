@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::program::wirecert_program;
+use crate::program::{WholeSuite, wirecert_program};
 
 /// Flaws of a provider that show in different areas, and in the same scenarios whatever else happens at the same time.
 const FLAWS: [&str; 2] = ["ascii-only", "close-ignored"];
@@ -35,6 +35,7 @@ fn write(dir: &Path, file: &str, report: &Value) {
 
 /// Certifies our own mock of a role, wrong in some ways, as any other subject; the report is in `file`. Gives the exit code.
 fn certify(dir: &Path, role: &str, options: &[&str], flaws: &[&str], file: &str) -> Option<i32> {
+    let _suite = WholeSuite::begin();
     let report = format!("json={file}");
     let mut args = [&["certify", role, "--no-confirm", "--progress", "none", "--report", &report], options].concat();
     args.extend(["--", wirecert_program(), "mock", role]);

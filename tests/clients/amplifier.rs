@@ -3,6 +3,7 @@
 
 use super::certify::{assert_all_judged, certify, certify_as_described, status};
 use super::processes::{Language, Shim};
+use crate::program::WholeSuite;
 
 /// Makes a test of each way to be wrong, for each example.
 macro_rules! caught {
@@ -60,6 +61,7 @@ fn the_example_in_javascript_conforms() {
 }
 
 fn conforms(language: Language) {
+    let _suite = WholeSuite::begin();
     let (code, subject) = certify_as_described(&shim(language), &[]);
     assert_all_judged(&subject);
     assert_eq!(subject["verdict"], "conforms", "{:#}", subject["findings"]);

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::certify::{assert_all_judged, certify, certify_as_described, status};
 use super::processes::Language;
+use crate::program::WholeSuite;
 
 /// Makes a test of each way to be wrong, for each example.
 macro_rules! caught {
@@ -72,6 +73,7 @@ fn the_example_in_javascript_conforms_to_the_edition_guide() {
 }
 
 fn conforms(language: Language, edition: &str, most_processes: usize) {
+    let _suite = WholeSuite::begin();
     let traces = tempfile::tempdir().expect("a folder");
     let folder = traces.path().to_str().expect("text");
     let options = ["--edition", edition, "--trace-dir", folder];
