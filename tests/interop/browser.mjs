@@ -2,7 +2,7 @@
 // {"open": URL, "width": N, "height": N}, {"evaluate": "the body of an async function"}, {"screenshot": FILE}. Ends with stdin.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const [modules, browser, profile] = process.argv.slice(2);
@@ -15,19 +15,20 @@ process.on("exit", () => chromium.kill("SIGKILL"));
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function port() {
+async function until(what, look) {
   for (let n = 0; n < 1200; n++) {
-    try {
-      return readFileSync(`${profile}/DevToolsActivePort`, "utf8").split("\n")[0];
-    } catch {
-      await pause(50);
-    }
+    const found = await look();
+    if (found) return found;
+    await pause(50);
   }
-  throw new Error("the browser does not say where it listens");
+  throw new Error(`the browser does not ${what}`);
 }
 
-const base = `http://127.0.0.1:${await port()}`;
-const target = (await (await fetch(`${base}/json/list`)).json()).find((one) => one.type === "page");
+// The file is there before what is in it: a line with the port, and one with a path.
+const written = () => (existsSync(`${profile}/DevToolsActivePort`) ? readFileSync(`${profile}/DevToolsActivePort`, "utf8") : "");
+const port = await until("say where it listens", () => /^(\d+)\n\S/.exec(written())?.[1]);
+const pages = async () => (await fetch(`http://127.0.0.1:${port}/json/list`)).json();
+const target = await until("have a page", async () => (await pages()).find((one) => one.type === "page"));
 const socket = new WebSocket(target.webSocketDebuggerUrl, { perMessageDeflate: false, maxPayload: 1 << 28 });
 await new Promise((resolve, reject) => socket.on("open", resolve).on("error", reject));
 let next = 1;
