@@ -182,8 +182,8 @@ fn meanwhile(scene: &Scene<'_>, awaited: Option<&&ExpectedPart>) -> String {
         }
         Some("request") => {
             let returned = scene.log.seen("returned", None, &Map::new());
-            let since = returned.iter().find(|returned| returned.observation.index > scene.since.event);
-            since.map_or_else(String::new, |_| "; the call returned without it".to_owned())
+            let meanwhile = returned.iter().any(|returned| returned.observation.index > scene.since.event);
+            if meanwhile { "; a call returned without it".to_owned() } else { String::new() }
         }
         _ => String::new(),
     }
