@@ -53,6 +53,17 @@ fn what_may_still_come_is_not_told_to_be_missing_where_something_else_differs() 
 }
 
 #[test]
+fn what_came_is_compared_with_what_is_asked_for_and_not_with_half_of_what_is_taken_with_a_note() {
+    let steps = "  - request: { as: it, method: meta }\n  - expect:\n      any_of:\n        \
+        - response: { to: it, result: { name: Fast } }\n        \
+        - all_of: [{ response: { to: it, result: { name: Slow } } }, { file: { path: none.txt, exists: true } }]\n          \
+          note: It is slow, and says so.\n      within: 100ms\n";
+    let report = report("meta: { name: Slow }\n", steps);
+    let [finding] = &findings(&report)[..] else { panic!("{report:#}") };
+    assert_eq!((&finding["way"], &finding["actual"]), (&"different".into(), &"Slow".into()), "{finding:#}");
+}
+
+#[test]
 fn a_repetition_within_another_leaves_its_value_and_number_as_they_were() {
     let steps = "  - repeat:\n      each: [one]\n      steps:\n        - repeat: { each: [two, three], steps: [pause: 1ms] }\n        \
         - write_file: { path: \"${each}-${n}.txt\", content: here }\n  \

@@ -31,7 +31,7 @@ enum Out {
     /// To take the place of the path.
     New(BufWriter<NamedTempFile>),
     /// A pipe or a device, which is written to as it is; stdout.
-    Stream(BufWriter<Box<dyn Write>>),
+    Stream(BufWriter<Box<dyn Write + Send>>),
 }
 
 impl NewFile {

@@ -4,6 +4,7 @@
 //! parser of HTML can take for anything else; a policy in the page lets no script run but its own, by its digest.
 //! Everything is written block by block, so that memory is flat however long the trace is.
 
+mod block;
 pub mod frame;
 mod row;
 
@@ -22,8 +23,9 @@ use super::chart::party;
 use super::diff::ComparisonCounts;
 use super::label::{LabelStyle, Labels};
 use super::{Findings, TraceSurvey};
+use block::{Block, BlockWriter};
 use frame::STYLE;
-use row::{Block, Row, Rows};
+use row::{Details, Row, Rows};
 
 pub use row::DiffStatus;
 
@@ -49,16 +51,15 @@ fn script() -> String {
 const FOLDED: usize = 220;
 
 /// Writes a page, event by event.
-pub struct Page<'a, W: Write> {
-    out: W,
+pub struct Page<'a, W: Write + Send + 'static> {
+    blocks: BlockWriter<W>,
     survey: &'a TraceSurvey,
     labels: Labels,
     /// Labels for events that others repeat: they must not disturb the requests that the other labels remember.
     side_labels: Labels,
     heads: HashMap<(String, bool), Event>,
     rows: Rows,
-    details: Block,
-    written: u64,
+    details: Details,
 }
 
 /// A row of the page: an event, and in a comparison the one that stands beside it.
@@ -83,7 +84,7 @@ impl<'e> PageEntry<'e> {
     }
 }
 
-impl<'a, W: Write> Page<'a, W> {
+impl<'a, W: Write + Send + 'static> Page<'a, W> {
     /// Begins a page.
     ///
     /// # Errors
@@ -114,17 +115,16 @@ impl<'a, W: Write> Page<'a, W> {
             frame::framed(BODY)
         )?;
         let meta = json(meta, header, survey, findings);
-        row::write(&mut out, "meta", 0, &serde_json::to_vec(&meta)?)?;
-        let labels = Labels::new(edition);
+        let mut blocks = BlockWriter::start(out)?;
+        blocks.add(Block { name: "meta", from: 0, bytes: serde_json::to_vec(&meta)? })?;
         Ok(Self {
-            out,
+            blocks,
             survey,
-            labels,
+            labels: Labels::new(edition),
             side_labels: Labels::new(edition),
             heads: HashMap::new(),
             rows: Rows::default(),
-            details: Block::default(),
-            written: 0,
+            details: Details::default(),
         })
     }
 
@@ -161,7 +161,7 @@ impl<'a, W: Write> Page<'a, W> {
             self.heads.insert(key, event.clone());
         }
         if self.rows.is_full() {
-            self.rows.write(&mut self.out)?;
+            self.write_rows()?;
         }
         Ok(())
     }
@@ -184,11 +184,18 @@ impl<'a, W: Write> Page<'a, W> {
                 line.push(b'}');
             }
         }
-        self.written += 1;
         if self.details.is_full() {
-            self.details.write(&mut self.out, "detail", self.written)?;
+            self.write_details()?;
         }
         Ok(())
+    }
+
+    fn write_rows(&mut self) -> io::Result<()> {
+        self.rows.take()?.map_or(Ok(()), |block| self.blocks.add(block))
+    }
+
+    fn write_details(&mut self) -> io::Result<()> {
+        self.details.take().map_or(Ok(()), |block| self.blocks.add(block))
     }
 
     /// Ends the page.
@@ -196,11 +203,12 @@ impl<'a, W: Write> Page<'a, W> {
     /// # Errors
     /// It cannot be written.
     pub fn end(mut self) -> io::Result<W> {
-        self.rows.write(&mut self.out)?;
-        self.details.write(&mut self.out, "detail", self.written)?;
-        write!(self.out, "<script>{}</script>\n</body>\n</html>\n", script())?;
-        self.out.flush()?;
-        Ok(self.out)
+        self.write_rows()?;
+        self.write_details()?;
+        let mut out = self.blocks.end()?;
+        write!(out, "<script>{}</script>\n</body>\n</html>\n", script())?;
+        out.flush()?;
+        Ok(out)
     }
 }
 

@@ -152,12 +152,14 @@ pub async fn expect(scene: &mut Scene<'_>, step: &Step, expectation: &Expectatio
             };
             let nearest = nearest.filter(|nearest| !earlier(nearest));
             let going_on = outcome_despite_violations(scene, &outcomes);
+            let noted = |number: usize| expectation.any_of[number].note.is_some();
             let nearest = match &going_on {
                 Some((number, ..)) => match match_outcome(&outcomes[*number], &log, STRICT) {
                     MatchState::Failed { miss } | MatchState::Open { nearest: Some(miss), .. } => Some((*number, miss)),
                     _ => nearest,
                 },
-                None => nearest.filter(|_| begun.is_none()),
+                // One that is taken with a note is not what is asked for, whatever of it came.
+                None => nearest.filter(|(n, _)| begun.as_ref().is_none_or(|(begun, _)| noted(*begun) && !noted(*n))),
             };
             // What could not be read may have been what is awaited, rather than what could.
             let unread = |(number, miss): &(usize, ClosestMiss)| {

@@ -91,13 +91,13 @@ fn stimuli(verbs: &[Verb], known: &Known) -> String {
         let commands: String = verbs.iter().map(command).collect();
         let names: Vec<&str> = verbs.iter().map(|verb| verb.name).collect();
         return format!(
-            "# Commands that make it do something from outside (exit code 0 within a bound). Scenarios that need one\n\
-             # that is not here are skipped, and say so. Each parameter has its name; {{params}} are all of them, as one\n\
-             # JSON object.\n\
+            "# Commands that make it do something from outside (exit code 0 within a bound). One that cannot be done in this\n\
+             # case writes why, and exits with code 77. Scenarios that need one that is not here are skipped, and say so.\n\
+             # Each parameter has its name; {{params}} are all of them, as one JSON object.\n\
              # stimuli:\n\
              {commands}\
              # Faster than commands: a Unix socket on which it takes each as a JSON line, {{\"open\":{{\"path\":\"/a.txt\"}}}}, and\n\
-             # answers once it is done, by a line {{\"ok\":null}} or {{\"error\":\"why not\"}}.\n\
+             # answers once it is done, by a line {{\"ok\":null}}, {{\"error\":\"why not\"}} or {{\"unable\":\"why\"}}.\n\
              # control:\n\
              #   socket: \"{{run_dir}}/control.sock\"\n\
              #   stimuli: [{}]\n",
@@ -107,7 +107,8 @@ fn stimuli(verbs: &[Verb], known: &Known) -> String {
     let lines: String = verbs.iter().map(|verb| on_socket(verb, known.stimuli.contains(&verb.name))).collect();
     format!(
         "# The socket on which it takes what makes it do something from outside: a JSON line for each, answered by a\n\
-         # line once it is done. Scenarios that need one that is not here are skipped, and say so.\n\
+         # line once it is done: {{\"ok\":null}}, {{\"error\":\"why not\"}}, or {{\"unable\":\"why\"}} where it cannot do that in\n\
+         # this case. Scenarios that need one that is not here are skipped, and say so.\n\
          control:\n  \
            socket: \"{{run_dir}}/control.sock\"\n  \
            stimuli:\n\

@@ -1,13 +1,11 @@
-//! The rows of the page's list, in columns, and the compressed blocks (zlib, RFC 1950, in base64) that hold its data.
+//! The rows of the page's list, in columns, and the lines of its details.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
 use serde::Serialize;
+
+use super::block::Block;
 
 use crate::export::label::LabelStyle;
 use crate::export::text::clean;
@@ -119,14 +117,14 @@ impl Rows {
         self.i.len() >= ROWS
     }
 
-    /// Writes what there is, and begins anew.
-    pub fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
+    /// Takes what there is, and begins anew; none where there is nothing.
+    pub fn take(&mut self) -> io::Result<Option<Block>> {
         if self.i.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
-        write(out, "rows", self.from, &serde_json::to_vec(self)?)?;
+        let block = Block { name: "rows", from: self.from, bytes: serde_json::to_vec(self)? };
         *self = Self { from: self.from + self.i.len() as u64, ..Self::default() };
-        Ok(())
+        Ok(Some(block))
     }
 }
 
@@ -136,14 +134,15 @@ const BYTES: usize = 512 << 10;
 /// …or so many lines.
 const LINES: u64 = 1024;
 
-/// Lines that are written together.
+/// Details that are written together, a line for each event.
 #[derive(Default)]
-pub struct Block {
+pub struct Details {
     bytes: Vec<u8>,
     lines: u64,
+    from: u64,
 }
 
-impl Block {
+impl Details {
     /// Room for the next line, which is to hold no line end.
     pub fn line(&mut self) -> &mut Vec<u8> {
         if self.lines > 0 {
@@ -153,27 +152,18 @@ impl Block {
         &mut self.bytes
     }
 
-    /// Whether it is to be written.
+    /// Whether they are to be written.
     pub fn is_full(&self) -> bool {
         self.bytes.len() >= BYTES || self.lines >= LINES
     }
 
-    /// Writes what there is, and begins anew. `end`: how many lines there are in all blocks together.
-    pub fn write(&mut self, out: &mut impl Write, name: &str, end: u64) -> io::Result<()> {
-        if self.lines > 0 {
-            write(out, name, end - self.lines, &self.bytes)?;
-            self.bytes.clear();
-            self.bytes.shrink_to(2 * BYTES);
-            self.lines = 0;
+    /// Takes what there is, and begins anew; none where there is nothing.
+    pub fn take(&mut self) -> Option<Block> {
+        if self.lines == 0 {
+            return None;
         }
-        Ok(())
+        let block = Block { name: "detail", from: self.from, bytes: std::mem::take(&mut self.bytes) };
+        self.from += std::mem::take(&mut self.lines);
+        Some(block)
     }
-}
-
-/// Writes one block. `from`: the number of its first line.
-pub fn write(out: &mut impl Write, name: &str, from: u64, bytes: &[u8]) -> io::Result<()> {
-    let mut encoder = ZlibEncoder::new(vec![], Compression::default());
-    encoder.write_all(bytes)?;
-    let packed = BASE64.encode(encoder.finish()?);
-    writeln!(out, "<script type=\"application/octet-stream\" class=\"{name}\" data-from=\"{from}\">{packed}</script>")
 }

@@ -36,7 +36,7 @@ const REQUESTS: Table = table! { "envelope", Client, None;
         "The client asks for methods of the edition only."
         "";
     "client-once": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Requests")]
-        "A call makes one request on its connection, however long the response takes."
+        "A call makes one request, however long the response takes, and no edit is sent again on another connection."
         "An edit would be made twice.";
     "client-concurrent": [cli Should cli("Messages"), guide May guide("4. Message Structure, Requests")]
         "The client sends further requests while one waits for its response."
