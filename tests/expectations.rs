@@ -64,6 +64,17 @@ fn what_came_is_compared_with_what_is_asked_for_and_not_with_half_of_what_is_tak
 }
 
 #[test]
+fn a_description_has_the_values_of_variables_as_they_are() {
+    let data = "meta: { name: Quick }\nmentions: [{ title: It, uri: \"file:///it\", data: { n: 5 } }]\n";
+    let steps = "  - request: { as: it, method: mentions }\n  - expect: { response: { to: it, json: { $capture: answer } } }\n  \
+        - expect: { response: { to: it, again: true, result: { $somewhere: { n: \"${answer.result.0.data.n}\", of: \"${answer.result.0.title}\" } } }, within: 100ms }\n";
+    let report = report(data, steps);
+    let [finding] = &findings(&report)[..] else { panic!("{report:#}") };
+    let message = finding["message"].as_str().expect("a message");
+    assert!(message.contains(r#"{"n":5,"of":"It"}"#), "{message}");
+}
+
+#[test]
 fn a_repetition_within_another_leaves_its_value_and_number_as_they_were() {
     let steps = "  - repeat:\n      each: [one]\n      steps:\n        - repeat: { each: [two, three], steps: [pause: 1ms] }\n        \
         - write_file: { path: \"${each}-${n}.txt\", content: here }\n  \

@@ -97,11 +97,30 @@ fn shown(scene: &Scene<'_>, expected: &Value) -> Value {
     template::resolve(expected, &scene.vars).unwrap_or_else(|_| expected.clone())
 }
 
-/// A description of a mismatch, with the values of the variables of its pattern.
+/// A description of a mismatch, with the values of the variables of its pattern. A variable that is a whole string of the
+/// JSON in it stands for its value, which can be no string.
 fn text(scene: &Scene<'_>, message: &str) -> String {
-    match shown(scene, &Value::String(message.to_owned())) {
+    let resolved = |text: &str| shown(scene, &Value::String(text.to_owned()));
+    let (mut typed, mut rest) = (String::new(), message);
+    while let Some((before, after)) = rest.split_once("\"${") {
+        typed += before;
+        let whole =
+            after.split_once('"').filter(|(name, _)| name.strip_suffix('}').is_some_and(|name| !name.contains('}')));
+        rest = match whole.map(|(name, after)| (resolved(&format!("${{{name}")), after)) {
+            Some((value, after)) if !value.is_string() => {
+                typed += &value.to_string();
+                after
+            }
+            _ => {
+                typed += "\"${";
+                after
+            }
+        };
+    }
+    typed += rest;
+    match resolved(&typed) {
         Value::String(text) => text,
-        _ => message.to_owned(),
+        _ => typed,
     }
 }
 
