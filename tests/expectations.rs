@@ -54,11 +54,12 @@ fn what_may_still_come_is_not_told_to_be_missing_where_something_else_differs() 
 
 #[test]
 fn what_came_is_compared_with_what_is_asked_for_and_not_with_half_of_what_is_taken_with_a_note() {
-    let steps = "  - request: { as: it, method: meta }\n  - expect:\n      any_of:\n        \
+    let data = "meta: { name: Slow }\nlatency: { items: 400ms }\n";
+    let steps = "  - request: { as: late, method: items }\n  - request: { as: it, method: meta }\n  - expect:\n      any_of:\n        \
         - response: { to: it, result: { name: Fast } }\n        \
-        - all_of: [{ response: { to: it, result: { name: Slow } } }, { file: { path: none.txt, exists: true } }]\n          \
+        - all_of: [{ response: { to: it, result: { name: Slow } } }, { response: { to: late } }]\n          \
           note: It is slow, and says so.\n      within: 100ms\n";
-    let report = report("meta: { name: Slow }\n", steps);
+    let report = report(data, steps);
     let [finding] = &findings(&report)[..] else { panic!("{report:#}") };
     assert_eq!((&finding["way"], &finding["actual"]), (&"different".into(), &"Slow".into()), "{finding:#}");
 }
