@@ -22,8 +22,8 @@ pub struct Block {
     pub bytes: Vec<u8>,
 }
 
-/// Compresses blocks and writes them in the order in which they come, in a thread of its own: compression takes as long as
-/// what makes the blocks.
+/// Compresses blocks and writes them in the order in which they come, in a thread of its own: a quarter of the time that a page
+/// takes is compression.
 pub struct BlockWriter<W: Send + 'static> {
     /// Nobody, once there are no more blocks.
     blocks: Option<SyncSender<Block>>,
