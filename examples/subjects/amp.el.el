@@ -74,6 +74,11 @@
 (cl-defmethod wirecert-stimulus ((_ (eql open)) params)
   (wirecert-show (alist-get 'path params)))
 
+(cl-defmethod wirecert-stimulus ((_ (eql open_beside)) params)
+  (deactivate-mark)
+  (select-window (split-window (frame-root-window)))
+  (switch-to-buffer (find-file-noselect (alist-get 'path params) t)))
+
 (cl-defmethod wirecert-stimulus ((_ (eql close)) params)
   (let ((buffer (find-buffer-visiting (alist-get 'path params))))
     (when buffer
@@ -81,16 +86,23 @@
         (set-buffer-modified-p nil)
         (kill-buffer)))))
 
-(cl-defmethod wirecert-stimulus ((_ (eql select)) params)
+(defun wirecert-select (params backward)
+  "Select the range that PARAMS name, and leave point at its end, or if BACKWARD where it begins."
   (wirecert-show (alist-get 'path params))
   (let-alist params
     (let ((start (wirecert-position .start_line .start_col))
           (end (wirecert-position .end_line .end_col)))
       (unless (= start end)
-        (push-mark start t t)
+        (push-mark (if backward end start) t t)
         ;; Else the mark is given up at the end of the command.
         (setq deactivate-mark nil))
-      (goto-char end))))
+      (goto-char (if backward start end)))))
+
+(cl-defmethod wirecert-stimulus ((_ (eql select)) params)
+  (wirecert-select params nil))
+
+(cl-defmethod wirecert-stimulus ((_ (eql select_backward)) params)
+  (wirecert-select params t))
 
 (cl-defmethod wirecert-stimulus ((_ (eql edit)) params)
   (with-current-buffer (find-file-noselect (alist-get 'path params) t)

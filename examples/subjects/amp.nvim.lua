@@ -44,21 +44,41 @@ function stimuli.open(p)
   show(p.path)
 end
 
+function stimuli.open_beside(p)
+  leave_visual_mode()
+  vim.cmd.split()
+  show(p.path)
+end
+
 function stimuli.close(p)
   leave_visual_mode()
   vim.api.nvim_buf_delete(buffer(p.path), { force = true })
 end
 
--- Positions count from 0 and the end is exclusive; Visual mode includes the character under the cursor.
-function stimuli.select(p)
+-- Selects text from one end to the other, where the cursor is then. Positions count from 0 and the end is exclusive; Visual mode
+-- includes the character under the cursor.
+local function select_text(p, backward)
   show(p.path)
-  vim.api.nvim_win_set_cursor(0, { p.start_line + 1, p.start_col })
+  local first = { p.start_line + 1, p.start_col }
+  local last = { p.end_line + 1, math.max(p.end_col - 1, 0) }
+  if backward then
+    first, last = last, first
+  end
+  vim.api.nvim_win_set_cursor(0, first)
   if p.start_line ~= p.end_line or p.start_col ~= p.end_col then
     vim.cmd.normal({ args = { "v" }, bang = true })
-    vim.api.nvim_win_set_cursor(0, { p.end_line + 1, math.max(p.end_col - 1, 0) })
+    vim.api.nvim_win_set_cursor(0, last)
   end
   -- Without a screen Neovim may look for a moved cursor only at the next key.
   vim.api.nvim_exec_autocmds("CursorMoved", { modeline = false })
+end
+
+function stimuli.select(p)
+  select_text(p, false)
+end
+
+function stimuli.select_backward(p)
+  select_text(p, true)
 end
 
 function stimuli.edit(p)

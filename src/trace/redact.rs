@@ -22,7 +22,7 @@ use crate::text;
 use crate::uri;
 use keys::{Keys, NamedValue};
 use pattern::{PartialMatches, SecretHit, Secrets};
-use placeholder::{OPENING, hide_number, placeholder, replace_hits};
+use placeholder::{OPENING, hide_number, is_placeholder, placeholder, replace_hits};
 
 /// A shorter secret is too common to be hidden everywhere: it is hidden under its name only.
 const MIN_LENGTH: usize = 4;
@@ -241,8 +241,8 @@ impl Redactor {
 
     fn learn_from_headers(&mut self, headers: &[(String, String)]) {
         for (name, value) in headers {
-            if let Some(secret) = self.keys.in_header(name, value).filter(|secret| self.known_parts(secret).is_empty())
-            {
+            let unknown = |secret: &&str| !is_placeholder(secret.as_bytes()) && self.known_parts(secret).is_empty();
+            if let Some(secret) = self.keys.in_header(name, value).filter(unknown) {
                 self.learn(secret, MIN_NAMED_LENGTH);
             }
         }
@@ -257,7 +257,7 @@ impl Redactor {
 
     fn headers(&mut self, headers: &mut [(String, String)]) {
         for (name, value) in headers {
-            if let Some(secret) = self.keys.in_header(name, value) {
+            if let Some(secret) = self.keys.in_header(name, value).filter(|secret| !is_placeholder(secret.as_bytes())) {
                 // A known secret keeps its number where more is around it, as in a cookie.
                 let parts = self.known_parts(secret);
                 let mut hidden = if parts.is_empty() { self.placeholder(secret) } else { "*".repeat(secret.len()) };
@@ -401,7 +401,7 @@ impl Redactor {
     /// Learns the values that were found under secret names.
     fn learn_named(&mut self, data: &[u8], named: &[NamedValue]) -> Vec<SecretHit> {
         let mut hits = Vec::new();
-        for value in named {
+        for value in named.iter().filter(|value| !is_placeholder(&data[value.start..value.end])) {
             // A known secret keeps its number even where it was not encoded correctly, or as the field of a form.
             let shown = std::str::from_utf8(&data[value.start..value.end]).ok();
             let number = |text: &str| self.numbers.get(text).copied();
@@ -457,6 +457,7 @@ impl Redactor {
     /// Hides a value that has the name of a secret, or is in a list of that name.
     fn named(&mut self, value: &mut Value) {
         match value {
+            Value::String(text) if is_placeholder(text.as_bytes()) => {}
             Value::String(text) => {
                 self.learn(text, MIN_NAMED_LENGTH);
                 *text = self.placeholder(text);

@@ -16,6 +16,15 @@ pub fn placeholder(length: usize, secret: Option<usize>) -> String {
     }
 }
 
+/// Whether a text is a placeholder already: what is hidden once is no secret of its own.
+pub fn is_placeholder(text: &[u8]) -> bool {
+    let number = text.strip_prefix(OPENING.as_bytes()).and_then(|rest| rest.strip_suffix(b">"));
+    number.is_some_and(|number| {
+        let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        digits > 0 && number[digits..].iter().all(|byte| *byte == b'*')
+    })
+}
+
 /// Replaces a number by another one with as many digits, so that its type stays the same.
 pub fn hide_number(number: &mut Number) {
     let digits = number.to_string().bytes().filter(u8::is_ascii_digit).count().min(19);

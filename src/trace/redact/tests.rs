@@ -155,6 +155,21 @@ fn the_same_secret_gets_the_same_number_in_every_form() {
 }
 
 #[test]
+fn what_is_hidden_already_stays_as_it_is() {
+    let head = Head {
+        start: "GET /?auth=correct-horse HTTP/1.1".into(),
+        headers: vec![("Authorization".into(), "Bearer another-horse".into())],
+        raw: None,
+        body: None,
+    };
+    let message = br#"{"authToken":"third-horse","text":"Authorization: Bearer fourth-horse\n"}"#;
+    let kinds = vec![EventKind::Handshake(head), EventKind::Message(Message::joined(true, message, 1))];
+    let once = recorded(&[], kinds).into_iter().map(|event| event.kind).collect::<Vec<_>>();
+    let twice = recorded(&[], once.clone()).into_iter().map(|event| event.kind).collect::<Vec<_>>();
+    assert_eq!(format!("{twice:?}"), format!("{once:?}"));
+}
+
+#[test]
 fn numbers_lists_and_json_within_json_are_hidden_under_a_secret_name_and_stay_json() {
     let body = json!({"authToken": 12_345_678_901_u64, "auth": ["first-secret", 98_765_432_109_u64], "port": 7,
         "message": json!({"auth": "nested-secret"}).to_string()});

@@ -26,6 +26,8 @@ pub enum StateSwitch {
     OnlyOpenings,
     /// When the file with the selection is closed, clients are not told where the user is then.
     StaysInClosed,
+    /// What is selected from its end to its beginning is taken for a caret.
+    BackwardIsCaret,
     /// Nothing can be selected, changed or found fault with in a file that was not opened before.
     OnlyOpenFiles,
 }

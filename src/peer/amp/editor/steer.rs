@@ -66,7 +66,7 @@ impl Editor {
     /// Does what its user does. Gives what clients are to be notified of.
     pub fn apply(&mut self, action: &EditorAction) -> Result<Vec<Notification>, String> {
         exists(self.edition, action)?;
-        let opens = matches!(action, EditorAction::Open(_) | EditorAction::Close(_));
+        let opens = matches!(action, EditorAction::Open(_) | EditorAction::OpenBeside(_) | EditorAction::Close(_));
         if let Some(path) = action.path()
             && !opens
             && self.deviations.has(StateSwitch::OnlyOpenFiles)
@@ -75,9 +75,14 @@ impl Editor {
             return Err(format!("{path} is not open"));
         }
         let done = match action {
-            EditorAction::Open(file) => self.open(Path::new(&file.path)),
+            EditorAction::Open(file) | EditorAction::OpenBeside(file) => self.open(Path::new(&file.path)),
             EditorAction::Select(Selection { path, range }) => {
                 let (start, end) = positions(*range);
+                self.select(Path::new(path), start, end)
+            }
+            EditorAction::SelectBackward(Selection { path, range }) => {
+                let (start, end) = positions(*range);
+                let end = if self.deviations.has(StateSwitch::BackwardIsCaret) { start } else { end };
                 self.select(Path::new(path), start, end)
             }
             EditorAction::Edit(Edit { path, text }) => self.edit(Path::new(path), text),

@@ -54,10 +54,10 @@ const RESPONSES: Table = table! { "envelope", Client, None;
     "client-twice": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
         "A response that comes again harms neither its call nor a later one."
         "";
-    "client-unknown-id": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
-        "A response with an id that the client did not use, or with none, harms nothing."
+    "client-unknown-id": [cli Must cli("Messages"), guide Must guide("4. Message Structure, Responses")]
+        "A response with an id that the client did not use, or with none, goes to no call."
         "";
-    "client-ids-per-connection": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]
+    "client-ids-per-connection": [cli Must cli("Messages"), guide Must guide("4. Message Structure, Responses")]
         "A response on one connection goes to no call that was made on another one."
         "Ids begin again at each connection.";
     "client-gives-up": [cli Should cli("Messages"), guide Should guide("4. Message Structure, Responses")]

@@ -262,9 +262,13 @@ pub enum Stimulus {
 pub enum EditorAction {
     /// Makes a file visible in the editor.
     Open(File),
+    /// Makes a file visible beside those that are visible already, as in another pane: all of them stay visible.
+    OpenBeside(File),
     /// Closes a file in the editor.
     Close(File),
     Select(Selection),
+    /// Selects text in a file from its end to its beginning: the caret is where the range begins.
+    SelectBackward(Selection),
     Edit(Edit),
     Diagnostics(FileDiagnostics),
     /// Sends a user's message to the agent from the editor.
@@ -277,8 +281,8 @@ impl EditorAction {
     /// The file that it is about.
     pub fn path(&self) -> Option<&str> {
         match self {
-            Self::Open(file) | Self::Close(file) => Some(&file.path),
-            Self::Select(selection) => Some(&selection.path),
+            Self::Open(file) | Self::OpenBeside(file) | Self::Close(file) => Some(&file.path),
+            Self::Select(selection) | Self::SelectBackward(selection) => Some(&selection.path),
             Self::Edit(edit) => Some(&edit.path),
             Self::Diagnostics(diagnostics) => Some(&diagnostics.path),
             Self::Message(_) | Self::Prompt(_) => None,

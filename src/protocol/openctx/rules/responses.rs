@@ -80,32 +80,34 @@ pub fn judge(
     None
 }
 
-/// Judges the response to a POST request that is wrong on purpose: where it is taken the response is JSON all the same;
-/// that to a request that can be understood is an object, and an error in it is one; that to a request for one of the four
+/// Judges the response to a POST request that is wrong on purpose: where it is taken the response is JSON all the same, and
+/// an error in it is one; that to a request that can be understood is an object; that to a request for one of the four
 /// methods has a result or an error, and a result is one of that method, if the parameters were sound (settings or
 /// parameters that nobody knows stood beside them). Any other response may be as it likes.
 pub fn judge_deliberate(exchange: &Exchange<Option<ParsedRequest>>, content: &Content<'_>, ctx: &mut RuleContext<'_>) {
     let taken = exchange.response.as_ref().and_then(HttpResponse::status).is_some_and(|s| (200..300).contains(&s));
     let Some(asked) = exchange.own.as_ref().filter(|_| taken && exchange.framed) else { return };
     let Some(json) = body(exchange, content, ctx) else { return };
-    let Some(request) = asked.request() else { return };
-    let known = METHODS.contains(&request.method.as_str());
-    if let Some(members) = object(&json, ctx)
-        && (known || members.get("error").is_some_and(|error| !error.is_null()))
-    {
-        outcome(BodyObject { members, pointer: "" }, ctx);
-        // What a provider repeats of a wrong URI is no fault of its own. What it gives for a method that it does not offer, if it is
-        // no list, is for the scenarios about that.
-        let uri = match request.method.as_str() {
-            "annotations" => request.params.get("uri"),
-            "items" => request.params.get("mention").and_then(|mention| mention.get("uri")),
-            _ => None,
-        };
-        let sound = known && request.sound && uri.and_then(Value::as_str).is_none_or(is_uri);
-        let is_told = |result: &&Value| sound && (request.method == "meta" || result.is_array());
-        if let Some(result) = members.get("result").filter(is_told) {
-            results::judge(request, result, ctx);
-        }
+    let request = asked.request();
+    let known = request.is_some_and(|request| METHODS.contains(&request.method.as_str()));
+    let members = if request.is_some() { object(&json, ctx) } else { json.as_object() };
+    let Some(members) = members else { return };
+    if !known && members.get("error").is_none_or(Value::is_null) {
+        return;
+    }
+    outcome(BodyObject { members, pointer: "" }, ctx);
+    // What a provider repeats of a wrong URI is no fault of its own. What it gives for a method that it does not offer, if it is
+    // no list, is for the scenarios about that.
+    let Some(request) = request.filter(|request| known && request.sound) else { return };
+    let uri = match request.method.as_str() {
+        "annotations" => request.params.get("uri"),
+        "items" => request.params.get("mention").and_then(|mention| mention.get("uri")),
+        _ => None,
+    };
+    let sound = uri.and_then(Value::as_str).is_none_or(is_uri);
+    let is_told = |result: &&Value| sound && (request.method == "meta" || result.is_array());
+    if let Some(result) = members.get("result").filter(is_told) {
+        results::judge(request, result, ctx);
     }
 }
 

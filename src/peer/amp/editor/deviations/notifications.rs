@@ -56,6 +56,8 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
         "Lines and columns of selections are counted from 1." EditorEffect::Body(SELECTION, from_one)),
     flaw!("selection-as-caret" "selection/range"
         "A selection is reported as the place where it ends." EditorEffect::Body(SELECTION, end_only)),
+    flaw!("selection-backward-as-caret" "selection/range"
+        "Text that is selected from its end to its beginning is reported as a caret." StateSwitch::BackwardIsCaret.on()),
     flaw!("selection-columns-first" GUIDE "selection/range"
         ["selection/ordered": "The end of one that ends in an earlier column comes first."]
         "Lines and columns of selections are swapped." EditorEffect::Body(SELECTION, swap_axes)),
@@ -99,6 +101,12 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
         EditorEffect::Body(VISIBLE, |b| for file in b["files"].as_array_mut().into_iter().flatten() { as_uri(file) })),
     flaw!("visible-files-then-none" "visible-files/latest" "After each list of visible files goes an empty one."
         EditorEffect::Socket(SocketEffect::Frame(FrameKind::Message, |f| followed(f, to_none)))),
+    flaw!("visible-files-last-only" "visible-files/latest" "Of several visible files the last alone is listed."
+    EditorEffect::Body(VISIBLE, |b| for key in ["uris", "files"] {
+        if let Some(list) = b.get_mut(key).and_then(Value::as_array_mut) {
+            list.drain(..list.len().saturating_sub(1));
+        }
+    })),
     flaw!("visible-files-twice" "visible-files/no-duplicates" "Visible files are listed twice."
     EditorEffect::Body(VISIBLE, |b| for key in ["uris", "files"] {
         if let Some(list) = b.get_mut(key).and_then(Value::as_array_mut) {

@@ -204,10 +204,13 @@ fn an_error_is_one_though_the_request_is_wrong_on_purpose() {
     assert_eq!(answer(fly, 200, json!({"error": {"message": "no"}})), ["envelope/error-code"]);
     assert_eq!(answer(fly, 200, json!({"error": {"code": 1}, "result": []})), ["envelope/one-outcome"]);
     assert!(answer(fly, 200, json!({"error": {"code": 1, "message": "no"}})).is_empty());
+    assert_eq!(answer(b"{", 200, json!({"error": "no"})), ["envelope/error-object"]);
+    assert!(answer(b"{", 200, json!({"error": {"code": 1, "message": "no"}})).is_empty());
     // Any other response may be as it likes.
     assert!(answer(fly, 200, json!({"oops": true})).is_empty());
     assert!(answer(fly, 404, json!({"error": "no"})).is_empty());
-    assert!(answer(b"{", 200, json!({"error": "no"})).is_empty());
+    assert!(answer(b"{", 200, json!({"oops": true})).is_empty());
+    assert!(answer(b"{", 400, json!({"error": "no"})).is_empty());
 }
 
 #[test]
