@@ -1,9 +1,9 @@
 //! The resolved description of one subject ([`SubjectSpec`]), and that of our own mocks ([`own`]).
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{env, fmt, fs, io};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -89,6 +89,24 @@ impl SubjectSpec {
             Access::Attach { workspace, .. } => workspace.is_some(),
         }
     }
+
+    /// Whether two files in the workspace can have names that differ only in the case of their letters: on most systems they can,
+    /// on macOS and Windows usually not. `false` also if that cannot be found out.
+    pub fn is_case_sensitive(&self) -> bool {
+        match &self.access {
+            Access::Launch(_) => distinguishes_case(&env::temp_dir()),
+            Access::Attach { workspace, .. } => workspace.as_deref().is_some_and(distinguishes_case),
+        }
+    }
+}
+
+/// Whether names in a folder that differ only in the case of their letters are those of different files.
+fn distinguishes_case(folder: &Path) -> bool {
+    let probe = tempfile::Builder::new().prefix("wirecert-lower-").tempfile_in(folder);
+    probe.is_ok_and(|probe| {
+        let other = probe.path().to_string_lossy().replace("wirecert-lower-", "WIRECERT-LOWER-");
+        fs::symlink_metadata(other).is_err_and(|e| e.kind() == io::ErrorKind::NotFound)
+    })
 }
 
 impl fmt::Debug for SubjectSpec {

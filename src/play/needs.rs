@@ -19,6 +19,9 @@ pub fn missing(plan: &Plan, spec: &SubjectSpec) -> Option<String> {
             "workspace" if !spec.has_workspace() => {
                 Some("no workspace is known to lay files into (--workspace)".into())
             }
+            "case_sensitive" if !spec.is_case_sensitive() => {
+                Some("the file system of the workspace does not distinguish the case of letters".into())
+            }
             "settings" if spec.settings.is_none() => Some(
                 "no settings are known; name their file with `--settings`, which says {} for a subject that needs none"
                     .into(),

@@ -113,7 +113,7 @@ fn top(roles: &[(&Protocol, &Role)]) -> Map<String, Value> {
 /// What only files of this role may and must say.
 fn of_role(protocol: &Protocol, role: &Role) -> Value {
     let editions: Vec<&str> = protocol.edition_ids().collect();
-    let mut needs = vec!["workspace".to_owned(), "process".to_owned()];
+    let mut needs = ["workspace", "case_sensitive", "process"].map(str::to_owned).to_vec();
     if role.is_client() {
         needs.push("observed".to_owned());
     }

@@ -91,6 +91,8 @@ fn write(out: &mut impl Write, Block { name, from, bytes }: &Block) -> io::Resul
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     /// Takes so many bytes, and no more.
@@ -117,5 +119,27 @@ mod tests {
         let mut writer = BlockWriter::start(Full(10)).unwrap();
         let _ = writer.add(block(0));
         assert_eq!(writer.end().err().map(|error| error.kind()), Some(io::ErrorKind::StorageFull));
+    }
+
+    /// Lives as long as the output.
+    struct Held(#[expect(dead_code, reason = "only held")] Arc<()>);
+
+    impl Write for Held {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_output_of_a_page_that_is_given_up_is_gone_with_it() {
+        let held = Arc::new(());
+        let mut writer = BlockWriter::start(Held(held.clone())).unwrap();
+        writer.add(Block { name: "detail", from: 0, bytes: vec![b'a'; 1 << 20] }).unwrap();
+        drop(writer);
+        assert_eq!(Arc::strong_count(&held), 1);
     }
 }

@@ -62,7 +62,7 @@ impl Check<'_> {
     }
 
     fn known_needs(&self) -> Vec<String> {
-        let mut known = vec!["workspace".to_owned(), "process".to_owned()];
+        let mut known = ["workspace", "case_sensitive", "process"].map(str::to_owned).to_vec();
         known.push(if self.role.is_client() { "observed" } else { "settings" }.to_owned());
         known.extend((self.role.stimuli)().iter().map(|s| format!("stimulus:{}", s.name)));
         known.extend(self.role.capabilities.iter().map(|(name, _)| format!("capability:{name}")));
