@@ -147,7 +147,8 @@ fn read(line: &[u8]) -> Option<DriverLine> {
     if !line.trim_ascii_start().starts_with(b"{") {
         return None;
     }
-    let read = read_json(std::str::from_utf8(line).ok()?)?;
+    let text = std::str::from_utf8(line).ok()?;
+    let read = read_json(text).or_else(|| read_json(&without_odd_numbers(text)?))?;
     let Value::Object(mut line) = read.value else { return None };
     if let Some(event) = line.get("event").and_then(Value::as_str) {
         let event = event.to_owned();
@@ -167,6 +168,38 @@ fn read(line: &[u8]) -> Option<DriverLine> {
     let returned = Returned { id, result, error, unsupported };
     (unsupported || returned.result.is_some() || returned.error.is_some())
         .then_some(DriverLine::Reported(EventKind::Returned(returned)))
+}
+
+/// The text of JSON with null for the numbers that JSON does not have and that Python's `json` writes all the same; none if it has
+/// none of them. JavaScript writes null for them.
+fn without_odd_numbers(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let (mut rest, mut replaced) = (text, false);
+    while let Some(at) = rest.find(['"', 'N', 'I', '-']) {
+        out += &rest[..at];
+        rest = &rest[at..];
+        let number = ["NaN", "Infinity", "-Infinity"].into_iter().find(|number| rest.starts_with(number));
+        let taken = match number {
+            Some(number) => number.len(),
+            None if rest.starts_with('"') => end_of_string(rest),
+            None => 1,
+        };
+        out += if number.is_some() { "null" } else { &rest[..taken] };
+        rest = &rest[taken..];
+        replaced |= number.is_some();
+    }
+    replaced.then(|| out + rest)
+}
+
+/// How many bytes the JSON string takes that a text begins with, its quotes included.
+fn end_of_string(text: &str) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.map_or(text.len(), |end| end + 2)
 }
 
 #[cfg(test)]
@@ -193,6 +226,15 @@ mod tests {
             Some(DriverLine::Reported(EventKind::State { state: "connected".into() }))
         );
         assert_eq!(read(br#"{"reset":true}"#), Some(DriverLine::Reset));
+    }
+
+    #[test]
+    fn numbers_that_only_python_writes_are_null() {
+        let line = br#"{"id":1,"result":{"NaN":[NaN,-Infinity,-1],"b":"NaN \\","c":"\"","d":Infinity}}"#;
+        let result = json!({"NaN": [null, null, -1], "b": "NaN \\", "c": "\"", "d": null});
+        assert_eq!(read(line), returned(1, Some(result), None, false));
+        assert_eq!(read(br#"{"id":1,"result":Nothing}"#), None);
+        assert_eq!(read(br#"{"id":1,"result":"NaN"#), None);
     }
 
     #[test]
