@@ -172,8 +172,11 @@ mod tests {
 
     use super::*;
 
+    /// A terminal that keeps to itself what is printed.
     fn terminal() -> Terminal {
-        Terminal::new(Output { color: ColorChoice::Never, verbosity: -2 })
+        let mut terminal = Terminal::new(Output { color: ColorChoice::Never, verbosity: -2 });
+        terminal.hold();
+        terminal
     }
 
     #[test]
