@@ -168,6 +168,8 @@ pub const EVENTS: &[EventType] = &[
             "`tool:post` has a number `duration_ms`, which is not negative." "";
         + "tool-post-success" Should doc("Tool Execution"),
             "The `result` of `tool:post` has a boolean `success`." "";
+        + "tool-post-duration-fits" Should doc("Tool Execution"),
+            "The `duration_ms` of `tool:post` is not longer than the session exists." "";
         + "tool-post-output" Should doc("Tool Execution"),
             "The `result` of `tool:post` has an `output`, where it is a success." "";
     ),

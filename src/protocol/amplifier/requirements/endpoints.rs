@@ -400,6 +400,9 @@ const COLLECTIONS: Table = table! { "collections", Server, Some("collections");
     "again": Must doc("List Collections") =>
         "The list has the collections that it had when it was asked for before."
         "";
+    "complete": Should doc("List Collections") =>
+        "A collection that profiles are of is listed, under the name that they give it."
+        "";
 };
 
 const AGENTS: Table = table! { "agents", Server, Some("agents");

@@ -8,7 +8,7 @@ use super::Exchange;
 use crate::protocol::ViolationDetail;
 use crate::protocol::amplifier::endpoints::{Endpoint, Route};
 use crate::protocol::amplifier::members;
-use crate::protocol::http::rule_context::RuleContext;
+use crate::protocol::http::rule_context::{BodyObject, RuleContext};
 
 /// So many sessions are remembered, and of each so many prompts, decisions and options.
 const MAX_SESSIONS: usize = 20_000;
@@ -19,6 +19,9 @@ const MAX_REPORTED: usize = 1000;
 
 /// Microseconds by which times of a server and of a trace may disagree.
 const INEXACT: i64 = 100_000;
+
+/// By how many milliseconds a tool may seem to have run for longer than its session exists.
+const MAX_EXCESS_MS: f64 = 1_000.0;
 
 /// Keys shorter than this are not looked for: they may come up by chance.
 const MIN_KEY: usize = 8;
@@ -94,6 +97,18 @@ pub struct AcceptedPrompt {
 }
 
 impl TracedSession {
+    /// Judges how long a tool ran, of which the event came at this time: it has begun when there was a session.
+    pub fn judge_duration(&self, data: BodyObject<'_>, t: u64, ctx: &mut RuleContext<'_>) {
+        let Some(duration) = data.members.get("duration_ms").and_then(Value::as_f64) else { return };
+        let age = t.saturating_sub(self.known) as f64 / 1e3;
+        let fault = || {
+            ViolationDetail::new(format!("a tool has run for longer than its session exists, which is {age:.0} ms"))
+                .at("/data/duration_ms")
+                .actual(duration)
+        };
+        ctx.check("events/tool-post-duration-fits", (duration > age + MAX_EXCESS_MS).then(fault));
+    }
+
     /// The prompt that was accepted with this request id.
     pub fn accepted(&self, request: &str) -> Option<&AcceptedPrompt> {
         self.requests.iter().find(|accepted| accepted.id == request)

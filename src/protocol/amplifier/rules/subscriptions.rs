@@ -264,6 +264,11 @@ impl Subscriptions {
         if let Some(session) = session.as_deref_mut().filter(|_| lifecycle::is_work(name)) {
             session.note_work();
         }
+        if name == "tool:post"
+            && let Some(session) = session.as_deref()
+        {
+            session.judge_duration(data, event.t, ctx);
+        }
         stream.lifecycle.event(name, data, event.t, session, ctx);
     }
 

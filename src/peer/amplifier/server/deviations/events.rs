@@ -132,6 +132,8 @@ pub const EVENTS: &[FlawRow<AmplifierServerEffect>] = &[
     flaw!("tool-post-without-success" "events/tool-post-success" "The result of a tool does not say whether it is a success."
         data("tool:post", |d| drop(remove(&mut d["result"], "success")))),
     flaw!("tool-post-without-output" "events/tool-post-output" "The result of a tool has no output." data("tool:post", |d| drop(remove(&mut d["result"], "output")))),
+    flaw!("tool-post-since-1970" "events/tool-post-duration-fits" "The duration of a tool is the time since 1970."
+        data("tool:post", |d| set(d, "duration_ms", jiff::Timestamp::now().as_millisecond()))),
     flaw!("tool-post-duration-as-text" "events/tool-post-duration-ms" "The duration of a tool has its unit in it." data("tool:post", |d| set(d, "duration_ms", "15ms"))),
     flaw!("tool-error-without-name" "events/tool-error-tool-name" "A tool that fails has no name." data("tool:error", |d| drop(remove(d, "tool_name")))),
     flaw!("tool-error-without-operation" "events/tool-error-operation" "A tool that fails has no operation." data("tool:error", |d| drop(remove(d, "operation")))),

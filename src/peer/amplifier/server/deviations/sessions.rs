@@ -306,6 +306,8 @@ pub const CATALOGS: &[FlawRow<AmplifierServerEffect>] = &[
         let again = s.is(ListCollections) && s.memory.was(ListCollections);
         again.then(|| Instead::respond(Response::new("200 OK").json(&json!({"collections": []}))))
     })),
+    flaw!("collections-renamed" "collections/complete" "A collection is listed under another name than its profiles have."
+        each_collection(|one| set(one, "name", format!("{} collection", one["name"].as_str().unwrap_or_default())))),
     flaw!("collections-bare" "collections/list" "The list of collections is not in an object." result(ListCollections, |b| *b = b["collections"].clone())),
     flaw!("collections-without-name" "collections/name" "Collections have an `id`." each_collection(|one| rename(one, "name", "id"))),
     flaw!("collections-description-null" "collections/description" "The description of a collection is null." each_collection(|one| set(one, "description", Value::Null))),

@@ -371,3 +371,15 @@ fn a_decision_by_websocket_is_taken_before_the_time_is_up() {
     assert!(!is_ignored("Yes", (0, 300), "approval:denied", timed_out()), "not offered");
     assert!(!is_ignored("Allow", (0, 0), "approval:denied", denied("Deny")), "the time is not up");
 }
+
+#[test]
+fn a_tool_has_run_for_no_longer_than_its_session_exists() {
+    let ran = |duration: u64, age: u64| {
+        let post = json!({"tool_name": "fs", "operation": "write", "result": {"success": true, "output": ""}, "duration_ms": duration});
+        submitted().sends_event("tool:pre", pre()).wait(age).sends_event("tool:post", post).broken()
+    };
+    assert!(ran(900, 0).is_empty(), "the times of two machines differ");
+    assert!(ran(60_000, 60).is_empty());
+    assert_eq!(ran(70_000, 60), ["events/tool-post-duration-fits"]);
+    assert_eq!(ran(1_764_000_000_000, 60), ["events/tool-post-duration-fits"]);
+}
