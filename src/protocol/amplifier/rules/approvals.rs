@@ -400,7 +400,9 @@ fn judge_decision(
     }
     let waited = t.saturating_sub(approval.t) as f64 / 1e6;
     let reason = data.text("reason").unwrap_or_default().to_ascii_lowercase();
-    let timed_out = reason.contains("time") || approval.timeout > 0.0 && waited > approval.timeout * 0.9;
+    // What requires the approval may have come late. Where its default allows, nothing but the time tells a default from a fault.
+    let share = if approval.default.eq_ignore_ascii_case("allow") { 0.5 } else { 0.9 };
+    let timed_out = reason.contains("time") || approval.timeout > 0.0 && waited > approval.timeout * share;
     if timed_out || session.has_unseen_prompts {
         return;
     }
@@ -412,7 +414,9 @@ fn judge_decision(
         // One that allows everything may have come before.
         if name == "approval:granted" && session.decisions.is_empty() {
             if session.exclusive {
+                let missing = ((approval.timeout - waited) * 1e6) as u64;
                 let fault = ViolationDetail::new("an approval is granted without a decision").actual(decision);
+                let fault = if share < 0.9 { fault.late(missing) } else { fault };
                 ctx.check("safety/pending", Some(fault));
             } else {
                 ctx.note("safety/pending", UNEXPLAINED_GRANT);
