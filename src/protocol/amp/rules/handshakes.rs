@@ -133,40 +133,100 @@ fn path(target: &str) -> &str {
     target.split(['?', '#']).next().unwrap_or(target)
 }
 
-/// Checks each response to a handshake against its request (RFC 6455 section 4.2).
+/// Checks each response to a handshake against its request (RFC 6455 section 4.2), and that nobody is told anything whose
+/// handshake was refused.
 pub struct HandshakeResponses {
     requirements: &'static RequirementIndex,
-    requests: ConnectionStates<Option<Head>>,
+    requests: ConnectionStates<AnsweredHandshake>,
+}
+
+/// How far the server is with a handshake.
+#[derive(Default)]
+enum AnsweredHandshake {
+    /// There is none, or it is judged.
+    #[default]
+    Over,
+    /// It waits for its response; whether it is wrong on purpose.
+    Requested(Box<Head>, bool),
+    /// It was refused for its token. This requirement is broken if messages come all the same.
+    Refused(&'static str),
 }
 
 impl HandshakeResponses {
     pub fn new(requirements: &'static RequirementIndex) -> Self {
         Self { requirements, requests: ConnectionStates::new() }
     }
+
+    fn response(
+        &self,
+        index: u64,
+        request: &Head,
+        deliberate: bool,
+        response: &Head,
+        out: &mut Judgements,
+    ) -> AnsweredHandshake {
+        let faults = request_faults(request);
+        HandshakeExchange { requirements: self.requirements, index, request, response }.judge(&faults, out);
+        match token_fault(request) {
+            Some(short) if deliberate && faults.is_empty() && response.status() != Some(101) => {
+                AnsweredHandshake::Refused(short)
+            }
+            _ => AnsweredHandshake::Over,
+        }
+    }
 }
 
 impl Rule for HandshakeResponses {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
-        let Some(pending) = self.requests.of(event) else { return };
-        if let EventKind::Handshake(head) = &event.kind {
-            match event.dir {
-                Some(Direction::ToServer) => *pending = Some(head.clone()),
-                Some(Direction::ToClient) => {
-                    if let Some(request) = pending.take() {
-                        let exchange = HandshakeExchange {
-                            requirements: self.requirements,
-                            index: event.i,
-                            request: &request,
-                            response: head,
-                        };
-                        exchange.judge(out);
-                    }
-                }
-                None => {}
+        let Some(state) = self.requests.of(event) else { return };
+        let before = std::mem::take(state);
+        let after = match (&event.kind, event.dir, before) {
+            (EventKind::Handshake(head), Some(Direction::ToServer), _) => {
+                AnsweredHandshake::Requested(Box::new(head.clone()), event.deliberate.is_some())
             }
+            (
+                EventKind::Handshake(head),
+                Some(Direction::ToClient),
+                AnsweredHandshake::Requested(request, deliberate),
+            ) => self.response(event.i, &request, deliberate, head, out),
+            (EventKind::Bytes { bytes }, Some(Direction::ToClient), AnsweredHandshake::Refused(short))
+                if is_message(bytes.as_bytes()) =>
+            {
+                let fault = ViolationDetail::new("a client whose handshake was refused is sent a message all the same");
+                self.requirements.check(out, End::Server, short, event.i, Some(fault));
+                AnsweredHandshake::Over
+            }
+            (_, _, before) => before,
+        };
+        if let Some(state) = self.requests.of(event) {
+            *state = after;
         }
         self.requests.ended(event);
     }
+}
+
+/// The requirement that a handshake without the right token is about. Whether a token is right is not looked at.
+fn token_fault(request: &Head) -> Option<&'static str> {
+    let target = request.start.split(' ').nth(1)?;
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    let token = query.split('&').find_map(|pair| pair.strip_prefix("auth="));
+    Some(match token {
+        None => "connection/token-missing",
+        Some("") => "connection/token-empty",
+        Some(_) => "connection/token-wrong",
+    })
+}
+
+/// Whether bytes begin with a frame of a server that holds an object of JSON (RFC 6455 section 5.2).
+fn is_message(bytes: &[u8]) -> bool {
+    let &[0x01 | 0x81, length, ref rest @ ..] = bytes else { return false };
+    let extended = match length {
+        0..126 => 0,
+        126 => 2,
+        127 => 8,
+        _ => return false,
+    };
+    rest.get(extended..).is_some_and(|text| text.trim_ascii_start().starts_with(b"{"))
 }
 
 /// A handshake request and the response to it.
@@ -178,16 +238,16 @@ struct HandshakeExchange<'a> {
 }
 
 impl HandshakeExchange<'_> {
-    fn judge(&self, out: &mut Judgements) {
-        let faults = request_faults(self.request);
+    /// Judges the response to a request with these faults.
+    fn judge(&self, faults: &[(&str, String)], out: &mut Judgements) {
         let accepted = self.response.status() == Some(101);
-        for (short, what) in &faults {
+        for (short, what) in faults {
             self.refused(out, short, what, accepted);
         }
         if accepted {
             self.acceptance(out);
         } else {
-            self.refusal(out, &faults);
+            self.refusal(out, faults);
         }
     }
 

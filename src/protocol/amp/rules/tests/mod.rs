@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::protocol::Judgements;
 use crate::protocol::amp::editions::{CLI, GUIDE};
 use crate::protocol::amp::rules::RequirementIndex;
-use crate::protocol::amp::testing::{TraceBuilder, head, request, request_head, response, response_head};
+use crate::protocol::amp::testing::{TraceBuilder, head, notification, request, request_head, response, response_head};
 use crate::protocol::rfc6455::accept_key;
 use crate::trace::{Direction, End, EventKind, Exited, FileChange, Frame, Head, Payload, opcode};
 
@@ -188,6 +188,25 @@ fn requests_that_break_the_rfc_are_to_be_refused() {
         assert!(broken(request.clone(), refused.clone()).is_empty(), "{short}");
         assert!(exchange(request, refused).assessed("cli", short), "{short}");
     }
+}
+
+#[test]
+fn whoever_is_refused_for_the_token_is_sent_no_messages() {
+    let mut frame = vec![0x81, 126, 0, 200];
+    frame.extend(notification("cli", "visibleFilesDidChange", json!({"uris": ["file:///a"]})).to_string().bytes());
+    let told = |target: &str, bytes: &[u8]| {
+        let mut request = request_head(&[]);
+        request.start = format!("GET {target} HTTP/1.1");
+        let bytes = EventKind::Bytes { bytes: bytes.into() };
+        exchange(request, refusal(&[])).server(bytes.clone()).server(bytes).broken("cli")
+    };
+    assert_eq!(told("/?auth=wrong", &frame), ["connection/token-wrong"]);
+    assert_eq!(told("/?a=b&auth=", &frame), ["connection/token-empty"]);
+    assert_eq!(told("/", &frame), ["connection/token-missing"]);
+    // A body, or a close frame.
+    assert!(told("/", b"Bad Request {}").is_empty());
+    assert!(told("/", &[0x88, 2, 3, 0xf0]).is_empty());
+    assert!(told("/", &[0x81]).is_empty());
 }
 
 #[test]
