@@ -7,7 +7,9 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteEx
 use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, watch};
 
-use crate::trace::{Call, ClientEvent, EventKind, Mark, Returned, TOO_MANY_VALUES, has_too_many_values, read_json};
+use crate::trace::{
+    Call, ClientEvent, EventKind, Mark, Returned, TOO_MANY_VALUES, has_too_many_values, json_string_length, read_json,
+};
 
 use super::output::{ProcessTap, Stream};
 
@@ -181,7 +183,7 @@ fn without_odd_numbers(text: &str) -> Option<String> {
         let number = ["NaN", "Infinity", "-Infinity"].into_iter().find(|number| rest.starts_with(number));
         let taken = match number {
             Some(number) => number.len(),
-            None if rest.starts_with('"') => end_of_string(rest),
+            None if rest.starts_with('"') => json_string_length(rest),
             None => 1,
         };
         out += if number.is_some() { "null" } else { &rest[..taken] };
@@ -189,17 +191,6 @@ fn without_odd_numbers(text: &str) -> Option<String> {
         replaced |= number.is_some();
     }
     replaced.then(|| out + rest)
-}
-
-/// How many bytes the JSON string takes that a text begins with, its quotes included.
-fn end_of_string(text: &str) -> usize {
-    let mut escaped = false;
-    let end = text.bytes().skip(1).position(|byte| {
-        let ends = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        ends
-    });
-    end.map_or(text.len(), |end| end + 2)
 }
 
 #[cfg(test)]

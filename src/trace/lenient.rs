@@ -96,7 +96,7 @@ fn representable(json: &str) -> String {
 }
 
 /// The length of the string at the beginning of `json`, with its quotes.
-fn string_length(json: &str) -> usize {
+pub fn string_length(json: &str) -> usize {
     let mut escaped = false;
     let end = json.bytes().skip(1).position(|byte| {
         let ends = byte == b'"' && !escaped;

@@ -33,7 +33,9 @@ pub use file::{
     write_event,
 };
 pub use finding::{Awaited, AwaitedPart, Culprit, Finding, JudgementEnd, MissKind};
-pub use lenient::{LenientJson, TOO_MANY_VALUES, has_too_many_values, read as read_json};
+pub use lenient::{
+    LenientJson, TOO_MANY_VALUES, has_too_many_values, read as read_json, string_length as json_string_length,
+};
 pub use normal::{
     BARRIER, NormalisationFacts, Normaliser, Strength, TraceFacts, ValueNormaliser, exchange_number, normalise,
 };
