@@ -56,7 +56,9 @@ pub const NOTIFICATIONS_FLAWS: &[FlawRow<EditorEffect>] = &[
         "Lines and columns of selections are counted from 1." EditorEffect::Body(SELECTION, from_one)),
     flaw!("selection-as-caret" "selection/range"
         "A selection is reported as the place where it ends." EditorEffect::Body(SELECTION, end_only)),
-    flaw!("selection-backward-as-caret" "selection/range"
+    flaw!("selection-backward-as-caret" CLI "selection/content"
+        "Text that is selected from its end to its beginning is reported as a caret." StateSwitch::BackwardIsCaret.on()),
+    flaw!("selection-backward-without-extent" GUIDE "selection/range"
         "Text that is selected from its end to its beginning is reported as a caret." StateSwitch::BackwardIsCaret.on()),
     flaw!("selection-columns-first" GUIDE "selection/range"
         ["selection/ordered": "The end of one that ends in an earlier column comes first."]
