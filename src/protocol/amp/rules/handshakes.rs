@@ -9,6 +9,7 @@ use crate::protocol::rfc6455::{accept_key, has_token, is_key, items, only, stray
 use crate::protocol::{Judgements, Rule, ViolationDetail};
 use crate::trace::{Direction, End, Event, EventKind, Head, Mark};
 
+use super::lockfiles::auth;
 use super::{ConnectionStates, RequirementIndex};
 
 /// So many keys are remembered; of more, none is taken for an old one.
@@ -156,65 +157,46 @@ impl HandshakeResponses {
     pub fn new(requirements: &'static RequirementIndex) -> Self {
         Self { requirements, requests: ConnectionStates::new() }
     }
-
-    fn response(
-        &self,
-        index: u64,
-        request: &Head,
-        deliberate: bool,
-        response: &Head,
-        out: &mut Judgements,
-    ) -> AnsweredHandshake {
-        let faults = request_faults(request);
-        HandshakeExchange { requirements: self.requirements, index, request, response }.judge(&faults, out);
-        match token_fault(request) {
-            Some(short) if deliberate && faults.is_empty() && response.status() != Some(101) => {
-                AnsweredHandshake::Refused(short)
-            }
-            _ => AnsweredHandshake::Over,
-        }
-    }
 }
 
 impl Rule for HandshakeResponses {
     fn event(&mut self, event: &Event, out: &mut Judgements) {
+        let requirements = self.requirements;
         let Some(state) = self.requests.of(event) else { return };
-        let before = std::mem::take(state);
-        let after = match (&event.kind, event.dir, before) {
-            (EventKind::Handshake(head), Some(Direction::ToServer), _) => {
-                AnsweredHandshake::Requested(Box::new(head.clone()), event.deliberate.is_some())
+        match (&event.kind, event.dir) {
+            (EventKind::Handshake(head), Some(Direction::ToServer)) => {
+                *state = AnsweredHandshake::Requested(Box::new(head.clone()), event.deliberate.is_some());
             }
-            (
-                EventKind::Handshake(head),
-                Some(Direction::ToClient),
-                AnsweredHandshake::Requested(request, deliberate),
-            ) => self.response(event.i, &request, deliberate, head, out),
-            (EventKind::Bytes { bytes }, Some(Direction::ToClient), AnsweredHandshake::Refused(short))
-                if is_message(bytes.as_bytes()) =>
-            {
-                let fault = ViolationDetail::new("a client whose handshake was refused is sent a message all the same");
-                self.requirements.check(out, End::Server, short, event.i, Some(fault));
-                AnsweredHandshake::Over
+            (EventKind::Handshake(response), Some(Direction::ToClient)) => {
+                if let AnsweredHandshake::Requested(request, deliberate) = std::mem::take(state) {
+                    let faults = request_faults(&request);
+                    let exchange = HandshakeExchange { requirements, index: event.i, request: &request, response };
+                    exchange.judge(&faults, out);
+                    if deliberate && faults.is_empty() && response.status() != Some(101) {
+                        *state = AnsweredHandshake::Refused(token_requirement(&request));
+                    }
+                }
             }
-            (_, _, before) => before,
-        };
-        if let Some(state) = self.requests.of(event) {
-            *state = after;
+            (EventKind::Bytes { bytes }, Some(Direction::ToClient)) if is_message(bytes.as_bytes()) => {
+                if let AnsweredHandshake::Refused(short) = std::mem::take(state) {
+                    let fault =
+                        ViolationDetail::new("a client whose handshake was refused is sent a message all the same");
+                    requirements.check(out, End::Server, short, event.i, Some(fault));
+                }
+            }
+            _ => {}
         }
         self.requests.ended(event);
     }
 }
 
-/// The requirement that a handshake without the right token is about. Whether a token is right is not looked at.
-fn token_fault(request: &Head) -> Option<&'static str> {
-    let target = request.start.split(' ').nth(1)?;
-    let query = target.split_once('?').map_or("", |(_, query)| query);
-    let token = query.split('&').find_map(|pair| pair.strip_prefix("auth="));
-    Some(match token {
+/// The requirement that refuses a handshake with the token of this one, which is taken for a wrong one.
+fn token_requirement(request: &Head) -> &'static str {
+    match auth(request.start.split(' ').nth(1).unwrap_or_default()) {
         None => "connection/token-missing",
         Some("") => "connection/token-empty",
         Some(_) => "connection/token-wrong",
-    })
+    }
 }
 
 /// Whether bytes begin with a frame of a server that holds an object of JSON (RFC 6455 section 5.2).

@@ -191,7 +191,7 @@ impl Rule for Tokens {
                 }
                 let Some(port) = self.ports.get(conn).copied() else { return };
                 let target = head.start.split(' ').nth(1).unwrap_or_default();
-                let shown = auth(target).map(|value| ShownToken::encoded(&value));
+                let shown = auth(target).map(ShownToken::encoded);
                 if self.fits(port, shown.as_ref()) == Some(true) {
                     self.requirements.check(out, End::Client, "connection/token", event.i, None);
                 } else if self.unexplained.len() < MAX_UNEXPLAINED {
@@ -238,7 +238,7 @@ impl ShownToken {
 }
 
 /// The value of `auth` in the query of a request target, as it is there.
-fn auth(target: &str) -> Option<String> {
+pub fn auth(target: &str) -> Option<&str> {
     let query = target.split_once('?')?.1;
-    query.split('&').find_map(|pair| pair.strip_prefix("auth=")).map(str::to_owned)
+    query.split('&').find_map(|pair| pair.strip_prefix("auth="))
 }
